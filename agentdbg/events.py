@@ -1,0 +1,178 @@
+"""
+The shape of what is stored: event types, the ten keys, ids and timestamps.
+
+Everything here is shared by the side that writes and the side that reads. Nothing here touches a file except
+`load_schema`, which reads the JSON Schemas shipped with the package.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Literal, TypedDict
+
+__all__ = [
+    "BUILTIN_EVENT_TYPES",
+    "COUNTED_CALLS",
+    "EVENT_KEYS",
+    "EVENT_TYPES",
+    "MAX_LINE_BYTES",
+    "REDACTED",
+    "SPEC_VERSION",
+    "TRUNCATED",
+    "Counts",
+    "Event",
+    "RunMeta",
+    "load_schema",
+    "new_id",
+    "schema_problems",
+    "utc_timestamp",
+    "validate_event",
+]
+
+SPEC_VERSION = "0.1"
+REDACTED = "__REDACTED__"
+TRUNCATED = "__TRUNCATED__"
+MAX_LINE_BYTES = 1_000_000
+
+EVENT_TYPES = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR", "LOOP_WARNING", "CALL_START")
+BUILTIN_EVENT_TYPES = frozenset(EVENT_TYPES)
+COUNTED_CALLS = frozenset({"LLM_CALL", "TOOL_CALL"})
+EVENT_KEYS = (
+    "spec_version",
+    "event_id",
+    "run_id",
+    "parent_id",
+    "event_type",
+    "ts",
+    "duration_ms",
+    "name",
+    "payload",
+    "meta",
+)
+
+
+class Event(TypedDict):
+    """One line of events.jsonl: exactly these keys, in this order."""
+
+    spec_version: str
+    event_id: str
+    run_id: str
+    parent_id: str | None
+    event_type: str
+    ts: str
+    duration_ms: int | None
+    name: str
+    payload: dict[str, Any]
+    meta: dict[str, Any]
+
+
+class Counts(TypedDict):
+    """The four counters every run.json has."""
+
+    llm_calls: int
+    tool_calls: int
+    errors: int
+    loop_warnings: int
+
+
+class _RequiredRunMeta(TypedDict):
+    spec_version: str
+    run_id: str
+    run_name: str | None
+    started_at: str
+    ended_at: str | None
+    duration_ms: int | None
+    status: Literal["running", "ok", "error"]
+    counts: Counts
+    last_event_ts: str | None
+
+
+class RunMeta(_RequiredRunMeta, total=False):
+    """run.json: the required fields, then what we add; the last two are added by readers."""
+
+    event_counts: dict[str, int]
+    total_tokens: int | None
+    cost_usd: float | None
+    guardrails: dict[str, Any]
+    metadata: dict[str, Any]
+    agentdbg_version: str
+    redaction: str
+    dropped_events: int
+    owner: dict[str, Any]
+    status_reason: str
+    damaged_lines: int
+
+
+class _IdPool:
+    """Random bytes taken from the system in bulk: five times cheaper per id than `uuid.uuid4`."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self) -> None:
+        self._ids: list[str] = []
+
+    def take(self) -> str:
+        try:
+            return self._ids.pop()
+        except IndexError:
+            self._refill()
+            return self._ids.pop()
+
+    def _refill(self) -> None:
+        digits = os.urandom(16 * 64).hex()
+        fresh = []
+        for start in range(0, len(digits), 32):
+            block = digits[start : start + 32]
+            variant = "89ab"[int(block[16], 16) & 3]
+            fresh.append(f"{block[:8]}-{block[8:12]}-4{block[13:16]}-{variant}{block[17:20]}-{block[20:]}")
+        self._ids.extend(fresh)
+
+    def forget(self) -> None:
+        self._ids.clear()
+
+
+_pool = _IdPool()
+# A forked child must not hand out the ids its parent will hand out too.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.forget)
+
+new_id = _pool.take
+"""A new UUIDv4 as a string."""
+
+_second_shown: tuple[int, str] = (-1, "")
+
+
+def utc_timestamp(seconds: float | None = None) -> str:
+    """Now (or the given Unix time) as UTC ISO 8601 with milliseconds and a trailing Z."""
+    global _second_shown  # noqa: PLW0603 -- a cache of one string; a race only recomputes it
+    milliseconds = time.time_ns() // 1_000_000 if seconds is None else int(seconds * 1000)
+    second, millisecond = divmod(milliseconds, 1000)
+    cached = _second_shown
+    if cached[0] != second:
+        cached = (second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second)))
+        _second_shown = cached
+    return f"{cached[1]}.{millisecond:03d}Z"
+
+
+def load_schema(event_type: str | None = None) -> dict[str, Any]:
+    """
+    The JSON Schema of an event; of one type's events when `event_type` is given; of run.json for `"run"`.
+
+    A type we do not know gets the general event schema, as readers must accept it.
+    """
+    from agentdbg.schemas import read_schema  # noqa: PLC0415 -- json is not needed to record
+
+    return read_schema(event_type)
+
+
+def validate_event(event: Any) -> bool:
+    """Whether `event` is what the trace format says; `schema_problems` says what is not."""
+    return not schema_problems(event)
+
+
+def schema_problems(event: Any) -> list[str]:
+    """What is wrong with `event` according to its schema, one sentence each; empty when it is valid."""
+    from agentdbg.schemas import event_problems  # noqa: PLC0415
+
+    return event_problems(event)

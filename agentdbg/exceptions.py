@@ -1,0 +1,157 @@
+"""
+Every exception of ours, and how the command line and the server answer it.
+
+    Exception
+    ├── AgentDbgGuardrailExceeded      a limit the user asked for; the only thing we raise into an agent
+    │   └── AgentDbgLoopAbort          stop_on_loop
+    └── AgentDbgError                  read side only: commands, server, library readers
+        ├── UsageError                 what was asked for makes no sense
+        │   ├── InvalidRunId
+        │   └── AmbiguousRun
+        ├── RunNotFound
+        ├── EventNotFound
+        ├── UnsupportedSpecVersion
+        └── ViewerUnavailable          the port is taken, or nothing could be served
+    BaseException
+    └── RunStopped                     what a guardrail becomes once `except Exception` has swallowed it
+
+`exit_code` is what the command line exits with, `http_status` what the server answers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+__all__ = [
+    "AgentDbgError",
+    "AgentDbgGuardrailExceeded",
+    "AgentDbgLoopAbort",
+    "AmbiguousRun",
+    "EventNotFound",
+    "InvalidRunId",
+    "RunNotFound",
+    "RunStopped",
+    "UnsupportedSpecVersion",
+    "UsageError",
+    "ViewerUnavailable",
+]
+
+
+class AgentDbgGuardrailExceeded(Exception):  # noqa: N818 -- the name is public contract
+    """A limit the user set was crossed, and the run is being stopped."""
+
+    def __init__(self, guardrail: str, threshold: float, actual: float, message: str | None = None) -> None:
+        super().__init__(message or f"{guardrail} exceeded: {actual:g} of {threshold:g}")
+        self.guardrail = guardrail
+        self.threshold = threshold
+        self.actual = actual
+
+    def __reduce__(self) -> tuple[type[AgentDbgGuardrailExceeded], tuple[str, float, float, str]]:
+        # Pools send exceptions between processes by pickling; the default would lose all but the message.
+        return type(self), (self.guardrail, self.threshold, self.actual, str(self))
+
+
+class AgentDbgLoopAbort(AgentDbgGuardrailExceeded):
+    """The agent was going round in circles and `stop_on_loop` was set."""
+
+
+class RunStopped(BaseException):
+    """
+    The stop that `except Exception` cannot hold.
+
+    Raised once the public exception has been swallowed. The edge of the run turns it back into `public`, so nobody
+    outside a run ever sees it.
+    """
+
+    def __init__(self, public: AgentDbgGuardrailExceeded) -> None:
+        super().__init__(str(public))
+        self.public = public
+
+    def __reduce__(self) -> tuple[type[RunStopped], tuple[AgentDbgGuardrailExceeded]]:
+        return type(self), (self.public,)
+
+
+class AgentDbgError(Exception):
+    """Something on the read side could not be done; the message says what and what to do."""
+
+    exit_code = 10
+    http_status = 500
+    code = "internal_error"
+
+
+class UsageError(AgentDbgError):
+    """What was asked for makes no sense as it stands."""
+
+    exit_code = 2
+    http_status = 400
+    code = "bad_request"
+
+
+class InvalidRunId(UsageError):
+    """The text given as a run id cannot be one."""
+
+    code = "invalid_run_id"
+
+    def __init__(self, wanted: str) -> None:
+        super().__init__(f"{wanted!r} is not a run id; `agentdbg list` shows the ids")
+        self.wanted = wanted
+
+
+class AmbiguousRun(UsageError):
+    """A prefix that several runs share."""
+
+    code = "ambiguous_run"
+
+    def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
+        shown = ", ".join(candidates[:10]) + (f" and {len(candidates) - 10} more" if len(candidates) > 10 else "")
+        super().__init__(f"{wanted!r} is the beginning of {len(candidates)} runs: {shown}; give more of the id")
+        self.wanted = wanted
+        self.candidates = list(candidates)
+
+
+class RunNotFound(AgentDbgError):
+    """No stored run matches what the user asked for."""
+
+    exit_code = 2
+    http_status = 404
+    code = "run_not_found"
+
+    def __init__(self, wanted: str, data_dir: Path) -> None:
+        super().__init__(f"no run matches {wanted!r} in {data_dir}; `agentdbg list` shows what is there")
+        self.wanted = wanted
+
+
+class EventNotFound(AgentDbgError):
+    """The run exists, the event does not."""
+
+    exit_code = 2
+    http_status = 404
+    code = "event_not_found"
+
+    def __init__(self, wanted: str, run_id: str) -> None:
+        super().__init__(f"run {run_id} has no event {wanted!r}; `agentdbg show {run_id[:8]}` lists its events")
+        self.wanted = wanted
+
+
+class UnsupportedSpecVersion(AgentDbgError):
+    """The run was written in a format this version does not read."""
+
+    exit_code = 2
+    http_status = 422
+    code = "unsupported_spec_version"
+
+    def __init__(self, run_id: str, spec_version: str) -> None:
+        super().__init__(
+            f"run {run_id} is in trace format {spec_version}, and this version reads 0.x; upgrade agentdbg to read it"
+        )
+        self.spec_version = spec_version
+
+
+class ViewerUnavailable(AgentDbgError):
+    """The viewer could not be started."""
+
+    code = "viewer_unavailable"
