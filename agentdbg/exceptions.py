@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 
-class AgentDbgGuardrailExceeded(Exception):  # noqa: N818 -- the name is public contract
+class AgentDbgGuardrailExceeded(Exception):
     """A limit the user set was crossed, and the run is being stopped."""
 
     def __init__(self, guardrail: str, threshold: float, actual: float, message: str | None = None) -> None:
