@@ -1,0 +1,134 @@
+"""
+Where everything lies on disk, and how a folder or a file of ours is made: private, and never through a symlink.
+
+    <data_dir>/runs/<run_id>/run.json            what the run is, a cache
+                             events.jsonl        what happened, the truth
+                             events.jsonl.gz     the same, once it is old
+                             label.json          the name a user gave it
+    <data_dir>/trash/<run_id>/                   deleted runs, for a day
+    <data_dir>/index/                            caches anyone may delete
+    <data_dir>/viewer.lock                       the viewer that serves this folder
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = [
+    "EVENTS_FILE",
+    "EVENTS_GZIP_FILE",
+    "LABEL_FILE",
+    "RUN_FILE",
+    "index_dir",
+    "is_run_id",
+    "make_private_folder",
+    "open_private",
+    "replace_file",
+    "run_dir",
+    "runs_dir",
+    "trash_dir",
+    "viewer_lock_path",
+]
+
+RUN_FILE = "run.json"
+EVENTS_FILE = "events.jsonl"
+EVENTS_GZIP_FILE = "events.jsonl.gz"
+LABEL_FILE = "label.json"
+
+_RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+# Windows has neither; there the flags are 0 and change nothing.
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def runs_dir(data_dir: Path) -> Path:
+    """The folder that holds one folder per run."""
+    return data_dir / "runs"
+
+
+def run_dir(data_dir: Path, run_id: str) -> Path:
+    """The folder of one run. `run_id` is ours or was found by scanning, never text of a request."""
+    return data_dir / "runs" / run_id
+
+
+def trash_dir(data_dir: Path) -> Path:
+    """Where deleted runs wait for a day."""
+    return data_dir / "trash"
+
+
+def index_dir(data_dir: Path) -> Path:
+    """Caches that may be deleted at any time."""
+    return data_dir / "index"
+
+
+def viewer_lock_path(data_dir: Path) -> Path:
+    """Says which viewer serves this folder."""
+    return data_dir / "viewer.lock"
+
+
+def is_run_id(text: str) -> bool:
+    """Whether `text` is a canonical UUID, as run folders are named."""
+    return _RUN_ID.fullmatch(text) is not None
+
+
+def make_private_folder(path: str | Path) -> None:
+    """Make `path` and what is missing above it, for this user alone; tighten it where it exists but is wider."""
+    path = os.fspath(path)
+    try:
+        _make_folder(path)
+    except FileNotFoundError:
+        make_private_folder(os.path.dirname(path))
+        _make_folder(path)
+    except FileExistsError:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            # A data folder that is a link is the user's own choice; a link to nowhere is an error further on.
+            found = os.stat(path)
+        if not stat.S_ISDIR(found.st_mode):
+            raise NotADirectoryError(20, "there is a file where a folder should be", path) from None
+        if os.name == "posix" and found.st_mode & 0o077 and found.st_uid == os.getuid():
+            os.chmod(path, found.st_mode & 0o700)
+
+
+def _make_folder(path: str) -> None:
+    os.mkdir(path, 0o700)
+    if os.name == "posix" and os.stat(path).st_mode & 0o777 != 0o700:  # an unusual umask took more than it should
+        os.chmod(path, 0o700)
+
+
+def open_private(path: str | Path, flags: int) -> int:
+    """Open a file of ours: mode 0600 whatever the umask, never through a symlink."""
+    descriptor = os.open(path, flags | _NO_FOLLOW | _CLOSE_ON_EXEC, 0o600)
+    if os.name == "posix" and flags & os.O_CREAT and os.fstat(descriptor).st_mode & 0o777 != 0o600:
+        os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def replace_file(path: str | Path, content: bytes) -> None:
+    """Put `content` at `path` atomically: a reader sees the old or the new file, never a part."""
+    path = os.fspath(path)
+    temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    descriptor = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    try:
+        try:
+            view = memoryview(content)
+            while view:
+                view = view[os.write(descriptor, view) :]
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)
+    except BaseException:
+        _remove_quietly(temporary)
+        raise
+
+
+def _remove_quietly(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(path)
