@@ -1,0 +1,188 @@
+"""
+What was said to a model and what it said, whatever shape the provider gives its messages.
+
+Understands OpenAI chat messages, Anthropic content blocks, Responses items, Gemini parts, LangChain messages and plain
+text. What it does not understand it passes over; it never raises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentdbg.analysis.values import parse_embedded
+from agentdbg.events import TRUNCATED
+
+__all__ = ["Call", "Turn", "answer", "turns"]
+
+_ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool", "developer": "system"}
+_TEXT_KEYS = ("text", "output_text", "content", "answer", "output", "completion", "response", "result")
+_CALL_TYPES = frozenset({"tool_use", "function_call", "server_tool_use", "mcp_call", "custom_tool_call", "tool_call"})
+_RESULT_TYPES = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_response"})
+_MAX_DEPTH = 8
+
+
+@dataclass(frozen=True)
+class Call:
+    """A tool the model asked for."""
+
+    name: str
+    args: Any = None
+
+
+@dataclass
+class Turn:
+    """One message: who spoke, the words, and the tools asked for."""
+
+    role: str = ""
+    text: str = ""
+    calls: list[Call] = field(default_factory=list)
+
+    def say(self, text: Any) -> None:
+        if isinstance(text, str) and text:
+            self.text = f"{self.text}\n{text}" if self.text else text
+
+
+def turns(prompt: Any, last: int | None = None) -> list[Turn]:
+    """
+    The messages of a prompt, in order; only the `last` few when that is all the caller needs.
+
+    A prompt that was cut to its first messages ends in a turn without role and text: what came last is not known.
+    """
+    messages = _messages(prompt)
+    if last is not None:
+        messages = messages[-last:]
+    return [_turn(message) for message in messages]
+
+
+def answer(response: Any) -> Turn:
+    """What the model answered, whatever the response looks like."""
+    turn = Turn(role="assistant")
+    _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
+    return turn
+
+
+def _looks_like_message(response: Any) -> bool:
+    # An answer that is itself JSON stays the answer; only a stored message or response object is opened.
+    return isinstance(response, str) and any(key in response[:200] for key in ('"role"', '"choices"', '"tool_calls"'))
+
+
+def _messages(prompt: Any) -> list[Any]:
+    for _ in range(3):
+        if isinstance(prompt, dict):
+            inner = next((prompt[key] for key in ("messages", "input", "contents", "prompt") if prompt.get(key)), None)
+            if inner is None:
+                return [prompt]
+            prompt = inner
+        elif isinstance(prompt, list) and prompt and all(isinstance(item, list) for item in prompt):
+            prompt = prompt[-1]  # LangChain hands over batches
+        elif isinstance(prompt, list) and any(_is_bare_block(item) for item in prompt):
+            return [{"role": "user", "content": prompt}] if not any(_is_item(item) for item in prompt) else prompt
+        else:
+            break
+    if isinstance(prompt, list):
+        return prompt
+    return [] if prompt is None else [prompt]
+
+
+def _is_bare_block(item: Any) -> bool:
+    return isinstance(item, dict) and "role" not in item and item.get("type") in ("text", "image", "input_text")
+
+
+def _is_item(item: Any) -> bool:
+    return isinstance(item, dict) and ("role" in item or item.get("type") in _CALL_TYPES | _RESULT_TYPES)
+
+
+def _turn(message: Any) -> Turn:
+    if message == TRUNCATED:
+        return Turn()
+    if isinstance(message, str):
+        return Turn(role="user", text=message)
+    if isinstance(message, list) and len(message) == 2 and all(isinstance(item, str) for item in message):
+        return Turn(role=_ROLES.get(message[0]) or message[0], text=message[1])
+    if not isinstance(message, dict):
+        return Turn(role="user", text="" if message is None else str(message)[:2000])
+    given = message.get("role") or message.get("type")
+    role = given if isinstance(given, str) else ""
+    turn = Turn(role=_ROLES.get(role) or role)
+    if role in _CALL_TYPES:
+        turn.role = "assistant"
+    elif role in _RESULT_TYPES or (not message.get("role") and "tool_call_id" in message):
+        turn.role = "tool"
+    _read_answer(message, turn, 0)
+    return turn
+
+
+def _read_answer(item: Any, turn: Turn, depth: int) -> None:
+    """Collect words and calls from one part of a message, wherever a provider nests them."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(item, str):
+        turn.say(item)
+    elif isinstance(item, list):
+        for block in item:
+            _read_answer(block, turn, depth + 1)
+    elif isinstance(item, dict):
+        _read_dict(item, turn, depth)
+    elif item is not None and depth == 0:
+        turn.say(str(item)[:2000])
+
+
+def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
+    kind = item.get("type")
+    if kind in _CALL_TYPES and isinstance(item.get("name"), str):
+        _add_call(turn, item["name"], item.get("input", item.get("arguments", item.get("args"))))
+    elif kind in _RESULT_TYPES:
+        turn.role = "tool"
+        _read_answer(item.get("content", item.get("output")), turn, depth + 1)
+    elif kind in ("reasoning", "thinking", "redacted_thinking"):
+        pass  # what the model said to itself is in the open event, not in its answer
+    elif kind in ("image", "image_url", "input_image", "input_audio", "document", "file", "input_file"):
+        turn.say(f"[{str(kind).removeprefix('input_').removesuffix('_url')}]")
+    elif not _read_envelope(item, turn, depth):
+        _read_message(item, turn, depth)
+
+
+def _read_envelope(item: dict[str, Any], turn: Turn, depth: int) -> bool:
+    """A whole response object: open the first choice of it."""
+    for key in ("choices", "candidates", "generations"):
+        choices = item.get(key)
+        if isinstance(choices, list) and choices:
+            _read_answer(choices[0], turn, depth + 1)
+            return True
+    for key in ("message", "output", "delta"):
+        inner = item.get(key)
+        if isinstance(inner, (dict, list)) and inner:
+            _read_answer(inner, turn, depth + 1)
+            return True
+    return False
+
+
+def _read_message(item: dict[str, Any], turn: Turn, depth: int) -> None:
+    content = item.get("parts", item.get("content"))
+    if content is not None and not (isinstance(content, str) and not content):
+        _read_answer(content, turn, depth + 1)
+    elif not turn.text:
+        turn.say(next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str) and item[key]), None))
+    turn.say(item.get("refusal"))
+    for key in ("tool_calls", "function_call", "functionCall"):
+        for call in _listed(item.get(key)):
+            function = call.get("function")
+            inner = function if isinstance(function, dict) else call
+            if isinstance(inner.get("name"), str):
+                _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
+    if "functionResponse" in item or "function_response" in item:
+        turn.role = "tool"
+
+
+def _add_call(turn: Turn, name: str, args: Any) -> None:
+    call = Call(name, parse_embedded(args))
+    # LangChain repeats a block's call in `tool_calls`; the same call said twice is one call.
+    if call not in turn.calls:
+        turn.calls.append(call)
+
+
+def _listed(item: Any) -> list[dict[str, Any]]:
+    if isinstance(item, dict):
+        return [item]
+    return [entry for entry in item if isinstance(entry, dict)] if isinstance(item, list) else []

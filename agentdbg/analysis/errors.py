@@ -1,0 +1,82 @@
+"""
+What an error says: its class and message as one text, and the frame of the user's own code in its stack.
+
+Errors stand in LLM_CALL, TOOL_CALL, RUN_END and spans as an object, in ERROR as the payload itself, in older traces as
+a plain text; all of them are read here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from agentdbg.analysis.wording import one_line
+
+__all__ = ["Failure", "Frame", "failure_of", "user_frame"]
+
+_FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9}), in ([^\n]{1,200})$', re.MULTILINE)
+_FOREIGN = ("site-packages", "dist-packages", "/lib/python", "\\lib\\", "<frozen", "/agentdbg/", "\\agentdbg\\")
+_SAYS_NOTHING = frozenset({"", "Exception", "Error", "RuntimeError", "BaseException", "ToolError", "ToolException"})
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One place in the user's code."""
+
+    path: str
+    line: int
+    function: str
+
+    @property
+    def short(self) -> str:
+        """The file name and line: enough to find it, short enough for a sentence."""
+        name = self.path.replace("\\", "/").rsplit("/", 1)[-1]
+        return f"{name}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What failed, in the words of whatever failed."""
+
+    error_type: str
+    message: str
+    stack: str | None = None
+
+    @property
+    def text(self) -> str:
+        """`KeyError: 'due_date'`; the class is left out where it says nothing."""
+        if self.error_type in _SAYS_NOTHING or self.message.startswith(self.error_type):
+            return self.message or self.error_type or "an error without a message"
+        return f"{self.error_type}: {self.message}" if self.message else self.error_type
+
+    @property
+    def frame(self) -> Frame | None:
+        return user_frame(self.stack)
+
+
+def failure_of(payload: Any) -> Failure:
+    """The error in a payload: its `error`, or the payload itself where that is the error."""
+    error = payload
+    if isinstance(payload, dict) and "error_type" not in payload and payload.get("error") is not None:
+        error = payload["error"]
+    if isinstance(error, dict):
+        kind = error.get("error_type") or error.get("type") or ""
+        message = error.get("message")
+        stack = error.get("stack") or error.get("stack_trace")
+        if message is None and not kind:
+            message = ", ".join(f"{key}: {item}" for key, item in list(error.items())[:4] if item is not None)
+        return Failure(
+            one_line(str(kind), 120), one_line(str(message or ""), 400), stack if isinstance(stack, str) else None
+        )
+    return Failure("", "" if error in (None, True, False) else one_line(str(error), 400))
+
+
+def user_frame(stack: str | None) -> Frame | None:
+    """The innermost frame that is neither a library's nor ours; the innermost of all when none is."""
+    if not stack:
+        return None
+    found = [Frame(path, int(line), function) for path, line, function in _FRAME.findall(stack[-40_000:])]
+    own = [frame for frame in found if not any(mark in frame.path for mark in _FOREIGN)]
+    innermost = own or found
+    return innermost[-1] if innermost else None

@@ -1,0 +1,236 @@
+"""
+The rows of a timeline: for each event what a list, a tree or a waterfall shows of it without opening it.
+
+`RowBuilder` reads only the events it is asked for, and for a tool call the latest earlier call of that tool, so that a
+page of rows costs the same at event ten and at event million. An odd payload gives a poorer row, never an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from agentdbg.analysis import previews
+from agentdbg.analysis.columns import (
+    CALL_START,
+    END,
+    ENDED,
+    ERROR,
+    EXCEPTION,
+    KINDS,
+    LLM,
+    LOOP,
+    NO_VALUE,
+    OK,
+    OTHER,
+    SEVERITIES,
+    SPAN,
+    START,
+    STATE,
+    TOOL,
+)
+from agentdbg.analysis.memory import token_counts
+from agentdbg.analysis.spans import Spans, SpanTotals
+from agentdbg.analysis.tree import depth_of
+from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.wording import cut, duration, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentdbg.analysis.columns import RunColumns
+    from agentdbg.analysis.previews import Preview
+    from agentdbg.events import Event
+
+__all__ = ["Row", "RowBuilder", "row_sentence"]
+
+Status = Literal["ok", "error", "running", "never_returned"]
+_LOOK_AHEAD = 50
+
+
+class Row(TypedDict):
+    """One event in a timeline. `name` is what the name column says; `call_kind` is that of an open CALL_START."""
+
+    n: int
+    event_id: str
+    event_type: str
+    name: str
+    parent_n: int | None
+    depth: int
+    ts: str
+    start_ms: int
+    duration_ms: int | None
+    status: Status | None
+    kind: str
+    severity: str | None
+    loop_kind: str | None
+    tokens: int | None
+    tokens_in: int | None
+    tokens_out: int | None
+    cost_usd: float | None
+    source: str | None
+    call_id: str | None
+    call_kind: str | None
+    ended: bool
+    preview: Preview
+    label: str
+
+
+class RowBuilder:
+    """Builds the rows of one run. Keep one per run: it remembers what a far-reaching span made it count."""
+
+    def __init__(self, columns: RunColumns) -> None:
+        self._columns = columns
+        self._spans = Spans(columns)
+
+    def rows(self, numbers: Iterable[int], *, running: bool) -> list[Row]:
+        """The rows of the given events; `running` says whether a call without an end may still end."""
+        return [self.row(number, running=running) for number in numbers if 1 <= number <= self._columns.total]
+
+    def row(self, number: int, *, running: bool) -> Row:
+        columns, at = self._columns, number - 1
+        event = columns.event(number)
+        payload = _dict(event.get("payload"))
+        kind = columns.kind[at]
+        length = columns.duration_ms[at]
+        totals = self._spans.totals(number) if kind == SPAN else None
+        tokens_in, tokens_out, _ = token_counts(payload) if kind == LLM else (None, None, None)
+        tokens = columns.tokens[at]
+        row: Row = {
+            "n": number,
+            "event_id": str(event.get("event_id", "")),
+            "event_type": str(event.get("event_type", "")),
+            "name": _shown_name(event, kind, payload),
+            "parent_n": columns.parent_n[at] or None,
+            "depth": depth_of(columns, number),
+            "ts": str(event.get("ts", "")),
+            "start_ms": columns.start_ms[at],
+            "duration_ms": None if length == NO_VALUE else length,
+            "status": self._status(number, kind, running=running),
+            "kind": KINDS[kind],
+            "severity": SEVERITIES[columns.severity[at]],
+            "loop_kind": _text(payload.get("kind")) if kind == LOOP else None,
+            "tokens": totals.tokens if totals else None if tokens == NO_VALUE else tokens,
+            "tokens_in": tokens_in,
+            "tokens_out": tokens_out,
+            "cost_usd": _number(payload.get("cost_usd")) if kind == LLM else None,
+            "source": _text(payload.get("source")),
+            "call_id": _text(payload.get("call_id")) if kind == CALL_START else None,
+            "call_kind": _text(payload.get("kind")) if kind == CALL_START else None,
+            "ended": columns.status[at] == ENDED,
+            "preview": self._preview(number, kind, payload, totals, running=running),
+            "label": "",
+        }
+        row["label"] = row_sentence(row)
+        return row
+
+    def _status(self, number: int, kind: int, *, running: bool) -> Status | None:
+        status = self._columns.status[number - 1]
+        if kind == CALL_START:
+            return None if status == ENDED else "running" if running else "never_returned"
+        return {OK: "ok", ERROR: "error"}.get(status)  # type: ignore[return-value] # both are of Status
+
+    def _preview(
+        self, number: int, kind: int, payload: dict[str, Any], totals: SpanTotals | None, *, running: bool
+    ) -> Preview:
+        failed = self._columns.status[number - 1] == ERROR
+        if kind == LLM:
+            return previews.llm_preview(payload, failed=failed, tools_have_rows=self._tools_follow(number, running))
+        if kind == TOOL:
+            return self._tool_preview(number, payload, failed=failed)
+        if totals is not None:
+            return previews.span_preview(
+                payload, totals, self._llm_preview_of(totals.first_llm), self._llm_preview_of(totals.last_llm)
+            )
+        if kind == END:
+            return previews.run_end_preview(payload, _known(self._columns.duration_ms[number - 1]))
+        if kind == CALL_START:
+            return previews.call_start_preview(payload, running=running)
+        return _PREVIEWS.get(kind, previews.other_preview)(payload)
+
+    def _tool_preview(self, number: int, payload: dict[str, Any], *, failed: bool) -> Preview:
+        same_as = self._columns.same_as(number)
+        before = self._columns.previous_call(number) if same_as is None else None
+        earlier = None
+        if before is not None:
+            earlier = (before, _dict(self._columns.event(before).get("payload")).get("args"))
+        return previews.tool_preview(payload, failed=failed, same_as=same_as, earlier=earlier)
+
+    def _llm_preview_of(self, number: int | None) -> Preview | None:
+        if number is None:
+            return None
+        payload = _dict(self._columns.event(number).get("payload"))
+        return previews.llm_preview(payload, failed=self._columns.status[number - 1] == ERROR)
+
+    def _tools_follow(self, number: int, running: bool) -> bool:
+        """Whether a tool's row stands between this model call and the next, or may still come."""
+        columns = self._columns
+        for other in range(number, min(number + _LOOK_AHEAD, columns.total)):
+            if columns.kind[other] == TOOL or (columns.kind[other] == CALL_START and columns.status[other] != ENDED):
+                return True
+            if columns.kind[other] == LLM:
+                # Parallel work may put another model call first, so only a tool of ours decides.
+                return any(
+                    columns.kind[later] == TOOL and columns.parent_n[later] == number
+                    for later in range(other, min(other + _LOOK_AHEAD, columns.total))
+                )
+        return running or number + _LOOK_AHEAD < columns.total
+
+
+def row_sentence(row: Row) -> str:
+    """The row as one sentence, for screen readers and for grep."""
+    shown = row["preview"]
+    said = [f"{row['n']}", f"{_SPOKEN.get(row['kind'], '')} {row['name']}".strip()]
+    if shown["same_as"]:
+        said.append(f"same call as {shown['same_as']}")
+    elif shown["input"]:
+        said.append(cut(plain_text(shown["input"]).strip(), 120))
+    if shown["rest_as"]:
+        said.append(f"the rest as in {shown['rest_as']}")
+    if row["status"] == "never_returned":
+        said.append("never returned")
+    elif shown["error"]:
+        said.append(f"failed: {cut(shown['error'], 160)}")
+    elif shown["outcome"]:
+        said.append(cut(plain_text(shown["outcome"]), 160))
+    if row["duration_ms"] is not None:
+        said.append(duration(row["duration_ms"]))
+    return ", ".join(said)
+
+
+_SPOKEN = {"llm": "model", "tool": "tool", "span": "span", "call_start": "call", "error": "error"}
+
+_PREVIEWS = {
+    STATE: previews.state_preview,
+    EXCEPTION: previews.error_preview,
+    START: previews.run_start_preview,
+    LOOP: previews.loop_preview,
+    OTHER: previews.other_preview,
+}
+
+
+def _shown_name(event: Event, kind: int, payload: dict[str, Any]) -> str:
+    if kind == LOOP:
+        found = _text(payload.get("kind"))
+        return previews.LOOP_NAMES.get(found, found) if found else "loop"
+    if kind == START:
+        return "run start"
+    if kind == END:
+        return "run end"
+    name = payload.get("name") if kind == CALL_START else event.get("name")
+    return one_line(str(name), 200) if name else KINDS[kind]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return value[:500] if isinstance(value, str) and value else None
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _known(value: int) -> int | None:
+    return None if value == NO_VALUE else value

@@ -1,0 +1,209 @@
+"""
+Any JSON value as a few readable words: `origin: "JFK", baggages: 2`.
+
+The result is a list of parts, each a piece of text with a style the reader of it can colour. Writing stops when the
+room is used up, so the cost depends on what is shown and not on what is stored.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from agentdbg.analysis.wording import cut, one_line
+from agentdbg.events import REDACTED, TRUNCATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Part", "Parts", "fields", "merge", "outcome_of", "parse_embedded", "part", "plain_text", "value"]
+
+Style = Literal["plain", "muted", "mono", "key", "call", "add", "del", "role", "redacted", "cut"]
+ROOM = 400
+_MAX_DEPTH = 4
+_MAX_EMBEDDED = 200_000
+
+
+class _PartRequired(TypedDict):
+    text: str
+    style: Style
+
+
+class Part(_PartRequired, total=False):
+    """A piece of a preview. `args`: what a named call was given, for where the call has no row of its own."""
+
+    args: str
+
+
+def part(text: str, style: Style = "plain") -> Part:
+    return {"text": text, "style": style}
+
+
+def plain_text(parts: Iterable[Part]) -> str:
+    """What the parts say, without their styles."""
+    return "".join(piece["text"] + (" " if piece["style"] == "role" else "") for piece in parts)
+
+
+class Parts:
+    """Collects parts until their room is used up; what comes after that is dropped behind one `…`."""
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.items: list[Part] = []
+        self.left = room
+
+    @property
+    def full(self) -> bool:
+        return self.left <= 0
+
+    def add(self, text: str, style: Style = "plain") -> None:
+        if self.full or not text:
+            return
+        if len(text) > self.left:
+            text = cut(text, self.left)
+            self.left = 0
+        else:
+            self.left -= len(text)
+        self.items.append(part(text, style))
+
+    def add_value(self, item: Any, depth: int = 0) -> None:
+        """Write one JSON value the way it looks inside a `key: value` list."""
+        if isinstance(item, str):
+            self._add_string(item)
+        elif isinstance(item, dict):
+            self._add_dict(item, depth)
+        elif isinstance(item, list):
+            self._add_list(item, depth)
+        else:
+            self.add(_scalar(item), "mono")
+
+    def add_fields(self, items: dict[str, Any], depth: int = 0) -> None:
+        """Write `key: value, key: value`."""
+        for position, (key, item) in enumerate(items.items()):
+            if self.full:
+                return
+            if position:
+                self.add(", ", "muted")
+            self.add(f"{one_line(str(key), 80)}: ", "key")
+            self.add_value(item, depth + 1)
+
+    def _add_string(self, text: str) -> None:
+        if text == REDACTED:
+            self.add("redacted", "redacted")
+        elif text.endswith(TRUNCATED):
+            head = text[: -len(TRUNCATED)]
+            if head:
+                self.add(json.dumps(one_line(head, max(self.left - 8, 8)), ensure_ascii=False)[:-1] + " ", "mono")
+            self.add("cut", "cut")
+        else:
+            # A quoted value keeps its own signs: `*` may be the very argument that matters.
+            flat = cut(" ".join(text[:2000].split()), max(self.left, 8), more=len(text) > 2000)
+            self.add(json.dumps(flat, ensure_ascii=False), "mono")
+
+    def _add_dict(self, items: dict[str, Any], depth: int) -> None:
+        if not items or depth >= _MAX_DEPTH:
+            self.add("{…}" if items else "{}", "mono")
+            return
+        self.add("{", "mono")
+        self.add_fields(items, depth)
+        self.add("}", "mono")
+
+    def _add_list(self, items: list[Any], depth: int) -> None:
+        if not items or depth >= _MAX_DEPTH:
+            self.add("[…]" if items else "[]", "mono")
+        elif len(items) > 1 and isinstance(items[0], (dict, list)):
+            # The first of many alike says more than the beginning of all of them.
+            self.add(f"{len(items):,} × ", "mono")  # noqa: RUF001
+            self.add_value(items[0], depth + 1)
+        else:
+            self.add("[", "mono")
+            for position, item in enumerate(items):
+                if self.full:
+                    return
+                if position:
+                    self.add(", ", "mono")
+                self.add_value(item, depth + 1)
+            self.add("]", "mono")
+
+
+def fields(items: dict[str, Any], room: int = ROOM) -> list[Part]:
+    """`key: value, key: value`, within the room."""
+    parts = Parts(room)
+    parts.add_fields(items)
+    return merge(parts.items)
+
+
+def value(item: Any, room: int = ROOM) -> list[Part]:
+    """One value, quoted if it is text."""
+    parts = Parts(room)
+    parts.add_value(item)
+    return merge(parts.items)
+
+
+def outcome_of(result: Any, args: Any = None, room: int = ROOM) -> list[Part]:
+    """
+    What a call gave back. Prose stays prose, JSON inside a text is read as JSON, nothing is `empty`.
+
+    Keys that only repeat an argument go last: the reader has just seen them.
+    """
+    result = parse_embedded(result)
+    if result is None or result in ("", [], {}) or (isinstance(result, str) and not result.strip()):
+        return [part("empty", "muted")]
+    parts = Parts(room)
+    if isinstance(result, str):
+        _add_prose(parts, result)
+    elif isinstance(result, dict):
+        given = args if isinstance(args, dict) else {}
+        repeated = {key for key, item in result.items() if key in given and given[key] == item}
+        ordered = {key: item for key, item in result.items() if key not in repeated}
+        ordered.update((key, item) for key, item in result.items() if key in repeated)
+        parts.add_fields(ordered)
+    else:
+        parts.add_value(result)
+    return merge(parts.items)
+
+
+def _add_prose(parts: Parts, text: str) -> None:
+    if text == REDACTED:
+        parts.add("redacted", "redacted")
+    elif text.endswith(TRUNCATED):
+        parts.add(one_line(text[: -len(TRUNCATED)], parts.left - 6), "plain")
+        parts.add(" ")
+        parts.add("cut", "cut")
+    else:
+        parts.add(one_line(text, parts.left), "plain")
+
+
+def parse_embedded(item: Any) -> Any:
+    """The object a text holds, when the text is nothing but a JSON object or array; anything else as it is."""
+    if not isinstance(item, str) or not 2 <= len(item) <= _MAX_EMBEDDED:
+        return item
+    stripped = item.strip()
+    if not stripped or (stripped[0], stripped[-1]) not in (("{", "}"), ("[", "]")):
+        return item
+    try:
+        parsed = json.loads(stripped)
+    except (ValueError, RecursionError):
+        return item
+    return parsed
+
+
+def merge(parts: list[Part]) -> list[Part]:
+    """Neighbours of one style as one part: less to send and to draw."""
+    merged: list[Part] = []
+    for piece in parts:
+        if merged and merged[-1]["style"] == piece["style"] and "args" not in piece and "args" not in merged[-1]:
+            merged[-1]["text"] += piece["text"]
+        else:
+            merged.append(piece.copy())
+    return merged
+
+
+def _scalar(item: Any) -> str:
+    if item is None:
+        return "null"
+    if item is True or item is False:
+        return "true" if item else "false"
+    try:
+        return str(item)
+    except ValueError:  # an integer of more digits than Python prints
+        return "a very large number"

@@ -1,0 +1,127 @@
+"""
+Numbers and texts the way a person says them: `4.2 s`, `7.6k`, `1:05.6`, one line without Markdown signs.
+
+The page has the same rules in its own language; change both together.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+__all__ = [
+    "at_time",
+    "clock_time",
+    "count_noun",
+    "cut",
+    "duration",
+    "grouped",
+    "money",
+    "number_or_none",
+    "one_line",
+    "timestamp_ms",
+    "tokens",
+]
+
+_LOOK_AT = 4_000
+"""A preview never shows more than a few hundred characters, so a longer text is not cleaned to its end."""
+
+_LINE_SIGNS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```[^\n`]*$)", re.MULTILINE)
+# Underscores stay: in what agents write they are names (`__init__`, `max_tokens`) far more often than emphasis.
+_INLINE_SIGNS = re.compile(r"\*\*|`+|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
+
+
+def duration(milliseconds: float | None) -> str:
+    """950 ms, 4.2 s, 1 min 17 s, 2 h 5 min."""
+    if milliseconds is None:
+        return "–"  # noqa: RUF001
+    if milliseconds < 1000:
+        return f"{milliseconds:.0f} ms"
+    seconds = round(milliseconds / 100) / 10
+    if seconds < 60:
+        return f"{seconds:g} s"
+    whole = round(milliseconds / 1000)
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def tokens(count: float) -> str:
+    """950, 7.6k, 188k, 2.1M."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        # 999,950 would round to "1000k", so the step comes a little before the power.
+        if count >= size * 0.9995:
+            value = count / size
+            return f"{value:.1f}".removesuffix(".0") + letter if value < 9.95 else f"{value:.0f}{letter}"
+    return f"{count:.0f}"
+
+
+def grouped(count: float) -> str:
+    """50,212; a fraction keeps two digits."""
+    return f"{count:,.0f}" if count == int(count) else f"{count:,.2f}"
+
+
+def money(dollars: float) -> str:
+    """$0.49; a small sum keeps two digits that say something."""
+    if dollars >= 0.1 or dollars == 0:
+        return f"${dollars:,.2f}"
+    return f"${dollars:.2g}" if dollars >= 0.0001 else f"${dollars:.6f}".rstrip("0")
+
+
+def count_noun(count: int, singular: str, plural: str | None = None) -> str:
+    """1 error, 2 errors, 1,204 calls."""
+    return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
+
+
+def at_time(milliseconds: int) -> str:
+    """How far into the run: 1:05.6, 1:02:05.6."""
+    tenths = milliseconds // 100
+    minutes, rest = divmod(tenths, 600)
+    seconds = f"{rest // 10:02d}.{rest % 10}"
+    if minutes < 60:
+        return f"{minutes}:{seconds}"
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds}"
+
+
+def timestamp_ms(timestamp: Any) -> int | None:
+    """A stored timestamp as milliseconds of Unix time; None for what is none."""
+    if not isinstance(timestamp, str):
+        return None
+    try:
+        # Python 3.10 knows neither the trailing Z nor fractions of another length than 3 or 6.
+        moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
+        return int(moment.timestamp() * 1000) if moment.tzinfo else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def clock_time(timestamp: Any) -> str:
+    """The time of day a stored timestamp names, on this machine's clock: 03:41:07."""
+    milliseconds = timestamp_ms(timestamp)
+    if milliseconds is None:
+        return "an unknown time"
+    return datetime.fromtimestamp(milliseconds / 1000).strftime("%H:%M:%S")  # noqa: DTZ006 -- local on purpose
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """The text on one line, without Markdown signs; a cut ends in `…`."""
+    head = _INLINE_SIGNS.sub("", _LINE_SIGNS.sub("", text[:_LOOK_AT]))
+    return cut(" ".join(head.split()), limit, more=len(text) > _LOOK_AT)
+
+
+def cut(text: str, limit: int, *, more: bool = False) -> str:
+    """At most `limit` characters, with `…` where something is missing."""
+    if len(text) <= limit and not more:
+        return text
+    return text[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def number_or_none(value: Any) -> int | None:
+    """A count as it may stand in foreign data; None for what is no usable number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return int(value)
+    except (ValueError, OverflowError):
+        return None
