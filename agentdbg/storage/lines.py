@@ -1,0 +1,127 @@
+"""
+Lines of a file as bytes, whatever the file holds.
+
+A torn or damaged line never hides another line, and a line longer than anything we would show is stepped over without
+being kept. Files are opened so that no symlink is followed and no pipe is waited for.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["LONGEST_LINE", "events_path", "iter_lines", "open_events", "open_regular"]
+
+LONGEST_LINE = 16_000_000
+"""Ours end at 1 MB; other writers know no such limit, and what they wrote is shown up to here."""
+
+_CHUNK = 1 << 18
+
+
+def open_regular(path: str | Path) -> BinaryIO:
+    """Open a plain file for reading; OSError for a symlink, a folder, a pipe or a device."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(f"{path} is not a plain file")
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb", buffering=0)
+
+
+def events_path(folder: str | Path) -> str | None:
+    """Where a run's events are: events.jsonl, else its compressed form, else None. Symlinks do not count."""
+    for name in ("events.jsonl", "events.jsonl.gz"):
+        path = os.path.join(folder, name)
+        try:
+            if stat.S_ISREG(os.lstat(path).st_mode):
+                return path
+        except OSError:
+            continue
+    return None
+
+
+def open_events(folder: str | Path) -> BinaryIO | None:
+    """A run's events as plain bytes, or None when there are none to read."""
+    path = events_path(folder)
+    if path is None:
+        return None
+    try:
+        file = open_regular(path)
+    except OSError:
+        return None
+    return cast("BinaryIO", _Unzipped(file)) if path.endswith(".gz") else file
+
+
+def iter_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
+    """
+    Each line from the file's current position, with where it starts, without its newline; None for one too long.
+
+    `offset` is that position. A last line without a newline is given too. Blank lines are given as they are.
+    """
+    rest = b""
+    start = offset
+    too_long = False
+    while True:
+        chunk = file.read(_CHUNK)
+        if not chunk:
+            break
+        *whole, tail = chunk.split(b"\n")
+        for piece in whole:
+            line = rest + piece if rest else piece
+            length = (offset - start) + len(piece) + 1
+            yield start, (None if too_long or len(line) > LONGEST_LINE else line)
+            start += length
+            offset = start
+            rest, too_long = b"", False
+        rest = rest + tail if rest else tail
+        offset += len(tail)
+        if len(rest) > LONGEST_LINE:
+            rest, too_long = b"", True
+    if too_long or rest:
+        yield start, (None if too_long else rest)
+
+
+class _Unzipped(io.RawIOBase):
+    """What a gzip file holds, up to where it is damaged; the torn end shows as one torn line."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._plain = gzip.GzipFile(fileobj=file, mode="rb")
+        self._broken = False
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        return self._plain.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._plain.tell()
+
+    def read(self, size: int = -1) -> bytes:
+        if self._broken:
+            return b""
+        try:
+            return self._plain.read1(_CHUNK if size < 0 else size)
+        except (OSError, EOFError, zlib.error):
+            self._broken = True
+            return b"\x00"  # marks what stands before it as torn
+
+    def close(self) -> None:
+        self._plain.close()
+        self._file.close()
+        super().close()

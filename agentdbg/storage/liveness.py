@@ -1,0 +1,127 @@
+"""
+Is anybody still writing this run?
+
+A writer holds a shared lock on events.jsonl for as long as it may write, so a reader that gets the exclusive lock knows
+that the writer is gone. The lock is let go at once and never waited for. Where a file system has no such lock, the
+`owner` in run.json decides: a process that no longer exists writes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Any
+
+from agentdbg.storage.lines import open_regular
+
+try:
+    import fcntl
+
+    _HAS_LOCKS = True
+except ImportError:  # pragma: no cover -- Windows
+    _HAS_LOCKS = False
+
+__all__ = ["is_being_written"]
+
+_JUST_NOW_SECONDS = 1.0
+# Without a lock and without an owner, silence for this long is all there is to go by.
+_SILENCE_SECONDS = 600.0
+_START_TOLERANCE_SECONDS = 2.0
+
+
+def is_being_written(events_path: str | None, owner: Any, now: float | None = None) -> bool:
+    """Whether some process still holds the run whose events are at `events_path`."""
+    owner_lives = _owner_lives(owner)
+    if events_path is None:
+        return owner_lives is True
+    if events_path.endswith(".gz"):
+        return False
+    silence = _seconds_since_write(events_path, time.time() if now is None else now)
+    # A writer that has just written needs no asking, and one that is just opening its file is left in peace.
+    if owner_lives is not False and silence < _JUST_NOW_SECONDS:
+        return True
+    held = _is_locked(events_path)
+    if held is not None:
+        return held
+    return silence < _SILENCE_SECONDS if owner_lives is None else owner_lives
+
+
+def _is_locked(path: str) -> bool | None:
+    """Whether a writer holds the file; None where that cannot be known."""
+    if not _HAS_LOCKS:
+        return None
+    held = _try_lock(path)
+    if held:  # another reader may be asking in the same instant, so one refusal is not yet a writer
+        time.sleep(0.002)
+        held = _try_lock(path)
+    return held
+
+
+def _try_lock(path: str) -> bool | None:
+    try:
+        with open_regular(path) as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
+
+
+def _seconds_since_write(path: str, now: float) -> float:
+    try:
+        return max(0.0, now - os.lstat(path).st_mtime)
+    except OSError:
+        return _SILENCE_SECONDS
+
+
+def _owner_lives(owner: Any) -> bool | None:
+    """True or False when `owner` is a process of this machine that we can judge, else None."""
+    if not isinstance(owner, dict):
+        return None
+    pid, host = owner.get("pid"), owner.get("host")
+    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or host != _host_name():
+        return None
+    if not _process_exists(pid):
+        return False
+    started, recorded = _process_start(pid), owner.get("started")
+    if started is None or isinstance(recorded, bool) or not isinstance(recorded, (int, float)):
+        return True
+    return abs(started - recorded) <= _START_TOLERANCE_SECONDS
+
+
+def _host_name() -> str:
+    import socket  # noqa: PLC0415 -- only a name is asked for, and only of runs that say they are running
+
+    return socket.gethostname()
+
+
+def _process_exists(pid: int) -> bool:
+    if sys.platform == "win32":  # pragma: no cover -- there, signal 0 would end the process
+        import ctypes  # noqa: PLC0415
+
+        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
+        if handle:
+            ctypes.windll.kernel32.CloseHandle(handle)
+        return bool(handle)
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _process_start(pid: int) -> float | None:
+    """When a process began, in seconds since 1970; None where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])
+        with open("/proc/stat", "rb") as file:
+            boot = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
+        return boot + ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None

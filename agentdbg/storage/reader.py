@@ -1,0 +1,160 @@
+"""
+Stored runs and events, for anyone who reads them.
+
+Everything here is tolerant: a torn line never hides another line, a broken run never hides another run, and what other
+writers left is read as if it were ours. Nothing is written and no symlink is followed. Runs are named by their id, by
+the unique beginning of one, or by `latest`; no path is ever built from a name that was not found by looking.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
+from agentdbg.storage.dialects import DamagedLine, parse_event
+from agentdbg.storage.layout import is_run_id
+from agentdbg.storage.lines import iter_lines, open_events
+from agentdbg.storage.runfile import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.events import Event, RunMeta
+
+__all__ = [
+    "default_data_dir",
+    "find_run",
+    "get_event",
+    "list_runs",
+    "load_events",
+    "load_run_meta",
+    "run_folder",
+    "run_ids",
+]
+
+_ID_CHARACTERS = frozenset("0123456789abcdef-")
+
+
+def list_runs(limit: int | None = None, data_dir: str | Path | None = None) -> list[RunMeta]:
+    """Every stored run, newest first; at most `limit` of them."""
+    root = _data_dir(data_dir)
+    runs = []
+    for run_id in run_ids(root):
+        meta = read_run(_folder(root, run_id), run_id)
+        if meta is not None:
+            runs.append(meta)
+    runs.sort(key=lambda meta: (meta["started_at"], meta["run_id"]), reverse=True)
+    return runs if limit is None else runs[: max(0, limit)]
+
+
+def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
+    """What run.json says of one run, with a user's new name laid over it; rebuilt from its events where need be."""
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    meta = read_run(_folder(root, run_id), run_id)
+    if meta is None:
+        raise RunNotFound(run, root)
+    if not _is_readable(meta):
+        raise UnsupportedSpecVersion(run_id, meta["spec_version"])
+    return meta
+
+
+def load_events(run: str, data_dir: str | Path | None = None) -> Iterator[Event]:
+    """
+    A run's events one by one, in file order; damaged lines are left out.
+
+    Memory does not grow with the file. What makes no sense to ask raises here, not at the first event.
+    """
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    load_run_meta(run_id, root)
+    return _iter_events(_folder(root, run_id), run_id)
+
+
+def get_event(run: str, event_id: str, data_dir: str | Path | None = None) -> Event:
+    """One event by its id."""
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    for event in load_events(run_id, root):
+        if event["event_id"] == event_id:
+            return event
+    raise EventNotFound(event_id, run_id)
+
+
+def find_run(wanted: str, data_dir: str | Path | None = None) -> str:
+    """The id of the one run meant by a full id, the beginning of one, or `latest`."""
+    root = _data_dir(data_dir)
+    if wanted == "latest":
+        newest = list_runs(1, root)
+        if not newest:
+            raise RunNotFound(wanted, root)
+        return newest[0]["run_id"]
+    prefix = str(wanted).strip().lower()
+    if not prefix or len(prefix) > 36 or not _ID_CHARACTERS.issuperset(prefix):
+        raise InvalidRunId(str(wanted))
+    matches = sorted(run_id for run_id in run_ids(root) if run_id.startswith(prefix))
+    if not matches:
+        raise RunNotFound(wanted, root)
+    if len(matches) > 1:
+        raise AmbiguousRun(wanted, matches)
+    return matches[0]
+
+
+def run_ids(data_dir: str | Path) -> list[str]:
+    """The ids of the runs in a data folder, in no order: real folders with a canonical id for a name."""
+    root = os.path.join(data_dir, "runs")
+    if os.path.islink(root):
+        return []
+    try:
+        with os.scandir(root) as entries:
+            return [entry.name for entry in entries if is_run_id(entry.name) and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def run_folder(run_id: str, data_dir: str | Path) -> Path:
+    """Where one run's files are; RunNotFound unless it is among the runs found by looking."""
+    if not is_run_id(run_id):
+        raise InvalidRunId(run_id)
+    for found in run_ids(data_dir):
+        if found == run_id:
+            return Path(_folder(data_dir, found))
+    raise RunNotFound(run_id, Path(data_dir))
+
+
+def default_data_dir() -> Path:
+    """The data folder that the settings name."""
+    from agentdbg.config import resolve_data_dir  # noqa: PLC0415 -- reading a given folder needs no settings
+
+    return Path(resolve_data_dir())
+
+
+def _data_dir(given: str | Path | None) -> Path:
+    return default_data_dir() if given is None else Path(given)
+
+
+def _folder(data_dir: str | Path, run_id: str) -> str:
+    return os.path.join(data_dir, "runs", run_id)
+
+
+def _is_readable(meta: RunMeta) -> bool:
+    return meta["spec_version"].startswith("0")
+
+
+def _iter_events(folder: str, run_id: str) -> Iterator[Event]:
+    file = open_events(folder)
+    if file is None:
+        return
+    previous: dict[str, Any] = {}
+    with file:
+        for offset, line in iter_lines(file):
+            if line is None or not line.strip():
+                continue
+            try:
+                event = parse_event(line, run_id, offset, **previous)
+            except DamagedLine:
+                continue
+            previous["fallback_ts"] = event["ts"]
+            yield event

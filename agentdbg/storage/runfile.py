@@ -1,0 +1,178 @@
+"""
+What is known of one run without reading all of it: run.json, or what its events say.
+
+run.json is a cache. When it is missing, broken or of another run, everything in it is counted again from the events.
+When it says `running` although nobody writes any more, the events say how far the run came, and `status_reason` says
+that the process ended. A user's new name (label.json) is laid over either.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, cast
+
+from agentdbg.events import SPEC_VERSION, Counts, RunMeta, utc_timestamp
+from agentdbg.storage.dialects import is_supported_version, parse_timestamp, plain_status
+from agentdbg.storage.lines import events_path, iter_lines, open_events, open_regular
+from agentdbg.storage.liveness import is_being_written
+from agentdbg.storage.tally import COUNTERS, Tally, is_count, later_format_reason, milliseconds_between
+
+__all__ = ["read_label", "read_run", "rebuild_run"]
+
+_LARGEST_RUN_JSON = 8_000_000
+_OPTIONAL: dict[str, type | tuple[type, ...]] = {
+    "event_counts": dict,
+    "total_tokens": int,
+    "cost_usd": (int, float),
+    "guardrails": dict,
+    "metadata": dict,
+    "agentdbg_version": str,
+    "redaction": str,
+    "dropped_events": int,
+    "owner": dict,
+    "status_reason": str,
+    "damaged_lines": int,
+}
+
+
+def read_run(folder: str, run_id: str) -> RunMeta | None:
+    """
+    Everything known of the run in `folder`; None when there is neither a run.json nor an event file.
+
+    Never raises for what the files hold. A run in a later format is given with its `spec_version` and a status_reason.
+    """
+    where = events_path(folder)
+    raw = _read_object(os.path.join(folder, "run.json"))
+    if raw is None and where is None and not os.path.lexists(os.path.join(folder, "run.json")):
+        return None
+    meta = _from_run_json(raw, run_id) if raw is not None else None
+    if meta is None:
+        meta = rebuild_run(folder, run_id, owner=raw.get("owner") if raw else None)
+    elif meta["status"] == "running" and not is_being_written(where, meta.get("owner")):
+        meta = _closed(rebuild_run(folder, run_id, owner=meta.get("owner")), meta)
+    label = read_label(folder)
+    if label is not None:
+        meta["run_name"] = label
+    return meta
+
+
+def rebuild_run(folder: str, run_id: str, owner: Any = None) -> RunMeta:
+    """What run.json would say, counted from the events."""
+    tally = Tally(run_id)
+    file = open_events(folder)
+    if file is not None:
+        with file:
+            for offset, line in iter_lines(file):
+                tally.add(line, offset)
+    return tally.result(is_being_written(events_path(folder), owner), _folder_time(folder))
+
+
+def read_label(folder: str) -> str | None:
+    """The name a user gave the run afterwards, or None."""
+    label = _read_object(os.path.join(folder, "label.json"))
+    name = label.get("run_name") if label else None
+    return name if isinstance(name, str) and name else None
+
+
+def _read_object(path: str) -> dict[str, Any] | None:
+    """The JSON object in a small file; None for anything else that may be there."""
+    try:
+        with open_regular(path) as file:
+            text = file.read(_LARGEST_RUN_JSON + 1)
+        if len(text) > _LARGEST_RUN_JSON:
+            return None
+        value = json.loads(text.decode("utf-8-sig"), parse_constant=lambda _: None)
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # nothing that cannot be served on
+    except (OSError, ValueError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _from_run_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
+    """run.json in the strict form; None when a required field is unusable, so that the events must be asked."""
+    spec_version = raw.get("spec_version", SPEC_VERSION)
+    started_at = parse_timestamp(raw.get("started_at"))
+    if not is_supported_version(spec_version):
+        return _of_later_format(raw, run_id, str(spec_version), started_at)
+    ended_at, last_event_ts = parse_timestamp(raw.get("ended_at")), parse_timestamp(raw.get("last_event_ts"))
+    counts = _counts(raw)
+    status = _run_status(raw.get("status"))
+    if raw.get("run_id", run_id) != run_id or started_at is None or counts is None or status is None:
+        return None
+    if status != "running" and ended_at is None:
+        return None
+    duration_ms, run_name = raw.get("duration_ms"), raw.get("run_name")
+    if status != "running" and not is_count(duration_ms):
+        duration_ms = milliseconds_between(started_at, ended_at)
+    meta: dict[str, Any] = {
+        "spec_version": str(spec_version),
+        "run_id": run_id,
+        "run_name": run_name if isinstance(run_name, str) else None,
+        "started_at": started_at,
+        "ended_at": ended_at,
+        "duration_ms": duration_ms if is_count(duration_ms) else None,
+        "status": status,
+        "counts": counts,
+        "last_event_ts": last_event_ts or ended_at,
+    }
+    for key, kind in _OPTIONAL.items():
+        if isinstance(raw.get(key), kind) and not isinstance(raw[key], bool):
+            meta[key] = raw[key]
+    return cast("RunMeta", meta)
+
+
+def _of_later_format(raw: dict[str, Any], run_id: str, spec_version: str, started_at: str | None) -> RunMeta:
+    run_name = raw.get("run_name")
+    return {
+        "spec_version": spec_version,
+        "run_id": run_id,
+        "run_name": run_name if isinstance(run_name, str) else None,
+        "started_at": started_at or "1970-01-01T00:00:00.000Z",
+        "ended_at": parse_timestamp(raw.get("ended_at")),
+        "duration_ms": None,
+        "status": "error",
+        "counts": _no_counts(),
+        "last_event_ts": None,
+        "status_reason": later_format_reason(spec_version),
+    }
+
+
+def _run_status(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return None
+    word = value.strip().lower()
+    if word in ("running", "active", "in_progress", "started"):
+        return "running"
+    status = plain_status(word)
+    # A word we do not know says nothing, and plain_status would call it ok.
+    return status if status == "error" or plain_status(word, has_error=True) == "ok" else None
+
+
+def _counts(raw: dict[str, Any]) -> Counts | None:
+    given, by_type = raw.get("counts"), raw.get("event_counts")
+    if isinstance(given, dict):
+        if all(is_count(given.get(counter, 0)) for counter in COUNTERS.values()):
+            return cast("Counts", {counter: given.get(counter, 0) for counter in COUNTERS.values()})
+        return None
+    if isinstance(by_type, dict) and all(is_count(by_type.get(kind, 0)) for kind in COUNTERS):
+        return cast("Counts", {counter: by_type.get(kind, 0) for kind, counter in COUNTERS.items()})
+    return None
+
+
+def _no_counts() -> Counts:
+    return {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0}
+
+
+def _folder_time(folder: str) -> str:
+    try:
+        return utc_timestamp(os.lstat(folder).st_mtime)
+    except (OSError, ValueError, OverflowError):
+        return "1970-01-01T00:00:00.000Z"
+
+
+def _closed(counted: RunMeta, cached: RunMeta) -> RunMeta:
+    """A run nobody writes any more: how it stands by its events, what else run.json knew kept."""
+    known: dict[str, Any] = {key: value for key, value in cached.items() if key in _OPTIONAL or key == "run_name"}
+    found = {key: value for key, value in counted.items() if value is not None}
+    return cast("RunMeta", {**counted, **known, **found, "started_at": cached["started_at"]})
