@@ -1,0 +1,237 @@
+"""
+Change what is stored: rename, delete and bring back, compress, prune.
+
+Events are never changed. A new name lies beside the run, a deleted run waits a day in the trash, and a run is
+compressed only when nobody writes it and the compressed copy has been read back whole. Everything made here is private
+to the user, and appears whole or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import time
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from agentdbg.encoding import encode_json
+from agentdbg.exceptions import InvalidRunId, RunNotFound, UsageError
+from agentdbg.storage.dialects import timestamp_ms
+from agentdbg.storage.layout import (
+    EVENTS_FILE,
+    EVENTS_GZIP_FILE,
+    LABEL_FILE,
+    is_run_id,
+    make_private_folder,
+    open_private,
+    replace_file,
+    trash_dir,
+)
+from agentdbg.storage.lines import open_regular
+from agentdbg.storage.liveness import is_being_written
+from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_run_meta, run_folder
+
+if TYPE_CHECKING:
+    from agentdbg.events import RunMeta
+
+__all__ = ["Pruned", "compress_run", "delete_run", "empty_trash", "prune", "rename_run", "restore_run"]
+
+DAY_SECONDS = 86_400.0
+_LONGEST_NAME = 500
+_CHUNK = 1 << 20
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def rename_run(run: str, run_name: str, data_dir: str | Path | None = None) -> RunMeta:
+    """Give a run a name of the user's own; an empty one brings the recorded name back."""
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    name = run_name.strip()
+    if len(name) > _LONGEST_NAME:
+        raise UsageError(f"a run name has at most {_LONGEST_NAME} characters, and this one has {len(name)}")
+    label = run_folder(run_id, root) / LABEL_FILE
+    if name:
+        try:
+            content = encode_json({"run_name": name})
+        except ValueError:
+            raise UsageError("the name is not valid Unicode text") from None
+        replace_file(label, content)
+    else:
+        label.unlink(missing_ok=True)
+    return load_run_meta(run_id, root)
+
+
+def delete_run(run: str, data_dir: str | Path | None = None) -> str:
+    """Move a run to the trash, where `restore_run` finds it for a day. Gives its id."""
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    source = run_folder(run_id, root)
+    make_private_folder(trash_dir(root))
+    target = trash_dir(root) / run_id
+    _remove(target)
+    os.rename(source, target)
+    os.utime(target)  # from now on the day counts
+    return run_id
+
+
+def restore_run(run: str, data_dir: str | Path | None = None) -> str:
+    """Bring a deleted run back. Gives its id."""
+    root = _data_dir(data_dir)
+    prefix = run.strip().lower()
+    if not prefix or not set(prefix) <= set("0123456789abcdef-"):
+        raise InvalidRunId(run)
+    found = [name for name in _trashed(root) if name.startswith(prefix)]
+    if len(found) != 1:
+        raise RunNotFound(run, trash_dir(root))
+    target = root / "runs" / found[0]
+    if os.path.lexists(target):
+        raise UsageError(f"a run {found[0]} exists already; delete or keep that one")
+    make_private_folder(target.parent)
+    os.rename(trash_dir(root) / found[0], target)
+    return found[0]
+
+
+def empty_trash(
+    data_dir: str | Path | None = None, older_than_s: float = DAY_SECONDS, now: float | None = None
+) -> list[str]:
+    """Remove for good what was deleted longer ago than a day. Gives the ids."""
+    root = _data_dir(data_dir)
+    limit = (time.time() if now is None else now) - older_than_s
+    gone = []
+    for name in _trashed(root):
+        path = trash_dir(root) / name
+        with contextlib.suppress(OSError):
+            if os.lstat(path).st_mtime <= limit:
+                _remove(path)
+                gone.append(name)
+    return gone
+
+
+def compress_run(run: str, data_dir: str | Path | None = None) -> int:
+    """
+    Gzip a finished run's events; gives the bytes saved, 0 when there was nothing to do.
+
+    The original goes only after the copy was read back and found equal.
+    """
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    meta = load_run_meta(run_id, root)
+    folder = run_folder(run_id, root)
+    plain, packed = folder / EVENTS_FILE, folder / EVENTS_GZIP_FILE
+    if meta["status"] == "running" or is_being_written(str(plain), meta.get("owner")):
+        raise UsageError(f"run {run_id} is still being written; it can be compressed when it has ended")
+    try:
+        source = open_regular(plain)
+    except OSError:
+        return 0
+    temporary = folder / f"{EVENTS_GZIP_FILE}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    try:
+        with source:
+            before = os.fstat(source.fileno())
+            digest = _pack(source, temporary)
+            with open_regular(temporary) as copy:
+                if _unpacked_digest(copy) != digest:
+                    raise UsageError(f"the compressed copy of run {run_id} could not be read back; nothing was changed")
+            after = os.fstat(source.fileno())
+        if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+            raise UsageError(f"run {run_id} changed while it was being compressed; nothing was changed")
+        os.utime(temporary, ns=(before.st_atime_ns, before.st_mtime_ns))
+        saved = before.st_size - temporary.stat().st_size
+        os.replace(temporary, packed)
+        plain.unlink()
+    finally:
+        temporary.unlink(missing_ok=True)
+    return saved
+
+
+@dataclass
+class Pruned:
+    """What `prune` did, or would do."""
+
+    deleted: list[RunMeta] = field(default_factory=list)
+    compressed: list[RunMeta] = field(default_factory=list)
+    freed_bytes: int = 0
+
+
+def prune(
+    older_than_s: float | None = None,
+    keep: int | None = None,
+    *,
+    compress: bool = False,
+    dry_run: bool = False,
+    data_dir: str | Path | None = None,
+    now: float | None = None,
+) -> Pruned:
+    """
+    Delete (or with `compress`, gzip) finished runs older than a time, always sparing the `keep` newest.
+
+    With only `keep`, everything beyond the newest goes. Runs still running are never touched. Deleted runs go to the
+    trash, and what has been there for a day goes for good.
+    """
+    if older_than_s is None and keep is None:
+        raise UsageError("say which runs: those older than a time, all but the newest, or both")
+    root = _data_dir(data_dir)
+    limit_ms = None if older_than_s is None else ((time.time() if now is None else now) - older_than_s) * 1000
+    result = Pruned()
+    for meta in list_runs(data_dir=root)[max(0, keep or 0) :]:
+        if meta["status"] == "running" or (limit_ms is not None and timestamp_ms(meta["started_at"]) > limit_ms):
+            continue
+        folder = run_folder(meta["run_id"], root)
+        if not compress:
+            result.deleted.append(meta)
+            result.freed_bytes += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(folder))
+            if not dry_run:
+                delete_run(meta["run_id"], root)
+        elif (folder / EVENTS_FILE).is_file():
+            result.compressed.append(meta)
+            if not dry_run:
+                result.freed_bytes += compress_run(meta["run_id"], root)
+    if not dry_run:
+        empty_trash(root, now=now)
+    return result
+
+
+def _data_dir(given: str | Path | None) -> Path:
+    return default_data_dir() if given is None else Path(given)
+
+
+def _trashed(root: Path) -> list[str]:
+    try:
+        with os.scandir(trash_dir(root)) as entries:
+            return [entry.name for entry in entries if is_run_id(entry.name) and entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or path.is_file():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
+
+
+def _pack(source: BinaryIO, target: Path) -> bytes:
+    """Write `source` gzipped to `target`; the digest of what was read."""
+    digest = hashlib.sha256()
+    packer = zlib.compressobj(6, zlib.DEFLATED, _GZIP)
+    with os.fdopen(open_private(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        while chunk := source.read(_CHUNK):
+            digest.update(chunk)
+            file.write(packer.compress(chunk))
+        file.write(packer.flush())
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.digest()
+
+
+def _unpacked_digest(file: BinaryIO) -> bytes:
+    digest = hashlib.sha256()
+    unpacker = zlib.decompressobj(_GZIP)
+    while chunk := file.read(_CHUNK):
+        digest.update(unpacker.decompress(chunk))
+    digest.update(unpacker.flush())
+    return digest.digest() if unpacker.eof else b""
