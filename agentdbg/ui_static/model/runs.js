@@ -1,0 +1,119 @@
+// @ts-check
+/** The rail's contents: runs under the day they started, runs of one session together, and what each row says. */
+
+import { formatAge, formatCount, formatDay, formatDuration, formatTokens } from "./format.js";
+
+/** @typedef {import("./types.js").RunMeta} RunMeta */
+/**
+ * @typedef {{kind: "day", key: string, label: string}
+ *   | {kind: "session", key: string, label: string, count: number}
+ *   | {kind: "run", key: string, run: RunMeta, inSession: boolean}} RailItem
+ */
+
+/**
+ * Headings and runs from top to bottom. Runs come newest first; the runs of a session stand together under it, at the
+ * place of its newest run, when there are at least two of them on that day.
+ * @param {RunMeta[]} runs @param {number} now @returns {RailItem[]}
+ */
+export function railItems(runs, now) {
+  /** @type {RailItem[]} */
+  const items = [];
+  for (const { label, runs: ofDay } of byDay(runs, now)) {
+    items.push({ kind: "day", key: `day ${label}`, label });
+    const sessions = bySession(ofDay);
+    const placed = new Set();
+    for (const run of ofDay) {
+      const session = sessionOf(run);
+      const companions = session === null ? [] : (sessions.get(session) ?? []);
+      if (companions.length < 2) {
+        items.push({ kind: "run", key: run.run_id, run, inSession: false });
+      } else if (!placed.has(session)) {
+        placed.add(session);
+        items.push({ kind: "session", key: `session ${label} ${session}`, label: String(session), count: companions.length });
+        for (const companion of companions) items.push({ kind: "run", key: companion.run_id, run: companion, inSession: true });
+      }
+    }
+  }
+  return items;
+}
+
+/** @param {RunMeta[]} runs @param {number} now */
+function byDay(runs, now) {
+  /** @type {{label: string, runs: RunMeta[]}[]} */
+  const days = [];
+  for (const run of runs) {
+    const label = formatDay(startOf(run), now);
+    const last = days.at(-1);
+    if (last?.label === label) last.runs.push(run);
+    else days.push({ label, runs: [run] });
+  }
+  return days;
+}
+
+/** @param {RunMeta[]} runs */
+function bySession(runs) {
+  /** @type {Map<string, RunMeta[]>} */
+  const sessions = new Map();
+  for (const run of runs) {
+    const session = sessionOf(run);
+    if (session !== null) sessions.set(session, [...(sessions.get(session) ?? []), run]);
+  }
+  return sessions;
+}
+
+/** @param {RunMeta} run @returns {string | null} */
+function sessionOf(run) {
+  const session = run.metadata?.session_id;
+  return typeof session === "string" || typeof session === "number" ? String(session) : null;
+}
+
+/** @param {RunMeta} run */
+export function startOf(run) {
+  const start = Date.parse(run.started_at);
+  return Number.isNaN(start) ? 0 : start;
+}
+
+/** How a run stands, in the words and signs of the page. @param {RunMeta} run */
+export function standing(run) {
+  const reason = run.status_reason ?? "";
+  if (run.status === "running") return { glyph: "running", tone: "running", word: "Running" };
+  if (run.status === "ok") return { glyph: "ok", tone: "ok", word: "Finished" };
+  if (/process|died|killed|without closing/i.test(reason)) return { glyph: "died", tone: "error", word: "Died" };
+  return { glyph: "failed", tone: "error", word: "Failed" };
+}
+
+/** A name to show. @param {RunMeta} run */
+export function nameOf(run) {
+  return run.run_name?.trim() || "unnamed run";
+}
+
+/** Line three of a run: how long, how many calls, how many tokens. @param {RunMeta} run @param {number} now */
+export function runFigures(run, now) {
+  const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
+  const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
+  const figures = [];
+  if (duration !== null && duration !== undefined) figures.push(formatDuration(duration));
+  figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
+  if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
+  return figures.join(" · ");
+}
+
+/** The run as one sentence, for those who hear the page. @param {RunMeta} run @param {number} now */
+export function runLabel(run, now) {
+  const { word } = standing(run);
+  const headline = run.headline ? `: ${run.headline}` : "";
+  const age = formatAge(startOf(run), now);
+  const ago = age === "now" ? "just now" : /\d (min|h)$/.test(age) ? `${age} ago` : age;
+  return `${nameOf(run)}, ${word.toLowerCase()}${headline}, ${runFigures(run, now)}, ${ago}`;
+}
+
+/**
+ * The list after some runs changed: known ones in their place, new ones where their start puts them, removed ones gone.
+ * @param {RunMeta[]} runs newest first @param {RunMeta[]} changed @param {string[]} removed @returns {RunMeta[]}
+ */
+export function mergeRuns(runs, changed, removed = []) {
+  const byId = new Map(runs.map((run) => [run.run_id, run]));
+  for (const run of changed) byId.set(run.run_id, { ...byId.get(run.run_id), ...run });
+  for (const id of removed) byId.delete(id);
+  return [...byId.values()].sort((a, b) => startOf(b) - startOf(a) || (a.run_id < b.run_id ? 1 : -1));
+}

@@ -1,0 +1,71 @@
+// @ts-check
+/**
+ * The shapes that travel between server and page, named once.
+ *
+ * @typedef {{text: string, style: "plain" | "muted" | "mono" | "key" | "call" | "add" | "del" | "role"}} Part
+ *
+ * @typedef {object} Row one event, said in a line
+ * @property {number} n its number in the run, from 1
+ * @property {string} event_id
+ * @property {string} event_type
+ * @property {string} name
+ * @property {number | null} parent_n
+ * @property {number} depth
+ * @property {string} ts
+ * @property {number} start_ms
+ * @property {number | null} duration_ms
+ * @property {"ok" | "error" | "running" | "never_returned" | null} status
+ * @property {"llm" | "tool" | "state" | "span" | "loop" | "error" | "start" | "end" | "call_start" | "other"} kind
+ * @property {"info" | "warning" | "critical" | null} severity
+ * @property {string | null} loop_kind
+ * @property {number | null} tokens
+ * @property {number | null} tokens_in
+ * @property {number | null} tokens_out
+ * @property {number | null} cost_usd
+ * @property {string | null} source
+ * @property {string | null} [call_id]
+ * @property {"llm" | "tool" | null} [call_kind] what a CALL_START started
+ * @property {boolean} [ended]
+ * @property {{input: Part[], outcome: Part[], error: string | null, same_as: number | null, rest_as: number | null}} preview
+ * @property {string} label
+ *
+ * @typedef {object} RunMeta
+ * @property {string} run_id
+ * @property {string | null} run_name
+ * @property {string} started_at
+ * @property {string | null} ended_at
+ * @property {number | null} duration_ms
+ * @property {"running" | "ok" | "error"} status
+ * @property {{llm_calls: number, tool_calls: number, errors: number, loop_warnings: number}} counts
+ * @property {number | null} [total_tokens]
+ * @property {number | null} [cost_usd]
+ * @property {string | null} [status_reason]
+ * @property {string | null} [headline]
+ * @property {Record<string, any>} [metadata]
+ *
+ * @typedef {{n: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}} VerdictLine
+ *
+ * @typedef {object} Summary
+ * @property {RunMeta} run
+ * @property {number} progress
+ * @property {boolean} complete
+ * @property {number} total_events
+ * @property {Record<string, number>} type_counts
+ * @property {number} errors
+ * @property {{info: number, warning: number, critical: number}} loops
+ * @property {Record<string, number | null>} figures
+ * @property {{tone: "ok" | "warn" | "error" | "running", word: string, lines: VerdictLine[]}} verdict
+ * @property {number[]} damaged_lines
+ * @property {number} damaged_total
+ * @property {string[]} notes
+ * @property {Finding[]} [findings]
+ *
+ * @typedef {object} Finding a loop, and the rounds it went
+ * @property {number} n the LOOP_WARNING itself
+ * @property {"warning" | "critical"} severity
+ * @property {number} first_n
+ * @property {number} last_n
+ * @property {number[]} rounds the event that starts each round
+ */
+
+export {};
