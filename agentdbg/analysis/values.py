@@ -16,7 +16,18 @@ from agentdbg.events import REDACTED, TRUNCATED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Part", "Parts", "fields", "merge", "outcome_of", "parse_embedded", "part", "plain_text", "value"]
+__all__ = [
+    "Part",
+    "Parts",
+    "argument_text",
+    "fields",
+    "merge",
+    "outcome_of",
+    "parse_embedded",
+    "part",
+    "plain_text",
+    "value",
+]
 
 Style = Literal["plain", "muted", "mono", "key", "call", "add", "del", "role", "redacted", "cut"]
 ROOM = 400
@@ -130,6 +141,11 @@ def fields(items: dict[str, Any], room: int = ROOM) -> list[Part]:
     parts = Parts(room)
     parts.add_fields(items)
     return merge(parts.items)
+
+
+def argument_text(items: dict[str, Any], room: int = ROOM) -> str:
+    """`key: value, key: value` as plain text."""
+    return plain_text(fields(items, room))
 
 
 def value(item: Any, room: int = ROOM) -> list[Part]:

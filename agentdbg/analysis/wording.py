@@ -38,10 +38,11 @@ def duration(milliseconds: float | None) -> str:
         return "–"  # noqa: RUF001
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms"
-    seconds = round(milliseconds / 100) / 10
+    # Halves go up, as the page's own rounding has it; Python's `round` would send every second one down.
+    seconds = int(milliseconds / 100 + 0.5) / 10
     if seconds < 60:
         return f"{seconds:g} s"
-    whole = round(milliseconds / 1000)
+    whole = int(milliseconds / 1000 + 0.5)
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
@@ -91,7 +92,7 @@ def timestamp_ms(timestamp: Any) -> int | None:
     try:
         # Python 3.10 knows neither the trailing Z nor fractions of another length than 3 or 6.
         moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
-        return int(moment.timestamp() * 1000) if moment.tzinfo else None
+        return round(moment.timestamp() * 1000) if moment.tzinfo else None
     except (ValueError, OverflowError, OSError):
         return None
 

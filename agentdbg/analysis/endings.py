@@ -1,0 +1,178 @@
+"""
+Sentences about how a run ended, or what it is doing now: died, interrupted, an error nobody caught, a limit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.case import MANY, Case
+from agentdbg.analysis.columns import CALL_KINDS, LLM, NO_VALUE
+from agentdbg.analysis.memory import token_counts
+from agentdbg.analysis.sentences import code, line, quote, times
+from agentdbg.analysis.stats import RecordedError, payload_of
+from agentdbg.analysis.trouble import failures_line
+from agentdbg.analysis.wording import clock_time, duration, grouped, money, timestamp_ms, tokens
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.sentences import Line, VerdictPart
+
+__all__ = ["died_line", "guardrail_line", "interrupt_line", "now_line", "raised_line", "spent_on"]
+
+_INTERRUPTS = {"KeyboardInterrupt": "Ctrl-C", "CancelledError": "Cancelled"}
+
+
+def died_line(case: Case) -> Line:
+    columns = case.tally.columns
+    if case.open_call is not None:
+        number, event = case.open_call
+        at = clock_time(event.get("ts"))
+        name = code(payload_of(event).get("name") or event.get("name"))
+        if number == columns.total:
+            return line(
+                number,
+                "The process ended inside ",
+                name,
+                f". The start of that call, at {at}, is the last thing it recorded.",
+            )
+        return line(number, "The process ended inside ", name, f", a call that began at {at}.")
+    if not columns.total:
+        return line(None, "The process ended before it recorded anything.")
+    event = columns.event(columns.total)
+    if event["event_type"] == "RUN_START":
+        return line(columns.total, "The process ended before it recorded a call.")
+    return line(
+        columns.total,
+        "The process ended without closing the run. The last thing it recorded was ",
+        code(event.get("name")),
+        f", at {clock_time(event.get('ts'))}.",
+    )
+
+
+def interrupt_line(case: Case) -> Line | None:
+    failure = case.ending
+    word = _INTERRUPTS.get(failure.error_type.rsplit(".", 1)[-1]) if failure else None
+    if word is None or failure is None:
+        return None
+    during = case.tally.failed_with(failure)
+    if during is not None:
+        number = during.numbers[-1]
+        length = case.tally.columns.duration_ms[number - 1]
+        into = f", {duration(length)} into the call." if length < NO_VALUE else "."
+        return line(number, f"{word} during ", code(during.name), into)
+    if case.open_call is not None:
+        number, event = case.open_call
+        return line(number, f"{word} during ", code(payload_of(event).get("name") or event.get("name")), ".")
+    number = case.fatal.number if case.fatal else case.tally.end or case.tally.columns.total
+    before = case.last_call_before(number)
+    if before is None:
+        return line(number, f"{word} before the first call.")
+    return line(number, f"{word} after ", code(before[1]), f" #{before[0]}.")
+
+
+def raised_line(case: Case) -> Line:
+    failure = case.ending
+    group = case.tally.failed_with(failure) if failure else None
+    if group is not None:
+        often = times(group, 0)
+        if len(group.numbers) == 1:
+            return line(
+                group.numbers[0], code(group.name), " failed: ", quote(group.failure.text), " and nothing caught it."
+            )
+        return line(
+            group.numbers[0],
+            code(group.name),
+            f" {often} with the same error: ",
+            quote(group.failure.text),
+            ", the last time uncaught.",
+        )
+    if failure is None:
+        if case.groups:
+            last = max(case.groups, key=lambda other: other.numbers[-1])
+            return line(
+                last.numbers[-1],
+                "The run ended as failed. Its last failure was ",
+                code(last.name),
+                ": ",
+                quote(last.failure.text),
+            )
+        return line(case.tally.end, "The run ended as failed, and no error was recorded.")
+    number = case.fatal.number if case.fatal else case.tally.end
+    pieces: list[str | VerdictPart] = ["The program raised ", quote(failure.text)]
+    if failure.frame is not None:
+        if failure.frame.function != "<module>":
+            pieces += [" in ", code(failure.frame.function), f", {failure.frame.short}"]
+        else:
+            pieces.append(f" at {failure.frame.short}")
+    before = case.last_call_before(number) if number else None
+    if before is not None:
+        pieces += [", after ", code(before[1]), f" #{before[0]}"]
+    return line(number, *pieces, ".")
+
+
+def guardrail_line(error: RecordedError) -> Line:
+    name = error.guardrail
+    threshold, actual = error.threshold, error.actual
+    if threshold is None:
+        return line(error.number, "Stopped by ", code(name), ": ", quote(error.failure.message))
+    used = threshold if actual is None else actual
+    said = {
+        "stop_on_loop": f" at {grouped(used)} repetitions, the limit you set.",
+        "max_llm_calls": f" after {grouped(threshold)} LLM calls, the limit you set.",
+        "max_tool_calls": f" after {grouped(threshold)} tool calls, the limit you set.",
+        "max_events": f" after {grouped(threshold)} events, the limit you set.",
+        "max_tokens": f": {grouped(used)} of {grouped(threshold)} tokens used.",
+        "max_cost_usd": f": {money(used)} of {money(threshold)} spent.",
+        "max_duration_s": f": it ran {duration(used * 1000)}, and {duration(threshold * 1000)} is the limit you set.",
+    }.get(str(name), f": {grouped(used)} of {grouped(threshold)}.")
+    return line(error.number, "Stopped by ", code(name), said)
+
+
+def spent_on(case: Case, error: RecordedError) -> list[Line]:
+    """What used up the limit, where the log shows it."""
+    if case.groups and len(case.groups[0].numbers) >= MANY:
+        return [failures_line(case, case.groups[0])]
+    if error.guardrail in ("max_tokens", "max_cost_usd", "max_llm_calls"):
+        return _prompt_growth(case)
+    if error.guardrail == "max_duration_s":
+        columns, total = case.tally.columns, case.tally.columns.total
+        calls = [at for at in range(total) if columns.kind[at] in CALL_KINDS and columns.duration_ms[at] < NO_VALUE]
+        longest = max(calls, key=lambda at: columns.duration_ms[at], default=None)
+        if longest is not None:
+            name = columns.event(longest + 1)["name"]
+            return [line(longest + 1, code(name), f" took {duration(columns.duration_ms[longest])} of it.")]
+    return []
+
+
+def _prompt_growth(case: Case) -> list[Line]:
+    tally, columns = case.tally, case.tally.columns
+    if tally.largest_llm is None or tally.first_llm is None or tally.last_llm is None:
+        return []
+    largest = tokens(columns.tokens[tally.largest_llm - 1])
+    first = token_counts(payload_of(columns.event(tally.first_llm)))[0]
+    last = token_counts(payload_of(columns.event(tally.last_llm)))[0]
+    grown = f"The largest call took {largest} tokens"
+    if first and last and last > 1.5 * first and tally.llm_calls > 2:
+        grown += f"; the prompt grew from {tokens(first)} to {tokens(last)} over {tally.llm_calls:,} calls"
+    return [line(tally.largest_llm, f"{grown}.")]
+
+
+def now_line(case: Case) -> Line:
+    columns = case.tally.columns
+    if case.open_call is not None:
+        number, event = case.open_call
+        payload = payload_of(event)
+        doing = "answering" if payload.get("kind") == "llm" else "running"
+        began = timestamp_ms(event.get("ts"))
+        since = f" for {duration(max(case.now_ms - began, 0))}" if case.now_ms is not None and began is not None else ""
+        has_been = "has been" if since else "is"
+        return line(None, "Now: ", code(payload.get("name") or event.get("name")), f" {has_been} {doing}{since}")
+    before = case.last_call_before(columns.total + 1)
+    if before is None:
+        return line(None, "Now: started, and no call recorded yet")
+    number, name = before
+    length = columns.duration_ms[number - 1]
+    ended = columns.started_ms + columns.start_ms[number - 1] + (0 if length == NO_VALUE else length)
+    ago = f", {duration(max(case.now_ms - ended, 0))} ago" if case.now_ms is not None else ""
+    verb = "answered" if columns.kind[number - 1] == LLM else "returned"
+    return line(None, "Now: ", code(name), f" #{number} {verb}{ago}")

@@ -1,0 +1,130 @@
+"""
+How far a loop reached and what it cost: calls, tokens and time from its first repetition to its last.
+
+A finding is written once, early in the loop; what came after it belongs to the loop for as long as the same calls go
+on. Only what the log shows is claimed: the calls by name, the arguments by equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.columns import ERROR, LLM, NO_VALUE, STATE, TOOL
+from agentdbg.analysis.stats import payload_of
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.columns import RunColumns
+
+__all__ = ["LoopCost", "measure_loop"]
+
+_FOLLOW = 400
+_COUNTED = frozenset({LLM, TOOL, STATE})
+
+
+@dataclass(frozen=True)
+class LoopCost:
+    """One loop: where it stands in the run, which calls make a round, and the sums over it."""
+
+    number: int
+    payload: dict[str, Any]
+    first: int
+    last: int
+    round_names: tuple[str, ...]
+    same_arguments_since: int | None
+    calls: int
+    tokens: int | None
+    milliseconds: int
+    at_the_end: bool
+    """Whether the run's latest calls still belong to it."""
+
+    @property
+    def kind(self) -> str:
+        kind = self.payload.get("kind")
+        return kind if isinstance(kind, str) else "cycle"
+
+
+def measure_loop(columns: RunColumns, number: int) -> LoopCost:
+    """Measure the loop that the finding with this number tells of."""
+    payload = payload_of(columns.event(number))
+    evidence = _evidence(columns, payload, number)
+    signatures = str(payload.get("pattern") or "").split(" -> ")
+    first = evidence[0] if evidence else number
+    last, at_the_end = _follow(columns, number, signatures, evidence, payload.get("kind"))
+    tools = [at for at in evidence if columns.kind[at - 1] == TOOL]
+    inside = range(first - 1, last)
+    tokens = [columns.tokens[at] for at in inside if columns.tokens[at] != NO_VALUE]
+    length = columns.duration_ms[last - 1]
+    end = columns.start_ms[last - 1] + (0 if length == NO_VALUE else length)
+    return LoopCost(
+        number=number,
+        payload=payload,
+        first=first,
+        last=last,
+        round_names=_round_names(columns, signatures, tools),
+        same_arguments_since=columns.same_as(tools[-1]) if tools else None,
+        calls=sum(columns.kind[at] in (LLM, TOOL) for at in inside),
+        tokens=sum(tokens) if tokens else None,
+        milliseconds=max(end - columns.start_ms[first - 1], 0),
+        at_the_end=at_the_end,
+    )
+
+
+def _evidence(columns: RunColumns, payload: dict[str, Any], number: int) -> list[int]:
+    """The numbers of the events a finding rests on, in order."""
+    ids = payload.get("evidence_event_ids")
+    listed = [payload.get("first_event_id"), *(ids if isinstance(ids, list) else ())]
+    found = {columns.number_of(event_id) for event_id in listed if isinstance(event_id, str)}
+    return sorted(at for at in found if at is not None and at < number)
+
+
+def _follow(
+    columns: RunColumns, number: int, signatures: list[str], evidence: list[int], kind: Any
+) -> tuple[int, bool]:
+    """The last event of the loop, and whether the run has not left it since."""
+    # The model is called in healthy stretches too, so where tools repeat they alone decide.
+    deciding = {name for name in signatures if name.startswith("TOOL_CALL:")} or set(signatures)
+    distances = [after - before for before, after in pairwise(evidence)]
+    patience = 2 * max(distances, default=len(signatures)) + 2
+    last = evidence[-1] if evidence else number
+    opened = 0
+    since = 0
+    at = number
+    while at < columns.total and since <= patience:
+        at += 1
+        if columns.kind[at - 1] not in _COUNTED:
+            continue
+        if opened >= _FOLLOW:
+            # A loop this long is settled by its tail: if that still repeats, all of it did or came back to it.
+            tail = range(max(columns.total - 2 * patience, at), columns.total + 1)
+            members = [later for later in tail if _belongs(columns, later, deciding, kind)]
+            return (members[-1], True) if members else (last, False)
+        opened += 1
+        if _belongs(columns, at, deciding, kind):
+            last, since = at, 0
+        else:
+            since += 1
+    return last, since <= patience
+
+
+def _belongs(columns: RunColumns, at: int, deciding: set[str], kind: Any) -> bool:
+    if columns.kind[at - 1] not in _COUNTED:
+        return False
+    if kind == "error_retry" and columns.status[at - 1] != ERROR and columns.kind[at - 1] == TOOL:
+        return False
+    if kind == "cycle" and columns.kind[at - 1] == TOOL and columns.same_as(at) is None:
+        return False
+    event = columns.event(at)
+    event_type = event["event_type"]
+    return (f"{event_type}:{event['name']}" if event_type != "STATE_UPDATE" else event_type) in deciding
+
+
+def _round_names(columns: RunColumns, signatures: list[str], tools: list[int]) -> tuple[str, ...]:
+    """The tools of one round in order; the models only where no tool takes part."""
+    named = [name.partition(":")[2] or name for name in signatures if name.startswith("TOOL_CALL:")]
+    if len(named) == 1 and len(tools) >= 2 and 1 < tools[-1] - tools[-2] <= 12:
+        # A finding that names one call: what was done between two of them is the rest of the round.
+        between = [at for at in range(tools[-2] + 1, tools[-1]) if columns.kind[at - 1] == TOOL]
+        named = [str(columns.event(at)["name"]) for at in between[:4]] + named
+    return tuple(named or [name.partition(":")[2] or name for name in signatures if name])

@@ -1,0 +1,330 @@
+"""
+The figures of a run, counted from its columns: calls, failures, findings, tokens, and where the time went.
+
+`Tally` counts each event once and can be asked again after more have come, so a live run costs what is new and not
+what is there. It opens only events that failed, and of those a bounded number.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from agentdbg.analysis.columns import (
+    CALL_START,
+    END,
+    ENDED,
+    ERROR,
+    EXCEPTION,
+    LLM,
+    LOOP,
+    NO_VALUE,
+    SEVERITIES,
+    START,
+    TOOL,
+)
+from agentdbg.analysis.errors import Failure, failure_of
+from agentdbg.analysis.wording import timestamp_ms
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.columns import RunColumns
+    from agentdbg.events import Event, RunMeta
+
+__all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figures"]
+
+_FAILURES_OPENED = 500
+"""Beyond this many the sentence says `over 500 times`; opening every failed call of a million would take seconds."""
+
+
+class Figures(TypedDict):
+    """What stands on one line under the verdict; null where nothing is known."""
+
+    duration_ms: int | None
+    llm_calls: int
+    tool_calls: int
+    errors: int
+    loops: int
+    tokens_in: int | None
+    tokens_out: int | None
+    total_tokens: int | None
+    cost_usd: float | None
+    model_ms: int
+    tool_ms: int
+    waiting_ms: int | None
+
+
+@dataclass
+class FailedCalls:
+    """Calls of one name that failed with one and the same error."""
+
+    name: str
+    failure: Failure
+    kind: int
+    numbers: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class RecordedError:
+    """An ERROR event, opened."""
+
+    number: int
+    failure: Failure
+    payload: dict[str, Any]
+
+    @property
+    def guardrail(self) -> str | None:
+        found = self.payload.get("guardrail")
+        return found if isinstance(found, str) and found else None
+
+    @property
+    def threshold(self) -> float | None:
+        return _amount(self.payload.get("threshold"))
+
+    @property
+    def actual(self) -> float | None:
+        return _amount(self.payload.get("actual"))
+
+
+def _amount(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+class Coverage:
+    """How much of the time something was going on: the length of a union of intervals."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._starts = array("Q")
+        self._ends = array("Q")
+
+    def add(self, start: int, end: int) -> None:
+        starts, ends = self._starts, self._ends
+        if not ends or start > ends[-1]:
+            starts.append(start)
+            ends.append(end)
+            self.total += end - start
+        elif start >= starts[-1]:
+            if end > ends[-1]:
+                self.total += end - ends[-1]
+                ends[-1] = end
+        else:
+            self._add_before(start, end)
+
+    def _add_before(self, start: int, end: int) -> None:
+        """An interval that began before the latest one: it may swallow several."""
+        starts, ends = self._starts, self._ends
+        first, behind = bisect_left(ends, start), bisect_right(starts, end)
+        if first < behind:
+            start, end = min(start, starts[first]), max(end, ends[behind - 1])
+            self.total -= sum(ends[first:behind]) - sum(starts[first:behind])
+        starts[first:behind] = array("Q", (start,))
+        ends[first:behind] = array("Q", (end,))
+        self.total += end - start
+
+
+class Tally:
+    """Everything counted so far. Call `catch_up` before reading it."""
+
+    def __init__(self, columns: RunColumns) -> None:
+        self.columns = columns
+        self.counted = 0
+        self.llm_calls = 0
+        self.tool_calls = 0
+        self.failed_calls = 0
+        self.loops = {"info": 0, "warning": 0, "critical": 0}
+        self.findings: list[int] = []
+        """The numbers of loop findings of warning and up."""
+        self.failures: dict[tuple[str, str], FailedCalls] = {}
+        self.failures_unopened = 0
+        self.errors: list[RecordedError] = []
+        self.errors_unopened = 0
+        self.repeated_errors = 0
+        """ERROR events that only repeat what a failed call already said."""
+        self.start: int | None = None
+        self.end: int | None = None
+        self.first_llm: int | None = None
+        self.last_llm: int | None = None
+        self.last_call: int | None = None
+        self.largest_llm: int | None = None
+        self.last_ms = 0
+        self._largest_tokens = -1
+        self._open: set[int] = set()
+        self._types: Counter[int] = Counter()
+        self._model = Coverage()
+        self._busy = Coverage()
+
+    def catch_up(self) -> Tally:
+        """Count what has come since the last time."""
+        columns, begin, total = self.columns, self.counted, self.columns.total
+        if begin < total:
+            self._types.update(columns.type[begin:total])
+            self._count_calls(begin, total)
+            self._visit_rare(begin, total)
+            self.counted = total
+        self._open = {number for number in self._open if columns.status[number - 1] != ENDED}
+        return self
+
+    @property
+    def type_counts(self) -> dict[str, int]:
+        return {self.columns.types[position]: count for position, count in self._types.most_common()}
+
+    @property
+    def open_calls(self) -> list[int]:
+        """CALL_STARTs whose call has not ended, oldest first."""
+        return sorted(self._open)
+
+    @property
+    def model_ms(self) -> int:
+        return self._model.total
+
+    @property
+    def tool_ms(self) -> int:
+        """Time in tools while no model was answering."""
+        return self._busy.total - self._model.total
+
+    @property
+    def busy_ms(self) -> int:
+        return self._busy.total
+
+    def groups(self) -> list[FailedCalls]:
+        """Failed calls by name and error, the most frequent first, then the earliest."""
+        return sorted(self.failures.values(), key=lambda group: (-len(group.numbers), group.numbers[0]))
+
+    def count_errors(self) -> int:
+        """Failed calls and recorded errors, what was recorded twice counted once."""
+        return self.failed_calls + len(self.errors) + self.errors_unopened - self.repeated_errors
+
+    def _count_calls(self, begin: int, total: int) -> None:
+        columns, model, busy = self.columns, self._model, self._busy
+        number, last_ms = begin, self.last_ms
+        rows = zip(
+            columns.kind[begin:total],
+            columns.start_ms[begin:total],
+            columns.duration_ms[begin:total],
+            columns.tokens[begin:total],
+            strict=True,
+        )
+        for kind, start, length, tokens in rows:
+            number += 1
+            end = start if length == NO_VALUE else start + length
+            if kind == LLM:
+                self.llm_calls += 1
+                self.last_llm = number
+                model.add(start, end)
+                busy.add(start, end)
+                if tokens != NO_VALUE and tokens > self._largest_tokens:
+                    self._largest_tokens, self.largest_llm = tokens, number
+                if self.first_llm is None:
+                    self.first_llm = number
+            elif kind == TOOL:
+                self.tool_calls += 1
+                busy.add(start, end)
+            elif kind == END:
+                end = start
+            last_ms = max(last_ms, end)
+        self.last_ms = last_ms
+
+    def _visit_rare(self, begin: int, total: int) -> None:
+        columns = self.columns
+        kinds = bytes(columns.kind[begin:total])
+        statuses = bytes(columns.status[begin:total])
+        for number in _positions(kinds, LOOP, begin):
+            severity = SEVERITIES[columns.severity[number - 1]] or "warning"
+            self.loops[severity] += 1
+            if severity != "info":
+                self.findings.append(number)
+        self.start = self.start or next(iter(_positions(kinds, START, begin)), None)
+        for number in _positions(kinds, END, begin):
+            self.end = number
+        self._open.update(_positions(kinds, CALL_START, begin))
+        last_call = max(kinds.rfind(LLM), kinds.rfind(TOOL))
+        if last_call >= 0:
+            self.last_call = begin + last_call + 1
+        for number in _positions(statuses, ERROR, begin):
+            if columns.kind[number - 1] in (LLM, TOOL):
+                self._open_failure(number)
+            elif columns.kind[number - 1] == EXCEPTION:
+                self._open_error(number)
+
+    def _open_failure(self, number: int) -> None:
+        self.failed_calls += 1
+        if self.failed_calls > _FAILURES_OPENED:
+            self.failures_unopened += 1
+            return
+        event = self.columns.event(number)
+        failure = failure_of(event.get("payload"))
+        name = str(event.get("name") or "a call")
+        group = self.failures.setdefault(
+            (name, failure.text), FailedCalls(name, failure, self.columns.kind[number - 1])
+        )
+        group.numbers.append(number)
+
+    def _open_error(self, number: int) -> None:
+        payload: Any = self.columns.event(number).get("payload")
+        error = RecordedError(number, failure_of(payload), payload if isinstance(payload, dict) else {})
+        if len(self.errors) >= _FAILURES_OPENED:
+            # The last one is the one that may have ended the run, so it takes the place of the one before.
+            self.errors_unopened += 1
+            self.errors[-1] = error
+        else:
+            self.errors.append(error)
+        self.repeated_errors += self.failed_with(error.failure) is not None
+
+    def failed_with(self, failure: Failure) -> FailedCalls | None:
+        """The calls that failed with this very error."""
+        if not failure.error_type and not failure.message:
+            return None
+        return next((group for group in reversed(self.failures.values()) if group.failure.text == failure.text), None)
+
+
+def _positions(column: bytes, code: int, begin: int) -> list[int]:
+    """The numbers of the events that have `code` in this stretch of a column."""
+    found = []
+    at = column.find(code)
+    while at >= 0:
+        found.append(begin + at + 1)
+        at = column.find(code, at + 1)
+    return found
+
+
+def figures(tally: Tally, run: RunMeta, now_ms: int | None = None) -> Figures:
+    """The figures as they stand; what the run's own end says wins over what was counted."""
+    columns = tally.columns
+    length = run_duration_ms(tally, run, now_ms)
+    counts: Any = run.get("counts")
+    finished = tally.end is not None and columns.complete
+    recorded = counts.get("errors") if isinstance(counts, dict) else None
+    sums = [count for count in (columns.tokens_in, columns.tokens_out) if count is not None]
+    total = run.get("total_tokens") if finished else None
+    return {
+        "duration_ms": length,
+        "llm_calls": tally.llm_calls,
+        "tool_calls": tally.tool_calls,
+        "errors": recorded if finished and isinstance(recorded, int) else tally.count_errors(),
+        "loops": tally.loops["warning"] + tally.loops["critical"],
+        "tokens_in": columns.tokens_in,
+        "tokens_out": columns.tokens_out,
+        "total_tokens": total if isinstance(total, int) else sum(sums) if sums else None,
+        "cost_usd": columns.cost_usd if columns.cost_usd is not None else run.get("cost_usd"),
+        "model_ms": tally.model_ms,
+        "tool_ms": tally.tool_ms,
+        "waiting_ms": None if length is None else max(length - tally.busy_ms, 0),
+    }
+
+
+def run_duration_ms(tally: Tally, run: RunMeta, now_ms: int | None = None) -> int | None:
+    """How long the run took, or has been running."""
+    if run.get("status") == "running":
+        began = timestamp_ms(run.get("started_at")) or tally.columns.started_ms
+        return tally.last_ms if now_ms is None or not began else max(now_ms - began, tally.last_ms)
+    length = run.get("duration_ms")
+    return length if isinstance(length, int) else tally.last_ms
+
+
+def payload_of(event: Event) -> dict[str, Any]:
+    """The payload, or an empty one where a damaged event has none."""
+    payload: Any = event.get("payload")
+    return payload if isinstance(payload, dict) else {}
