@@ -1,0 +1,118 @@
+"""
+Find a block that repeats at the end of a sequence.
+
+A sequence is a string in which every different thing is one character (`Alphabet` hands them out and takes them back
+when they leave the window), so that comparing two stretches is one comparison in C. `periods` gives the lengths of the
+blocks that the sequence ends with, repeated often enough, shortest first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+__all__ = ["Alphabet", "has_period", "periods", "smallest_rotation"]
+
+_GRAM = 16
+"""Longer blocks are looked for by where the last sixteen characters occurred before: in real runs nearly nowhere."""
+
+
+class Alphabet:
+    """One character per different thing in the window; forgotten when the last of them leaves."""
+
+    __slots__ = ("_by_key", "_counts", "_free", "_keys", "_next")
+
+    def __init__(self) -> None:
+        self._by_key: dict[Hashable, str] = {}
+        self._keys: dict[str, Hashable] = {}
+        self._counts: dict[str, int] = {}
+        self._free: list[str] = []
+        self._next = 33
+
+    def take(self, key: Hashable) -> str:
+        """The character for `key`, counted once more."""
+        character = self._by_key.get(key)
+        if character is not None:
+            self._counts[character] += 1
+            return character
+        character = self.take_unnamed()
+        self._by_key[key] = character
+        self._keys[character] = key
+        return character
+
+    def take_unnamed(self) -> str:
+        """A character for something that is not compared with anything yet."""
+        if self._free:
+            character = self._free.pop()
+        else:
+            character = chr(self._next)
+            self._next += 1
+        self._counts[character] = 1
+        return character
+
+    def name(self, character: str, key: Hashable) -> None:
+        """Say what an unnamed character stands for, so that the next equal thing gets the same one."""
+        if key not in self._by_key:
+            self._by_key[key] = character
+            self._keys[character] = key
+
+    def knows(self, key: Hashable) -> bool:
+        """Whether something like `key` is in the window."""
+        return key in self._by_key
+
+    def count(self, character: str) -> int:
+        """How many things with this character are in the window."""
+        return self._counts[character]
+
+    def release(self, character: str) -> None:
+        """One thing with this character left the window."""
+        count = self._counts[character] - 1
+        if count:
+            self._counts[character] = count
+            return
+        del self._counts[character]
+        key = self._keys.pop(character, None)
+        if key is not None:
+            del self._by_key[key]
+        self._free.append(character)
+
+
+def periods(text: str, repetitions: int, length: int, shortest: int = 1) -> Iterator[int]:
+    """
+    The lengths p from `shortest` on, ascending, such that `text` ends with a block of p characters `repetitions` times.
+
+    Only the last `length` characters are looked at.
+    """
+    size = len(text)
+    longest = min(size, length) // repetitions
+    if longest < shortest:
+        return
+    last = text[-1]
+    tail = repetitions - 1
+    # A block shorter than this repeats within the gram itself, so the gram does not help to find it.
+    direct = min(longest, -(-_GRAM // tail))
+    for period in range(shortest, direct + 1):
+        if text[-1 - period] == last and text[-tail * period :] == text[-repetitions * period : -period]:
+            yield period
+    if direct == longest:
+        return
+    gram = text[-_GRAM:]
+    start = max(size - _GRAM - longest, 0)
+    found = text.rfind(gram, start, size - max(direct + 1, shortest))
+    while found >= 0:
+        period = size - _GRAM - found
+        if text[-tail * period :] == text[-repetitions * period : -period]:
+            yield period
+        found = text.rfind(gram, start, found + _GRAM - 1)
+
+
+def has_period(text: str, period: int) -> bool:
+    """Whether `text` repeats itself every `period` characters (true of anything not longer than that)."""
+    return text[period:] == text[:-period] if period < len(text) else True
+
+
+def smallest_rotation(block: tuple[str, ...]) -> tuple[str, ...]:
+    """The same circle of names, begun where it sorts first: two rotations of one block give equal results."""
+    return min(block[start:] + block[:start] for start in range(len(block)))

@@ -1,0 +1,65 @@
+"""
+Judge a model's answer against its earlier ones: does it say the same again, does it fail again?
+
+Only answers in words count; an answer that asks for tools is judged by what the tools bring. The detector clears the
+memory when a tool brings something new or the user speaks: after that, similar words are no sign of a loop.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.loops.similar import jaccard, words_of
+
+if TYPE_CHECKING:
+    from agentdbg.loops.signatures import Step
+
+__all__ = ["RecentReplies"]
+
+_NEAR_REPLY = 0.8
+_COMPARED = 8
+_FEWEST_WORDS = 5
+"""Shorter answers ("Done.", "Yes, please go on.") are alike without meaning anything."""
+
+
+class RecentReplies:
+    """What the models said since something new happened, and which of them fails."""
+
+    __slots__ = ("_failing", "_repetitions", "_replies")
+
+    def __init__(self, repetitions: int) -> None:
+        self._repetitions = repetitions
+        self._replies: list[tuple[Step, frozenset[bytes]]] = []
+        self._failing: dict[str, list[Step]] = {}
+
+    def clear(self) -> None:
+        """Something new happened."""
+        if self._replies:
+            self._replies.clear()
+
+    def echoes(self, step: Step) -> list[Step]:
+        """The answers, this one last, that say nearly the same; and remember this one."""
+        self._failing.pop(step.signature, None)
+        if step.arguments:
+            return []
+        said = words_of(step.outcome)
+        if len(said) < _FEWEST_WORDS:
+            return []
+        found = [
+            other
+            for other, words in self._replies
+            if other.signature == step.signature and jaccard(words, said) >= _NEAR_REPLY
+        ]
+        self._replies.append((step, said))
+        del self._replies[: -max(_COMPARED, self._repetitions)]
+        return [*found, step]
+
+    def failures(self, step: Step) -> list[Step]:
+        """The failures of this model in a row, of one kind, this one last."""
+        row = self._failing.get(step.signature, [])
+        if row and row[-1].outcome_key != step.outcome_key:
+            row = []
+        step.streak = row[-1].streak + 1 if row else 1
+        row = [*row, step][-self._repetitions :]
+        self._failing[step.signature] = row
+        return row

@@ -1,0 +1,272 @@
+"""
+Reduce one event to what the loop rules compare.
+
+`Step` is that reduction: the name the documents' rule looks at, what was asked and what came back as short bytes, and
+hashes of both that are worked out only when a call of that name recurs. Nothing of the user's objects is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import decode_json, encode_json
+from agentdbg.loops.similar import words, words_of
+from agentdbg.loops.volatile import VOLATILE_KEYS, strip_volatile
+
+if TYPE_CHECKING:
+    from agentdbg.events import Event
+
+__all__ = ["MAX_COMPARED_BYTES", "Step", "signature_of"]
+
+MAX_COMPARED_BYTES = 4096
+"""How much of an input or a result is looked at closely; of what follows only that it is equal."""
+
+_MAX_ITEMS = 200
+_BARE_WORDS = 8
+_NEGATIVE = frozenset(
+    b"cannot couldn denied didn doesn empty error exception expired fail failed failure forbidden incorrect "
+    b"invalid missing no none not nothing refused rejected timeout unable unauthorized unavailable unexpected "
+    b"unknown wrong".split()
+)
+_FAILURE_OPENINGS = (b"error", b"traceback (most", b"exception", b"failed", b"failure", b"fatal:", b"fatal error")
+
+
+def signature_of(event: Event) -> str:
+    """What the documents' rule compares: type and model, type and tool, or the type alone."""
+    event_type = event["event_type"]
+    if event_type in {"LLM_CALL", "TOOL_CALL"}:
+        return f"{event_type}:{event['name']}"
+    return event_type
+
+
+class Step:
+    """One counted event as the detector remembers it."""
+
+    __slots__ = (
+        "_arguments_key",
+        "_arguments_words",
+        "_outcome_key",
+        "arguments",
+        "cost_usd",
+        "event_id",
+        "exact",
+        "failed",
+        "kind",
+        "llm_calls",
+        "name",
+        "number",
+        "outcome",
+        "polling",
+        "previous",
+        "rest",
+        "signature",
+        "spoken",
+        "streak",
+        "tokens",
+        "ts",
+        "turn",
+        "work",
+    )
+
+    def __init__(self, event: Event, number: int, kind: str, signature: str) -> None:
+        self.number = number
+        self.kind = kind
+        self.signature = signature
+        self.name = ""
+        self.exact = ""
+        self.spoken = ""
+        self.event_id = event["event_id"]
+        self.ts = event["ts"]
+        self.arguments = b""
+        self.outcome = b""
+        self.rest = 0
+        self.failed = False
+        self.polling = False
+        self.previous: Step | None = None
+        self.streak = 1
+        self.turn = 0
+        self.work = 0
+        self.llm_calls = 0
+        self.tokens = 0
+        self.cost_usd: float | None = None
+        self._arguments_key: int | None = None
+        self._outcome_key: int | None = None
+        self._arguments_words: frozenset[bytes] | None = None
+
+    def read_tool_call(self, payload: dict[str, Any]) -> None:
+        """Take what was asked and what came back from a TOOL_CALL."""
+        self.arguments = _encode(payload.get("args"))
+        error = payload.get("error")
+        if error is not None or payload.get("status") == "error":
+            self.failed = True
+            self._keep_outcome(_error_text(error))
+        else:
+            result = payload.get("result")
+            self._keep_outcome(_encode(result))
+            self.failed = _says_it_failed(result)
+
+    def read_model_call(self, payload: dict[str, Any]) -> None:
+        """Take the answer of an LLM_CALL: its words as the outcome, the calls it asks for as the arguments."""
+        error = payload.get("error")
+        if error is not None or payload.get("status") == "error":
+            self.failed = True
+            self._keep_outcome(_error_text(error))
+            return
+        text, calls = _spoken(payload.get("response"))
+        self._keep_outcome(text)
+        if calls:
+            self.arguments = _encode(calls)
+
+    def _keep_outcome(self, outcome: bytes) -> None:
+        if len(outcome) > MAX_COMPARED_BYTES:
+            self.rest = hash(outcome[MAX_COMPARED_BYTES:])
+            outcome = outcome[:MAX_COMPARED_BYTES]
+        self.outcome = outcome
+
+    @property
+    def arguments_key(self) -> int:
+        """Equal for equal inputs, whatever the order of their keys and whatever ids of the single call they carry."""
+        key = self._arguments_key
+        if key is None:
+            key = self._arguments_key = hash(_canonical(self.arguments))
+        return key
+
+    @property
+    def content_key(self) -> tuple[str, int, int]:
+        """Equal for two calls of one name that asked and got the same."""
+        return (self.signature, self.arguments_key, self.outcome_key)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the input was compared with anything yet."""
+        return self._arguments_key is not None
+
+    @property
+    def outcome_key(self) -> int:
+        """Equal for results that differ in nothing but ids and clocks."""
+        key = self._outcome_key
+        if key is None:
+            key = self._outcome_key = hash((strip_volatile(self.outcome), self.rest, self.failed))
+        return key
+
+    @property
+    def arguments_words(self) -> frozenset[bytes]:
+        """The words of the input."""
+        found = self._arguments_words
+        if found is None:
+            found = self._arguments_words = words_of(self.arguments)
+        return found
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether the result only acknowledges: empty, or a few words without a "no" among them."""
+        if self.failed or self.rest:
+            return False
+        if self.outcome in _BARE:
+            return True
+        if len(self.outcome) > 200:
+            return False
+        said = words(self.outcome)
+        return len(said) <= _BARE_WORDS and _NEGATIVE.isdisjoint(said)
+
+    def forget_text(self) -> None:
+        """Let go of the bytes; what was worked out from them stays."""
+        self.arguments = self.outcome = b""
+        self._arguments_words = None
+
+
+_BARE = frozenset({b"null", b"true", b"{}", b"[]", b'""', b'"ok"', b'"OK"', b'"done"', b""})
+
+
+def _encode(value: Any) -> bytes:
+    if isinstance(value, list) and len(value) > _MAX_ITEMS:
+        value = [*value[:_MAX_ITEMS], len(value)]
+    try:
+        return encode_json(value)
+    except (TypeError, ValueError, RecursionError):
+        return type(value).__name__.encode()
+
+
+def _canonical(encoded: bytes) -> bytes:
+    """The same input written one way: keys sorted, ids of the single call left out."""
+    if not encoded.startswith((b"{", b"[", b'"{')):
+        return encoded
+    try:
+        return encode_json(_sorted(decode_json(encoded), 0))
+    except (TypeError, ValueError, RecursionError):
+        return encoded
+
+
+def _sorted(value: Any, depth: int) -> Any:
+    if isinstance(value, dict):
+        return {key: _sorted(value[key], depth + 1) for key in sorted(value) if key not in VOLATILE_KEYS}
+    if isinstance(value, list):
+        return [_sorted(item, depth + 1) for item in value]
+    # Models write a call's arguments as JSON inside a string, with spaces and key order as they please.
+    if isinstance(value, str) and value.startswith("{") and depth < 8:
+        try:
+            return _sorted(decode_json(value), depth + 1)
+        except (TypeError, ValueError, RecursionError):
+            return value
+    return value
+
+
+def _error_text(error: Any) -> bytes:
+    if isinstance(error, dict):
+        return f"{error.get('error_type') or error.get('type')}: {error.get('message')}".encode(errors="replace")
+    return _encode(error)
+
+
+def _says_it_failed(result: Any) -> bool:
+    """Whether a call that returned normally returned a failure, as tools for models do."""
+    if isinstance(result, str):
+        return result[:24].lstrip().lower().encode(errors="replace").startswith(_FAILURE_OPENINGS)
+    if isinstance(result, dict):
+        return bool(
+            result.get("error")
+            or result.get("isError") is True
+            or result.get("is_error") is True
+            or result.get("success") is False
+            or result.get("status") in {"error", "failed"}
+        )
+    return False
+
+
+def _spoken(response: Any) -> tuple[bytes, Any]:
+    """The words of a model's answer, and the calls it asks for without their ids."""
+    if isinstance(response, str):
+        return response.encode(errors="replace"), None
+    if isinstance(response, list):
+        response = {"content": response}
+    if not isinstance(response, dict):
+        return _encode(response), None
+    message = response
+    choices = response.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        message = choices[0].get("message") or choices[0]
+        if not isinstance(message, dict):
+            return _encode(message), None
+    if "content" not in message and "tool_calls" not in message:
+        text = message.get("text")
+        return (text.encode(errors="replace"), None) if isinstance(text, str) else (_plain(message), None)
+    calls = [_asked(call) for call in message.get("tool_calls") or () if isinstance(call, dict)]
+    content = message.get("content")
+    if isinstance(content, list):
+        calls += [_asked(part) for part in content if isinstance(part, dict) and part.get("type") == "tool_use"]
+        content = "\n".join(
+            str(part.get("text") or "") if isinstance(part, dict) else str(part)
+            for part in content
+            if not (isinstance(part, dict) and part.get("type") == "tool_use")
+        )
+    text = content if isinstance(content, str) else "" if content is None else _encode(content).decode()
+    return text.encode(errors="replace"), calls
+
+
+def _asked(call: dict[str, Any]) -> list[Any]:
+    function = call.get("function")
+    source = function if isinstance(function, dict) else call
+    return [source.get("name"), source.get("arguments", source.get("args", source.get("input")))]
+
+
+def _plain(message: dict[str, Any]) -> bytes:
+    return _encode({key: value for key, value in message.items() if key not in VOLATILE_KEYS and key != "id"})
