@@ -1,0 +1,266 @@
+"""
+Secrets that a name beside them gives away, inside text: `password=…`, `"api_key": "…"`, `--token …`, headers, XML.
+
+The scanner looks for the names, not for the punctuation: from each occurrence of a telling word it reads the whole
+name, asks the key judge about it, and then reads what was assigned. JSON inside JSON inside text reads the same way,
+because a quote is a quote however many backslashes stand before it. Every step moves forward or is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from agentdbg.events import REDACTED
+from agentdbg.redaction.keys import COUNTER, SAFE, KeyJudge
+from agentdbg.redaction.values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["ODD_LETTERS", "AssignmentScanner"]
+
+# Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters of
+# another script right beside a Latin one. Written so that both engines read it alike.
+ODD_LETTERS = (
+    "[\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
+    "|[A-Za-z][\u0370-\u058f]|[\u0370-\u058f][A-Za-z]"
+)
+_ODD = re.compile(ODD_LETTERS)
+_ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,64}")
+
+_QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
+_SPACE = r"(?:\s|\\[nrt])"
+_SEPARATOR = re.compile(
+    rf"(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}}){_SPACE}{{0,8}}"
+    rf"(?P<sign>===?|!==?|=>|:=|=|%3[DdAa]|:(?!:)|,|>|(?:is|was)(?=\s))"
+    rf"(?P<gap>{_SPACE}{{0,8}})",
+)
+_ANNOTATION = re.compile(
+    r"(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
+)
+_FLAG_GAP = re.compile(r"(?:\\*[\"'])?(?:,\s{0,4}|\s{1,4})(?=[^\s-]|-[^-\s])")
+_NAME_OF_PAIR = re.compile(
+    rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?$", re.IGNORECASE
+)
+_VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE)
+_PAIR_REACH = 240
+_LONGEST_NAME = 64
+
+_NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
+_SCHEME = re.compile(
+    r"(?:bearer|basic|token|digest|negotiate|apikey|api-key|key|hmac|ntlm|aws4-hmac-sha256)(?:\s|%20|\+)+",
+    re.IGNORECASE,
+)
+_REST_OF_LINE = re.compile(r"(?:(?!\\[rn])[^\r\n])*")
+
+
+class AssignmentScanner:
+    """Finds the values that secret names are given within a text."""
+
+    __slots__ = ("_judge", "_words")
+
+    def __init__(self, judge: KeyJudge, words: tuple[str, ...]) -> None:
+        self._judge = judge
+        self._words = words
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where the secret values stand, each as (start, end)."""
+        lowered = text.lower()
+        if len(lowered) != len(text):  # a few letters grow when lowered, and then positions would not agree
+            lowered = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+        seen = 0
+        for start, end in self._names(text, lowered):
+            if start < seen:
+                continue
+            seen = end
+            for span in self._after_name(text, start, end):
+                seen = max(seen, span[1])
+                yield span
+
+    def _names(self, text: str, lowered: str) -> list[Span]:
+        """Every name in the text that holds a telling word and is secret, or counts."""
+        found: set[Span] = set()
+        for word in self._words:
+            position = lowered.find(word)
+            while position >= 0:
+                span = _whole_name(text, position, position + len(word))
+                found.add(span)
+                position = lowered.find(word, max(span[1], position + len(word)))
+        if not text.isascii():
+            for odd in _ODD.finditer(text):
+                start = odd.start()
+                while start > 0 and odd.start() - start < _LONGEST_NAME and _ODD_NAME.match(text, start - 1, start):
+                    start -= 1
+                if name := _ODD_NAME.match(text, start):
+                    found.add(name.span())
+        judge = self._judge.judge
+        return sorted(span for span in found if judge(text[span[0] : span[1]].strip("-.$")) != SAFE)
+
+    def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:
+        yield from self._other_half_of_pair(text, start, end)
+        separator = _SEPARATOR.match(text, end)
+        if separator is None:
+            yield from _flag_value(text, start, end)
+            return
+        sign = separator["sign"]
+        value_start = separator.end()
+        if sign == ",":
+            if separator["quote"]:
+                yield from _second_of_pair(text, start, value_start)
+            return
+        if sign == ">":
+            yield from _element_text(text, start, end, separator.start("sign") + 1)
+            return
+        name = text[start:end]
+        if sign in {"is", "was"}:
+            yield from _told_value(text, value_start)
+            return
+        if sign == ":" and (annotation := _ANNOTATION.match(text, value_start)):
+            value_start = annotation.end()
+        if (
+            "\n" in separator["gap"]
+            and not separator["quote"]
+            and text[value_start : value_start + 1] not in {'"', "'"}
+        ):
+            return  # `if token:` and the block below it
+        counting = self._judge.judge(name.strip("-.$")) == COUNTER
+        yield from _assigned(text, start, value_start, name, sign, counting=counting)
+
+    def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
+        """`{"name": "password", "value": …}` and the same the other way round, also as YAML."""
+        if not _NAME_OF_PAIR.search(text, max(0, start - 32), start):
+            return
+        after = _VALUE_OF_PAIR.search(text, end, end + _PAIR_REACH)
+        if after and "}" not in text[end : after.start()]:
+            yield from _assigned(text, start, after.end(), "value", ":", counting=False)
+        for before in _VALUE_OF_PAIR.finditer(text, max(0, start - _PAIR_REACH), start):
+            if "{" not in text[before.end() : start]:
+                yield from _assigned(text, start, before.end(), "value", ":", counting=False)
+
+
+def _whole_name(text: str, start: int, end: int) -> Span:
+    """Grow a word to the name it stands in."""
+    furthest = max(0, start - _LONGEST_NAME)
+    while start > furthest and text[start - 1] in _NAME_CHARACTERS:
+        start -= 1
+    # In `\npassword=` the n belongs to the escape, not to the name.
+    if start > 0 and text[start - 1] == "\\" and text[start] in "nrtbf":
+        start += 1
+    furthest = min(len(text), end + _LONGEST_NAME)
+    while end < furthest and text[end] in _NAME_CHARACTERS:
+        end += 1
+    return start, end
+
+
+def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, counting: bool) -> Iterator[Span]:
+    """The value that begins at `at`, if it is one that should go."""
+    quoted = read_quoted(text, at)
+    if quoted is not None:
+        start, end = quoted
+        if _carries_scheme(name) and (scheme := _SCHEME.match(text, start, end)):
+            start = scheme.end()
+        if start < end and not is_harmless(text[start:end], quoted=True):
+            yield start, end
+        return
+    if sign in {"==", "===", "!=", "!=="}:
+        return  # a comparison with a variable, not an assignment
+    if text[at : at + 1] in {"{", "[", "("}:
+        if not counting and (brackets := read_brackets(text, at)):
+            yield brackets
+        return
+    if sign == ":" and _is_header(name):
+        yield from _header_value(text, name_start, at, name)
+        return
+    start, end = read_unquoted(text, at)
+    value = text[start:end]
+    if counting and not value.strip("-+.,").replace(".", "").replace(",", "").replace("_", "").isalpha():
+        counted = value.strip("-+.,").replace(".", "").replace(",", "").replace("_", "").lower().rstrip("km%")
+        if not counted or counted.isdigit():
+            return
+    if value and not is_harmless(value, quoted=False, name=name):
+        scheme = _SCHEME.match(text, start) if _carries_scheme(name) else None
+        if scheme:
+            start, end = read_unquoted(text, scheme.end())
+        if start < end:
+            yield start, end
+
+
+def _carries_scheme(name: str) -> bool:
+    lowered = name.lower()
+    return "auth" in lowered or "bearer" in lowered
+
+
+def _is_header(name: str) -> bool:
+    return name.lower().lstrip("-").endswith(("authorization", "cookie", "cookie2"))
+
+
+def _header_value(text: str, name_start: int, at: int, name: str) -> Iterator[Span]:
+    """An Authorization or Cookie header runs to the end of its line, or of the quotes it stands in."""
+    scheme = _SCHEME.match(text, at) if _carries_scheme(name) else None
+    if scheme and scheme[0][:6].lower() not in {"digest", "aws4-h", "hmac "}:
+        start, end = read_unquoted(text, scheme.end())
+    else:
+        line = _REST_OF_LINE.match(text, at)
+        start, end = at, line.end() if line else len(text)
+        opening = text[name_start - 1 : name_start]
+        if opening in {'"', "'", "`"} and (closing := text.find(opening, start, end)) >= 0:
+            end = closing
+            while end > start and text[end - 1] == "\\":
+                end -= 1
+    value = text[start:end].rstrip()
+    if value and not is_harmless(value, quoted=False, name=name):
+        yield start, start + len(value)
+
+
+def _second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
+    """`("password", "…")` or `["password", "…"]`: two things and nothing more between the brackets."""
+    before = text[:name_start][-12:].rstrip("\"'`\\bru&quot;")
+    if not before.endswith(("(", "[")):
+        return
+    quoted = read_quoted(text, at)
+    if quoted is None:
+        return
+    start, end = quoted
+    if re.compile(rf"{_QUOTE}\s{{0,4}}[\])]").match(text, end) and start < end and text[start:end] != REDACTED:
+        yield start, end
+
+
+def _element_text(text: str, start: int, end: int, at: int) -> Iterator[Span]:
+    """`<password>…</password>`."""
+    if text[start - 1 : start] != "<" or at != end + 1:
+        return
+    closing = text.find("<", at)
+    stop = closing if closing >= 0 else len(text)
+    if text[at:stop].strip():
+        yield at, stop
+
+
+def _flag_value(text: str, start: int, end: int) -> Iterator[Span]:
+    """`--password …`."""
+    if not text.startswith("--", start):
+        return
+    name = text[start:end]
+    if name.endswith(("-stdin", "-file", "-path", "-prompt")) or not (gap := _FLAG_GAP.match(text, end)):
+        return
+    quoted = read_quoted(text, gap.end())
+    value_start, value_end = quoted if quoted is not None else read_unquoted(text, gap.end())
+    value = text[value_start:value_end]
+    if value and not is_harmless(value, quoted=quoted is not None, name=name):
+        yield value_start, value_end
+
+
+_TOLD = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z!@#$%^&*])[^\s\"'`,;]{6,}")
+
+
+def _told_value(text: str, at: int) -> Iterator[Span]:
+    """`the password is hunter2`: only what no one would write as a word."""
+    quoted = read_quoted(text, at)
+    if quoted is not None:
+        if quoted[0] < quoted[1] and not is_harmless(text[quoted[0] : quoted[1]], quoted=True):
+            yield quoted
+        return
+    told = _TOLD.match(text, at)
+    if told and told[0] != REDACTED:
+        value = told[0].rstrip(".!?)")
+        yield told.start(), told.start() + len(value)

@@ -1,0 +1,148 @@
+"""
+Decide from its key alone whether a value is a secret.
+
+A key is read the way a person would read it: look-alike letters, invisible characters, case and the characters between
+words do not hide a name. Keys that count tokens are told apart, because their numbers are what people want to see.
+"""
+
+# ruff: noqa: RUF001, SIM905 -- letters that look alike are the subject here, and word lists read best as words
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING, Final
+
+from agentdbg.redaction.rules import WHOLE_WORD_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["COUNTER", "SAFE", "SECRET", "KeyJudge", "plain_spelling", "words_of"]
+
+SAFE: Final = 0
+SECRET: Final = 1
+COUNTER: Final = 2
+"""A key that counts tokens: numbers stay, containers are walked, text goes."""
+
+_CACHE_LIMIT = 8192
+_LONGEST_CACHED_KEY = 128
+
+
+class KeyJudge:
+    """Knows which keys hide secrets; remembers what it was asked, within bounds."""
+
+    __slots__ = ("_known", "_phrases", "_substrings", "safe")
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
+        self._phrases = frozenset(tuple(key.split("_")) for key in WHOLE_WORD_KEYS)
+        self._known: dict[str, int] = {}
+        self.safe: set[str] = set()
+        """Keys already judged SAFE, for callers that cannot afford a call per key."""
+
+    def judge(self, key: str) -> int:
+        """SAFE, SECRET or COUNTER; `key` is a real `str`, not a subclass."""
+        verdict = self._known.get(key)
+        if verdict is None:
+            verdict = self._look_at(key)
+            if len(key) <= _LONGEST_CACHED_KEY:
+                self._remember(key, verdict)
+        return verdict
+
+    def _remember(self, key: str, verdict: int) -> None:
+        if len(self._known) >= _CACHE_LIMIT:
+            self._known.clear()
+            self.safe.clear()
+        self._known[key] = verdict
+        if verdict == SAFE:
+            self.safe.add(key)
+
+    def _look_at(self, key: str) -> int:
+        readable = key if key.isascii() else plain_spelling(key)
+        squeezed = _squeeze(readable)
+        words = words_of(readable)
+        for wanted in self._substrings:
+            if wanted in squeezed:
+                return COUNTER if _counts_tokens(words, squeezed) and not self._other_secret(squeezed) else SECRET
+        return SECRET if self._has_whole_word(words) else SAFE
+
+    def _other_secret(self, squeezed: str) -> bool:
+        """Whether the key is secret for a reason beside the word token, as in `secret_tokens`."""
+        without = squeezed.replace("tokens", "").replace("token", "")
+        return any(wanted in without for wanted in self._substrings)
+
+    def _has_whole_word(self, words: list[str]) -> bool:
+        count = len(words)
+        for start in range(count):
+            for length in (1, 2, 3):
+                if start + length <= count and tuple(words[start : start + length]) in self._phrases:
+                    return True
+            if words[start] in _FUSED_PHRASES:
+                return True
+        return False
+
+
+_FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
+
+_COUNTING_WORDS = frozenset(
+    "accepted actual approx approximate audio available average avg batch billable billed budget cache cached "
+    "candidate candidates capacity chunk completion completions consumed context cost count counter counts creation "
+    "creations current details ephemeral estimate estimated example extra final first generated generation hit image "
+    "in input inputs last left len length limit limits max maximum mean median message messages min minimum miss model "
+    "n new num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price prompt prompts "
+    "quota rate ratio read reads reasoning rejected remaining request requests requested response second seconds "
+    "minute minutes hour hours day million thousand k 1k 1m 5m 1h size speed step steps sum summary system text think "
+    "thinking thought thoughts throughput tok token tokens tool tools total totals ttl turn uncached unused usage use "
+    "used video window with without word words write writes details detail video".split()
+)
+_COUNTS_BY_ITSELF = frozenset(
+    "count counts counter usage limit limits budget details detail length len num number size price cost rate quota "
+    "max min maximum minimum per throughput total percent ratio".split()
+)
+
+
+def _counts_tokens(words: list[str], squeezed: str) -> bool:
+    """Whether the words of a key say that it holds numbers of tokens: plural, or with a word of counting beside it."""
+    if "token" not in squeezed or not _COUNTING_WORDS.issuperset(words):
+        return False
+    return "tokens" in words or ("token" in words and not _COUNTS_BY_ITSELF.isdisjoint(words))
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?(?![a-z])|[0-9]+|[^\W\d_]+")
+_TRAILING_PLURAL_CAPS = re.compile(r"(?<=[A-Z])s(?![a-z])")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name, lower case: `accessKeyId`, `ACCESS_KEY_ID` and `access-key-id` give the same three."""
+    return [word.lower() for word in _WORD.findall(_TRAILING_PLURAL_CAPS.sub("S", name))]
+
+
+_BETWEEN_LETTERS = re.compile(r"[\W_]+")
+
+
+def _squeeze(name: str) -> str:
+    """Lower case letters and digits only."""
+    return _BETWEEN_LETTERS.sub("", name).lower()
+
+
+# Letters of other scripts that look like a Latin one, beside what NFKC folds (full width, mathematical …).
+_LOOK_ALIKES = {
+    ord(twin): latin
+    for latin, twins in {
+        "a": "аαɑ", "b": "вЬьβ", "c": "сϲⅽ", "d": "ԁđ", "e": "еєε", "g": "ɡց", "h": "һհħ", "i": "іιıɩ", "j": "јϳ",
+        "k": "кκ", "l": "ӏłⅼ", "m": "м", "n": "ոηп", "o": "оοօøσ", "p": "рρ", "q": "ԛ", "r": "гᴦ", "s": "ѕտſ",
+        "t": "тτ", "u": "υսц", "v": "νѵ", "w": "ԝωѡ", "x": "хχ", "y": "уүγ", "z": "ᴢ",
+        "A": "АΑ", "B": "ВΒ", "C": "СϹ", "E": "ЕΕ", "G": "Ԍ", "H": "НΗ", "I": "ІΙ", "J": "Ј", "K": "КΚ", "M": "МΜ",
+        "N": "Ν", "O": "ОΟՕ", "P": "РΡ", "Q": "Ԛ", "S": "ЅՏ", "T": "ТΤ", "U": "Ս", "V": "Ѵ", "W": "Ԝ", "X": "ХΧ",
+        "Y": "УΥҮ", "Z": "Ζ",
+    }.items()
+    for twin in twins
+}  # fmt: skip
+_MARKS = frozenset({"Mn", "Me", "Cf", "Cc", "Mc"})
+
+
+def plain_spelling(name: str) -> str:
+    """`name` as a person reads it: look-alikes turned Latin, accents and invisible characters gone."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name)).translate(_LOOK_ALIKES)
+    return "".join(letter for letter in folded if unicodedata.category(letter) not in _MARKS)

@@ -1,0 +1,376 @@
+"""
+What an object of any type says about itself, without being changed, consumed or trusted.
+
+`describe` gives something plainer than the object: text, a number, a dict, a list. Whatever could run a user's code
+goes through `UserCode`, which asks each object at most once, contains what it raises, and counts the time it took, so
+that a slow `__repr__` is not held against our own budget.
+"""
+
+from __future__ import annotations
+
+import array
+import base64
+import collections
+import datetime
+import decimal
+import enum
+import fractions
+import pathlib
+import re
+import types
+import uuid
+from collections.abc import ItemsView, KeysView, Mapping, Sequence, Set, ValuesView
+from itertools import islice
+from time import perf_counter
+from typing import Any
+
+from agentdbg.events import TRUNCATED
+
+__all__ = ["UserCode", "describe", "mapping_items", "sequence_items"]
+
+_MOST_ITEMS = 60_000
+_ARRAY_ITEMS_SHOWN = 100
+_LARGEST_SORTED_SET = 1000
+
+
+class UserCode:
+    """The one door to code that is not ours."""
+
+    __slots__ = ("_answers", "seconds")
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[int, Any], tuple[Any, Any]] = {}
+        self.seconds = 0.0
+        """Time spent in code that is not ours."""
+
+    def call(self, owner: Any, question: Any, wanted: Any = object, fallback: Any = None) -> Any:
+        """
+        `question(owner)`, asked once per object; text that says what went wrong when it raises.
+
+        `wanted` is the type the answer must have; another answer gives `fallback`, or text that says so.
+        """
+        known = self._answers.get((id(owner), question))
+        if known is not None:
+            return known[1]
+        began = perf_counter()
+        try:
+            answer = question(owner)
+        # A repr that raises KeyboardInterrupt or SystemExit must not end the program that is only being watched.
+        except BaseException as error:  # noqa: BLE001
+            answer = f"<{_type_name(owner)}: its {_name_of(question)} raised {_type_name(error)}>"
+        finally:
+            self.seconds += perf_counter() - began
+        if not isinstance(answer, wanted) and not isinstance(answer, str):
+            answer = fallback if fallback is not None else f"<{_type_name(owner)}>"
+        self._answers[(id(owner), question)] = (owner, answer)  # holding the owner keeps its id from being reused
+        return answer
+
+
+def _type_name(value: Any) -> str:
+    return type.__getattribute__(type(value), "__name__")  # type: ignore[no-any-return]
+
+
+def _name_of(question: Any) -> str:
+    return getattr(question, "__name__", "code")
+
+
+def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
+    """Something plainer than `value`; never `value` itself."""
+    kind = type(value)
+    for base, describer in _KNOWN_BASES:
+        if issubclass(kind, base):
+            return describer(value, user, max_bytes)
+    described = _structured(value, kind, user)
+    if described is not None:
+        return described
+    return _repr_text(value, user, max_bytes)
+
+
+def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
+    """At most `most` + 1 items of a dict, also while another thread changes it."""
+    for _attempt in range(3):
+        try:
+            return list(islice(dict.items(entries), most + 1))
+        except RuntimeError:  # it changed size while we looked
+            continue
+    return []
+
+
+def sequence_items(items: Any, most: int) -> list[Any]:
+    """At most `most` + 1 items of a list or tuple."""
+    return list(items[: most + 1])
+
+
+# --- what a type tells by its base class; methods are called on the base, so an override is never run unasked
+
+
+def _str(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return str.__getitem__(str.__str__(value), slice(0, max_bytes))
+
+
+def _enum(value: Any, user: UserCode, max_bytes: int) -> Any:
+    plain = value.__dict__.get("_value_")
+    if type(plain) in {str, int, float, bool}:
+        return plain if isinstance(value, (str, int)) else f"{_type_name(value)}.{value.__dict__.get('_name_')}"
+    return f"{_type_name(value)}.{value.__dict__.get('_name_')}"
+
+
+def _int(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return int.__index__(value)
+
+
+def _float(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return float.__float__(value)
+
+
+def _bytes(value: Any, user: UserCode, max_bytes: int) -> Any:
+    whole = len(memoryview(value)) if not isinstance(value, memoryview) else value.nbytes
+    if isinstance(value, memoryview):
+        head = bytes(value[:max_bytes]) if value.ndim == 1 and value.contiguous else b""
+    else:
+        head = bytes(memoryview(value)[:max_bytes])
+    text = head.decode("utf-8", "backslashreplace")
+    if len(head) < whole:  # the cut may have split a character
+        text = head.decode("utf-8", "ignore") if len(head.decode("utf-8", "ignore")) + 4 > len(text) // 2 else text
+    try:
+        head[:-4].decode() if len(head) < whole else head.decode()
+    except UnicodeDecodeError:
+        strange = sum(byte < 9 or 13 < byte < 32 or byte > 126 for byte in head[:256])
+        if strange * 4 > min(len(head), 256):
+            shown = base64.b64encode(head[:48]).decode()
+            return f"<{whole} bytes, base64: {shown}{'…' if whole > 48 else ''}>"
+    return text
+
+
+def _dict(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return dict(mapping_items(value, min(max_bytes, _MOST_ITEMS)))
+
+
+def _list(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return list.__getitem__(value, slice(0, _MOST_ITEMS))
+
+
+def _tuple(value: Any, user: UserCode, max_bytes: int) -> Any:
+    items = tuple.__getitem__(value, slice(0, _MOST_ITEMS))
+    names = _static(type(value), "_fields")
+    if type(names) is tuple and len(names) == len(items) and all(type(name) is str for name in names):
+        return dict(zip(names, items, strict=True))
+    return list(items)
+
+
+def _set(value: Any, user: UserCode, max_bytes: int) -> Any:
+    walker = frozenset.__iter__(value) if isinstance(value, frozenset) else set.__iter__(value)
+    items = list(islice(walker, _MOST_ITEMS))
+    # Sorted where that is cheap and certain, because equal sets should read alike.
+    if len(items) <= _LARGEST_SORTED_SET and (
+        all(type(item) is str for item in items) or all(type(item) is int for item in items)
+    ):
+        items.sort()
+    return items
+
+
+def _deque(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return list(islice(collections.deque.__iter__(value), _MOST_ITEMS))
+
+
+def _view(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return list(islice(value, _MOST_ITEMS))
+
+
+def _range(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return repr(value) if value.start.bit_length() + value.stop.bit_length() < 4000 else "range(…)"
+
+
+def _array(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return array.array.tolist(array.array.__getitem__(value, slice(0, _MOST_ITEMS)))
+
+
+def _datetime(value: Any, user: UserCode, max_bytes: int) -> Any:
+    base = next(base for base in (datetime.datetime, datetime.date, datetime.time) if isinstance(value, base))
+    return user.call(value, base.isoformat, str)
+
+
+def _timedelta(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return datetime.timedelta.__str__(value)
+
+
+def _decimal(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return decimal.Decimal.__str__(value)
+
+
+def _fraction(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return user.call(value, fractions.Fraction.__str__, str)
+
+
+def _uuid(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return user.call(value, uuid.UUID.__str__, str)
+
+
+def _path(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return user.call(value, pathlib.PurePath.__str__, str)
+
+
+def _exception(value: Any, user: UserCode, max_bytes: int) -> Any:
+    message = user.call(value, str, str)
+    message = str.__str__(message)[:max_bytes]
+    return f"{_type_name(value)}: {message}" if message else _type_name(value)
+
+
+def _type(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return f"<class '{_qualified(value)}'>"
+
+
+def _function(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return f"<function {_qualified(value)}>"
+
+
+def _method(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return f"<method {_qualified(value.__func__)}>"
+
+
+def _module(value: Any, user: UserCode, max_bytes: int) -> Any:
+    name = types.ModuleType.__getattribute__(value, "__dict__").get("__name__")
+    return f"<module {name}>" if type(name) is str else "<module>"
+
+
+def _qualified(value: Any) -> str:
+    parts = (getattr(value, "__module__", None), getattr(value, "__qualname__", None))
+    return ".".join(part for part in parts if type(part) is str) or _type_name(value)
+
+
+_KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
+    (enum.Enum, _enum),
+    (str, _str),
+    (int, _int),
+    (float, _float),
+    ((bytes, bytearray, memoryview), _bytes),
+    (dict, _dict),
+    (list, _list),
+    (tuple, _tuple),
+    ((set, frozenset), _set),
+    (collections.deque, _deque),
+    ((type({}.keys()), type({}.values()), type({}.items())), _view),
+    (range, _range),
+    (array.array, _array),
+    ((datetime.datetime, datetime.date, datetime.time), _datetime),
+    (datetime.timedelta, _timedelta),
+    (decimal.Decimal, _decimal),
+    (fractions.Fraction, _fraction),
+    (uuid.UUID, _uuid),
+    (pathlib.PurePath, _path),
+    (BaseException, _exception),
+    (type, _type),
+    ((types.FunctionType, types.BuiltinFunctionType), _function),
+    (types.MethodType, _method),
+    (types.ModuleType, _module),
+)
+
+
+# --- what an object's structure tells
+
+
+def _static(kind: type, name: str) -> Any:
+    """A class attribute, found without asking any metaclass, descriptor or `__getattr__`."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = type.__dict__["__dict__"].__get__(base).get(name)
+        if found is not None:
+            return found
+    return None
+
+
+def _structured(value: Any, kind: type, user: UserCode) -> Any:  # noqa: PLR0911 -- one line per kind of object
+    """A dict or list for the objects that have fields or items; None for the others."""
+    module = str(_static(kind, "__module__") or "")
+    if module.partition(".")[0] == "numpy":
+        return _numpy(value, kind, user)
+    fields = _static(kind, "__dataclass_fields__")
+    if type(fields) is dict:
+        hidden = {name for name, field in fields.items() if getattr(field, "repr", True) is False}
+        return _attributes(value, [name for name in fields if name not in hidden], user)
+    if _static(kind, "__pydantic_fields__") is not None or _static(kind, "__pydantic_core_schema__") is not None:
+        return user.call(value, _model_dump, dict)
+    if type(_static(kind, "__fields__")) is dict and _static(kind, "__config__") is not None:
+        return user.call(value, _pydantic_v1_dict, dict)
+    attributes = _static(kind, "__attrs_attrs__")
+    if isinstance(attributes, tuple):
+        return _attributes(value, [a.name for a in attributes if getattr(a, "repr", True)], user)
+    struct_fields = _static(kind, "__struct_fields__")
+    if type(struct_fields) is tuple:
+        return _attributes(value, list(struct_fields), user)
+    if _static(kind, "__next__") is not None or _static(kind, "__anext__") is not None:
+        return None  # an iterator: looking would consume it
+    return _abstract_container(value, kind, user)
+
+
+def _model_dump(value: Any) -> Any:
+    return value.model_dump()
+
+
+def _pydantic_v1_dict(value: Any) -> Any:
+    return value.dict()
+
+
+_model_dump.__name__ = "model_dump"
+_pydantic_v1_dict.__name__ = "dict()"
+
+
+def _attributes(value: Any, names: list[str], user: UserCode) -> Any:
+    def read(owner: Any) -> dict[str, Any]:
+        own = getattr(owner, "__dict__", None)
+        found: dict[str, Any] = own if type(own) is dict else {}
+        return {name: found[name] if name in found else getattr(owner, name, None) for name in names}
+
+    read.__name__ = "attribute"
+    return user.call(value, read, dict)
+
+
+def _abstract_container(value: Any, kind: type, user: UserCode) -> Any:
+    try:
+        if issubclass(kind, Mapping):
+            return user.call(value, _read_mapping, dict)
+        if issubclass(kind, (Sequence, Set, KeysView, ValuesView, ItemsView)):
+            return user.call(value, _read_items, list)
+    except Exception:  # noqa: BLE001 -- a metaclass may refuse to be asked
+        return None
+    return None
+
+
+def _read_mapping(value: Any) -> dict[Any, Any]:
+    return dict(islice(value.items(), _MOST_ITEMS))
+
+
+def _read_items(value: Any) -> list[Any]:
+    return list(islice(value, _MOST_ITEMS))
+
+
+_read_mapping.__name__ = "items()"
+_read_items.__name__ = "__iter__"
+
+
+def _numpy(value: Any, kind: type, user: UserCode) -> Any:
+    if _static(kind, "item") is None:
+        return None
+    return user.call(value, _read_array)
+
+
+def _read_array(value: Any) -> Any:
+    shape = tuple(int(side) for side in value.shape)
+    if not shape:
+        item = value.item()
+        return item if type(item) in {bool, int, float, str} else str(item)
+    if value.size <= _ARRAY_ITEMS_SHOWN:
+        return value.tolist()
+    first = value.flat[:_ARRAY_ITEMS_SHOWN].tolist()
+    return {"shape": list(shape), "dtype": str(value.dtype), "first": [*first, TRUNCATED]}
+
+
+_read_array.__name__ = "array"
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+| id='?[0-9]+'?")
+
+
+def _repr_text(value: Any, user: UserCode, max_bytes: int) -> str:
+    """The object's own words, without the memory address that would make equal things look different."""
+    shown = user.call(value, repr, str)
+    text = str.__getitem__(str.__str__(shown), slice(0, max_bytes))
+    return _ADDRESS.sub("", text) if " at 0x" in text or " id=" in text else text

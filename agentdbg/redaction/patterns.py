@@ -1,0 +1,123 @@
+"""
+The user's own patterns, made safe to run on any text.
+
+A pattern is taken when it is valid, cannot match nothing, and asks for nothing that would cost more than one pass
+(look-around, back-references, repeats within repeats). With google-re2 the match is linear by construction; without
+it the same patterns are accepted and the same text is matched by the standard library.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+try:
+    import re2
+except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
+    re2 = None
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from agentdbg.redaction.values import Span
+
+__all__ = ["UserPattern", "compile_patterns"]
+
+_LONGEST_PATTERN = 1000
+
+
+class UserPattern:
+    """One pattern a user wrote; everything it matches is secret."""
+
+    __slots__ = ("_compiled",)
+
+    def __init__(self, compiled: Any) -> None:
+        self._compiled = compiled
+
+    def spans(self, text: str) -> Iterator[Span]:
+        """Where the pattern matches something."""
+        for found in self._compiled.finditer(text):
+            start, end = found.span()
+            if start < end:
+                yield start, end
+
+
+def compile_patterns(patterns: Iterable[str], *, use_re2: bool = True) -> tuple[list[UserPattern], list[str]]:
+    """The patterns that can be used, and one sentence for each that cannot."""
+    usable: list[UserPattern] = []
+    problems: list[str] = []
+    for pattern in patterns:
+        try:
+            reason = _reason_against(pattern)
+            if reason is None:
+                compiled = _with_re2(pattern) if use_re2 and re2 is not None else re.compile(pattern, re.ASCII)
+                usable.append(UserPattern(compiled))
+        except Exception as error:  # noqa: BLE001 -- two engines, each with errors of its own
+            reason = f"it is not a valid pattern ({error})"
+        if reason is not None:
+            problems.append(f"redact pattern {_shown(pattern)} is not used: {reason}")
+    return usable, problems
+
+
+def _shown(pattern: object) -> str:
+    shown = repr(pattern)
+    return shown if len(shown) <= 80 else shown[:79] + "…"
+
+
+def _with_re2(pattern: str) -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options)
+
+
+def _reason_against(pattern: object) -> str | None:
+    if not isinstance(pattern, str):
+        return "it is not text"
+    if not pattern or len(pattern) > _LONGEST_PATTERN:
+        return f"it must have 1 to {_LONGEST_PATTERN} characters"
+    compiled = re.compile(pattern)
+    if compiled.match("") is not None:
+        return "it matches nothing at all, and so would match everywhere"
+    return _costly_part(_parsed(pattern), within_repeat=False)
+
+
+def _parsed(pattern: str) -> Any:
+    try:
+        from re import _parser as parser  # type: ignore[attr-defined,unused-ignore]  # noqa: PLC0415
+    except ImportError:  # Python 3.10
+        import sre_parse as parser  # type: ignore[no-redef,unused-ignore]  # noqa: PLC0415
+    return parser.parse(pattern)
+
+
+_LOOK_AROUND = frozenset({"ASSERT", "ASSERT_NOT", "GROUPREF", "GROUPREF_EXISTS", "ATOMIC_GROUP", "POSSESSIVE_REPEAT"})
+_MANY = 64
+
+
+def _costly_part(parsed: Any, *, within_repeat: bool) -> str | None:
+    """Why some part of a parsed pattern could take more than one pass; None when nothing could."""
+    for operation, argument in parsed:
+        name = str(operation)
+        if name in _LOOK_AROUND:
+            return "look-around, back-references and possessive repeats cannot be matched in one pass"
+        if name in {"MAX_REPEAT", "MIN_REPEAT"}:
+            _least, most, inner = argument
+            repeats = int(most) > _MANY
+            if repeats and within_repeat:
+                return "a repeat inside a repeat cannot be matched in one pass"
+            reason = _costly_part(inner, within_repeat=within_repeat or repeats)
+        else:
+            reasons = (_costly_part(part, within_repeat=within_repeat) for part in _parts(argument))
+            reason = next(filter(None, reasons), None)
+        if reason:
+            return reason
+    return None
+
+
+def _parts(argument: Any) -> Iterator[Any]:
+    """The sub-patterns within one operation's argument."""
+    if hasattr(argument, "data"):
+        yield argument
+    elif isinstance(argument, (list, tuple)):
+        for item in argument:
+            if hasattr(item, "data") or isinstance(item, list):
+                yield from _parts(item)

@@ -1,0 +1,250 @@
+"""
+Any Python value to plain JSON, redacted and bounded on the way: the careful walk.
+
+One walk does it all: keys are judged, text is cleaned, depth, nodes, bytes and time are counted. Nothing here changes
+or consumes what it is shown, and no method a user could have overridden is called except through `UserCode`. The result
+of a field is at most a little larger than its limit; `sizes` then makes it exact.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.events import REDACTED, TRUNCATED
+from agentdbg.redaction.keys import COUNTER, SAFE, SECRET
+from agentdbg.redaction.objects import UserCode, describe, mapping_items, sequence_items
+from agentdbg.redaction.sizes import cut_string
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["MAX_DEPTH", "Walk", "readable_text"]
+
+MAX_DEPTH = 10
+_MAX_NODES = 60_000
+_TIME_BUDGET_S = 0.05
+_MARGIN_BYTES = 4096
+"""How far past a limit text is read before it is cut, so that a secret across the cut is still seen whole."""
+
+_LARGEST_INT_BITS = 13_287
+"""Four thousand digits."""
+
+_NAME_FIELDS = ("name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable")
+_VALUE_FIELDS = frozenset({"value", "Value", "values", "Values"})
+
+
+class Walk:
+    """One pass over one payload. Not to be used twice."""
+
+    __slots__ = ("_bytes_left", "_clean", "_deadline", "_judge", "_max_field_bytes", "_nodes_left", "_on_path", "_user")
+
+    def __init__(
+        self, judge: Callable[[str], int] | None, clean: Callable[[str], str] | None, max_field_bytes: int
+    ) -> None:
+        self._judge = judge
+        self._clean = clean
+        self._max_field_bytes = max_field_bytes
+        self._nodes_left = _MAX_NODES
+        self._bytes_left = 0
+        self._deadline = perf_counter() + _TIME_BUDGET_S
+        self._on_path: set[int] = set()
+        self._user = UserCode()
+
+    def fields(self, fields: dict[Any, Any], max_bytes: int) -> dict[str, Any]:
+        """The payload itself: each of its fields gets a budget of its own."""
+        plain: dict[str, Any] = {}
+        spent = 0
+        self._on_path.add(id(fields))
+        items = list(islice(dict.items(fields), _MAX_NODES + 1))
+        pair = self._pair_verdict(items)
+        for key, value in items:
+            if self._exhausted() or spent > 2 * max_bytes:
+                plain[TRUNCATED] = TRUNCATED
+                break
+            self._bytes_left = budget = self._max_field_bytes + _MARGIN_BYTES
+            self._entry(plain, key, value, 0, pair)
+            spent += budget - self._bytes_left
+        return plain
+
+    def text(self, value: Any) -> str:
+        """Any value as one redacted line of text."""
+        self._bytes_left = self._max_field_bytes + _MARGIN_BYTES
+        plain = self._value(value, MAX_DEPTH)
+        return plain if isinstance(plain, str) else readable_text(str(plain))
+
+    def _exhausted(self) -> bool:
+        return self._nodes_left <= 0 or perf_counter() - self._user.seconds > self._deadline
+
+    def _value(self, value: Any, depth: int) -> Any:
+        self._nodes_left -= 1
+        self._bytes_left -= 2
+        kind = type(value)
+        if kind is str:
+            return self._text(value)
+        if value is None or kind is bool:
+            return value
+        if kind is int:
+            return value if int.bit_length(value) <= _LARGEST_INT_BITS else TRUNCATED
+        if kind is float:
+            return _plain_float(value)
+        if kind is dict or kind is list or kind is tuple:
+            return self._container(value, value, depth)
+        return self._object(value, depth)
+
+    def _object(self, value: Any, depth: int) -> Any:
+        described = describe(value, self._user, self._max_field_bytes + _MARGIN_BYTES)
+        if type(described) in {dict, list, tuple}:
+            return self._container(value, described, depth)
+        if described is value:  # nothing knew it; never let it through
+            return f"<{type(value).__name__}>"
+        return self._value(described, depth)
+
+    def _container(self, owner: Any, container: Any, depth: int) -> Any:
+        if depth > MAX_DEPTH or self._exhausted():
+            return TRUNCATED
+        if id(owner) in self._on_path:
+            return "<circular reference>"
+        self._on_path.add(id(owner))
+        try:
+            if type(container) is dict:
+                return self._dict(container, depth)
+            return self._list(container, depth)
+        finally:
+            self._on_path.discard(id(owner))
+
+    def _dict(self, entries: dict[Any, Any], depth: int) -> dict[str, Any]:
+        plain: dict[str, Any] = {}
+        items = mapping_items(entries, max(1, min(self._bytes_left, _MAX_NODES)))
+        pair = self._pair_verdict(items)
+        for key, value in items:
+            if self._bytes_left <= 0 or self._exhausted():
+                plain[TRUNCATED] = TRUNCATED
+                break
+            self._entry(plain, key, value, depth, pair)
+        return plain
+
+    def _entry(self, plain: dict[str, Any], key: Any, value: Any, depth: int, pair: int) -> None:
+        name = key if type(key) is str else self._key_text(key)
+        verdict = SAFE
+        if self._judge is not None:
+            verdict = self._judge(name)
+            if pair != SAFE and verdict == SAFE and name in _VALUE_FIELDS:
+                verdict = pair
+        name = self._text(name)
+        if name in plain:
+            name = _kept_apart(plain, name)
+        self._bytes_left -= 2
+        plain[name] = self._judged(value, depth + 1, verdict)
+
+    def _judged(self, value: Any, depth: int, verdict: int) -> Any:
+        if verdict == SECRET:
+            self._bytes_left -= len(REDACTED)
+            return REDACTED
+        if depth > MAX_DEPTH:
+            return TRUNCATED
+        if verdict == SAFE:
+            return self._value(value, depth)
+        plain = self._value(value, depth)
+        if isinstance(plain, str):
+            return plain if plain in _SPECIAL_FLOATS or plain == TRUNCATED else REDACTED
+        if isinstance(plain, list):
+            return [REDACTED if isinstance(item, str) and item != TRUNCATED else item for item in plain]
+        return plain
+
+    def _list(self, items: Any, depth: int) -> list[Any]:
+        taken = sequence_items(items, max(1, min(self._bytes_left, _MAX_NODES)))
+        plain: list[Any] = []
+        verdict = self._first_of_pair(taken)
+        for item in taken:
+            if self._bytes_left <= 0 or self._exhausted():
+                plain.append(TRUNCATED)
+                return plain
+            plain.append(self._judged(item, depth + 1, SAFE if not plain else verdict))
+            verdict = self._flag_before(item) if len(taken) != 2 or verdict == SAFE else verdict
+        return plain
+
+    def _first_of_pair(self, items: list[Any]) -> int:
+        """`[name, value]`: the first of two judges the second."""
+        if self._judge is None or len(items) != 2:
+            return SAFE
+        name = items[0]
+        if type(name) is not str:
+            if not isinstance(name, (str, bytes)):
+                return SAFE
+            name = self._key_text(name)
+        return self._judge(name) if len(name) <= 200 else SAFE
+
+    def _flag_before(self, item: Any) -> int:
+        """`--password` in a list of arguments judges what follows it."""
+        if self._judge is None or type(item) is not str or not item.startswith("-") or len(item) > 80:
+            return SAFE
+        return SECRET if "=" not in item and " " not in item and self._judge(item) == SECRET else SAFE
+
+    def _pair_verdict(self, items: list[tuple[Any, Any]]) -> int:
+        """`{"name": "password", "value": …}`: what the name says of the value."""
+        if self._judge is None or len(items) > 64:
+            return SAFE
+        names = [
+            value if type(value) is str else self._key_text(value)
+            for key, value in items
+            if type(key) is str and key in _NAME_FIELDS and isinstance(value, (str, bytes)) and len(value) <= 200
+        ]
+        verdicts = [self._judge(name) for name in names]
+        return SECRET if SECRET in verdicts else COUNTER if COUNTER in verdicts else SAFE
+
+    def _key_text(self, key: Any) -> str:
+        if isinstance(key, str):
+            return str.__str__(key)
+        if key is None or (isinstance(key, (bool, int, float)) and type(key) in {bool, int, float}):
+            return self._number_text(key)
+        if isinstance(key, tuple) and type(key) is tuple and len(key) <= 16:
+            return "(" + ", ".join(self._key_text(part) for part in key if part is not key) + ")"
+        described = describe(key, self._user, 200)
+        return described if type(described) is str else readable_text(self._user.call(key, repr, str, described))
+
+    def _number_text(self, number: Any) -> str:
+        if type(number) is int and int.bit_length(number) > _LARGEST_INT_BITS:
+            return TRUNCATED
+        return str(number)
+
+    def _text(self, text: str) -> str:
+        """One string: readable as UTF-8, cleaned, and within the limit."""
+        limit = self._max_field_bytes
+        if len(text) > limit + _MARGIN_BYTES:
+            text = text[: limit + _MARGIN_BYTES]
+        if not text.isascii():
+            text = readable_text(text)
+        if self._clean is not None and len(text) > 5:
+            text = self._clean(text)
+        shortened = cut_string(text, limit)
+        self._bytes_left -= len(shortened)
+        return shortened
+
+
+_SPECIAL_FLOATS = frozenset({"NaN", "Infinity", "-Infinity"})
+
+
+def _plain_float(number: float) -> float | str:
+    if number - number == 0.0:
+        return number
+    return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"  # noqa: PLR0124 -- that is NaN
+
+
+def _kept_apart(plain: dict[str, Any], name: str) -> str:
+    """A second key of the same text gets a number."""
+    number = 2
+    while (numbered := f"{name} ({number})") in plain:
+        number += 1 if number < 64 else sys.getsizeof(plain)  # a thousand equal keys must not cost a million looks
+    return numbered
+
+
+def readable_text(text: str) -> str:
+    """`text` as strict UTF-8 can hold it: whole surrogate pairs joined, lone ones replaced by U+FFFD."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

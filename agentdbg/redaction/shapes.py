@@ -1,0 +1,140 @@
+"""
+What a secret looks like when nothing around it says so: the providers' own token formats.
+
+Each shape starts with a literal that is rare in prose, so a text without any of the literals is settled by substring
+search. Every expression is bounded or runs over one class of characters, so trying it costs no more than it consumes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["SHAPES", "Shape"]
+
+
+class Shape(NamedTuple):
+    """One provider's token: where to look, and what the whole of it is."""
+
+    provider: str
+    literal: str
+    token: re.Pattern[str]
+    before: int
+    """How many characters of the token stand before its literal."""
+    rough: str
+    """A simpler expression, without look-around, that matches wherever `token` does."""
+
+
+def _shape(provider: str, literal: str, rest: str, before: int = 0, head: str = "", rough: str | None = None) -> Shape:
+    token = re.compile(head + re.escape(literal) + rest, re.ASCII)
+    return Shape(provider, literal, token, before, re.escape(literal) + (rough or rest.removesuffix(_END)))
+
+
+def _family(provider: str, literals: str, rest: str) -> tuple[Shape, ...]:
+    return tuple(_shape(provider, literal, rest) for literal in literals.split())
+
+
+_WORDY = r"[A-Za-z0-9_\-]"
+_ALNUM = r"[A-Za-z0-9]"
+_HEX = r"[0-9a-fA-F]"
+_END = "(?![0-9A-Za-z])"
+_PLAIN_WORDS = r"[a-z]{1,19}(?:-[a-z]{1,19}){0,8}(?![A-Za-z0-9_\-])"
+
+SHAPES: tuple[Shape, ...] = (
+    # OpenAI, Anthropic, OpenRouter, DeepSeek, Langfuse …; `sk-some-hyphenated-words` is not one.
+    _shape("OpenAI and others", "sk-", rf"(?!{_PLAIN_WORDS}){_WORDY}{{16,}}", rough=rf"{_WORDY}{{16}}"),
+    *_family("Stripe", "sk_live_ sk_test_ rk_live_ rk_test_ sk_org_", rf"{_ALNUM}{{16,}}"),
+    _shape("Stripe webhook", "whsec_", r"[A-Za-z0-9+/=]{20,}"),
+    _shape("ElevenLabs", "sk_", rf"{_HEX}{{40,}}"),
+    _shape("Google API", "AIza", rf"{_WORDY}{{30,}}"),
+    _shape("Google OAuth client", "GOCSPX-", rf"{_WORDY}{{20,}}"),
+    _shape("Google OAuth access", "ya29.", rf"{_WORDY}{{20,}}"),
+    _shape("Google OAuth refresh", "1//0", rf"{_WORDY}{{20,}}"),
+    _shape("Google HMAC", "GOOG1", r"[A-Z0-9]{30,}"),
+    _shape("Firebase", "AAAA", rf"{_WORDY}{{7}}:{_WORDY}{{80,}}"),
+    *_family("AWS", "AKIA ASIA ABIA ACCA AIDA AROA", r"[A-Z0-9]{16,}"),
+    _shape("AWS Bedrock", "ABSK", r"[A-Za-z0-9+/]{40,}={0,2}"),
+    *_family(
+        "Azure storage and service bus",
+        "AccountKey= SharedAccessKey= SharedSecretValue=",
+        r"[A-Za-z0-9+/%]{16,}={0,2}",
+    ),
+    _shape("Azure shared access signature", "sig=", r"[A-Za-z0-9%+/_\-]{20,}={0,2}"),
+    _shape("Azure service key", "JQQJ9", rf"{_ALNUM}{{20,}}", 52, rf"{_ALNUM}{{52}}"),
+    _shape("Azure client secret", "Q~", r"[A-Za-z0-9_~.\-]{28,}", 4, r"[A-Za-z0-9_~.]{3}[0-9]"),
+    *_family("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_ALNUM}{{20,}}"),
+    _shape("GitHub fine-grained", "github_pat_", r"[A-Za-z0-9_]{20,}"),
+    *_family(
+        "GitLab", "glpat- gldt- glrt- glptt- glcbt- glsoat- glft- glagent- glimt- gloas-", r"[A-Za-z0-9_.\-]{16,}"
+    ),
+    *_family("Slack", "xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-", r"[A-Za-z0-9\-.%]{10,}"),
+    _shape("Slack webhook", "hooks.slack.com/", r"(?:services|workflows|triggers)/[A-Za-z0-9/_\-]{16,}"),
+    *_family("Discord webhook", "discord.com/api/webhooks/ discordapp.com/api/webhooks/", rf"[0-9]+/{_WORDY}{{16,}}"),
+    _shape("Telegram bot", ":AA", rf"{_WORDY}{{30,}}", 8, r"[0-9]{8}"),
+    _shape("Microsoft Teams webhook", ".webhook.office.com/", r"[A-Za-z0-9@/_\-]{20,}"),
+    _shape("Hugging Face", "hf_", rf"{_ALNUM}{{20,}}"),
+    _shape("Hugging Face organisation", "api_org_", rf"{_ALNUM}{{20,}}"),
+    _shape("npm", "npm_", rf"{_ALNUM}{{20,}}"),
+    _shape("PyPI", "pypi-", rf"{_WORDY}{{32,}}"),
+    _shape("RubyGems", "rubygems_", rf"{_HEX}{{20,}}"),
+    _shape("Docker Hub", "dckr_pat_", rf"{_WORDY}{{16,}}"),
+    _shape("SendGrid", "SG.", rf"{_WORDY}{{16,64}}\.{_WORDY}{{16,}}"),
+    *_family("Twilio", "SK AC", r"[0-9a-f]{32}" + _END),
+    _shape("Mailgun", "key-", rf"{_HEX}{{32}}" + _END),
+    _shape("Mailchimp", "-us", r"[0-9]{1,2}" + _END, 32, r"[0-9a-f]{32}"),
+    _shape("Brevo", "xkeysib-", rf"{_WORDY}{{32,}}"),
+    _shape("Resend", "re_", r"[A-Za-z0-9]{6,12}_[A-Za-z0-9]{18,}"),
+    *_family("Square", "sq0atp- sq0csp- sq0idp-", rf"{_WORDY}{{20,}}"),
+    *_family("Facebook and Square", "EAAA EAAC EAAB EAAG", rf"{_ALNUM}{{50,}}"),
+    *_family("Shopify", "shpat_ shpca_ shppa_ shpss_", rf"{_HEX}{{20,}}"),
+    *_family("Plaid", "access-sandbox- access-production- access-development-", r"[0-9a-f\-]{30,}"),
+    *_family("DigitalOcean", "dop_v1_ doo_v1_ dor_v1_", rf"{_HEX}{{30,}}"),
+    _shape("Heroku", "HRKU-", rf"{_WORDY}{{30,}}"),
+    _shape("Databricks", "dapi", r"[0-9a-f]{32}(?:-[0-9])?" + _END),
+    *_family("Doppler", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"[A-Za-z0-9_.\-]{20,}"),
+    *_family("Linear", "lin_api_ lin_oauth_", rf"{_ALNUM}{{20,}}"),
+    *_family("Notion", "secret_ ntn_", rf"{_ALNUM}{{32,}}"),
+    _shape("Airtable", "pat", r"[A-Za-z0-9]{14}\.[0-9a-f]{32,}"),
+    _shape("HubSpot", "pat-", r"(?:na|eu|ap)[0-9]-[0-9a-f\-]{30,}"),
+    _shape("Postman", "PMAK-", r"[0-9a-f]{16,}-[0-9a-f]{16,}"),
+    *_family("New Relic", "NRAK- NRJS- NRII- NRIQ-", rf"{_WORDY}{{16,}}"),
+    *_family("Grafana", "glsa_ glc_", r"[A-Za-z0-9_=+/]{20,}"),
+    *_family("Sentry", "sntrys_ sntryu_", r"[A-Za-z0-9_=+/\-]{20,}"),
+    _shape("Groq", "gsk_", rf"{_ALNUM}{{20,}}"),
+    _shape("xAI", "xai-", rf"{_WORDY}{{20,}}"),
+    _shape("Perplexity", "pplx-", rf"{_WORDY}{{20,}}"),
+    _shape("Replicate", "r8_", rf"{_ALNUM}{{20,}}"),
+    _shape("Fireworks", "fw_", rf"{_ALNUM}{{20,}}"),
+    _shape("Together", "tgp_v1_", rf"{_WORDY}{{20,}}"),
+    _shape("Cerebras", "csk-", rf"{_ALNUM}{{20,}}"),
+    _shape("NVIDIA", "nvapi-", rf"{_WORDY}{{20,}}"),
+    _shape("Pinecone", "pcsk_", rf"{_WORDY}{{20,}}"),
+    *_family("LangSmith", "lsv2_ ls__", rf"{_WORDY}{{20,}}"),
+    _shape("Weights & Biases", "wandb_v1_", rf"{_WORDY}{{20,}}"),
+    _shape("Tavily", "tvly-", rf"{_WORDY}{{16,}}"),
+    _shape("Jina", "jina_", rf"{_WORDY}{{20,}}"),
+    _shape("E2B", "e2b_", rf"{_HEX}{{20,}}"),
+    _shape("Firecrawl", "fc-", rf"{_HEX}{{32}}" + _END),
+    _shape("Apify", "apify_api_", rf"{_ALNUM}{{20,}}"),
+    *_family("HashiCorp Vault", "hvs. hvb. hvr.", rf"{_WORDY}{{20,}}"),
+    _shape("Terraform Cloud", ".atlasv1.", rf"{_WORDY}{{40,}}", 14, rf"{_ALNUM}{{14}}"),
+    *_family("Supabase", "sbp_ sb_secret_", rf"{_WORDY}{{20,}}"),
+    *_family("PlanetScale", "pscale_tkn_ pscale_pw_ pscale_oauth_", r"[A-Za-z0-9_.\-]{20,}"),
+    *_family("Atlassian", "ATATT3 ATCTT3 ATBB", r"[A-Za-z0-9_=\-]{16,}"),
+    _shape("Figma", "figd_", rf"{_WORDY}{{20,}}"),
+    _shape("Dropbox", "sl.", rf"{_WORDY}{{100,}}"),
+    _shape("Twitter", "AAAAAAAAAAAAAAAAAAAA", r"[A-Za-z0-9%]{30,}"),
+    _shape("age", "AGE-SECRET-KEY-", r"[0-9A-Z]{20,}"),
+    _shape("CircleCI", "CCIPAT_", rf"{_WORDY}{{20,}}"),
+    _shape("JFrog", "AKCp", rf"{_ALNUM}{{40,}}"),
+    _shape("Sourcegraph", "sgp_", rf"{_WORDY}{{20,}}"),
+    _shape("Netlify", "nfp_", rf"{_ALNUM}{{20,}}"),
+    *_family("Fly.io", "fo1_ fm2_", r"[A-Za-z0-9_+/=\-]{30,}"),
+    _shape("OpenShift", "sha256~", rf"{_WORDY}{{30,}}"),
+    _shape("Alibaba", "LTAI", rf"{_ALNUM}{{12,}}"),
+    _shape("Tencent", "AKID", rf"{_ALNUM}{{28,}}"),
+    _shape("Typeform", "tfp_", r"[A-Za-z0-9_.\-]{30,}"),
+    _shape("Dynatrace", "dt0", r"[a-z][0-9]{2}\.[A-Z0-9]{20,}\.[A-Z0-9]{20,}"),
+    _shape("1Password", "ops_", rf"{_WORDY}{{40,}}"),
+    _shape("Prefect", "pnu_", rf"{_ALNUM}{{20,}}"),
+)
