@@ -1,1 +1,39 @@
-"""x"""
+"""
+AgentDbg: the debugger for AI agents. Local-first, plain files, one decorator.
+
+    from agentdbg import trace, tool
+
+    @tool
+    def search(query): ...
+
+    @trace
+    def run_agent(question): ...
+
+Then `agentdbg view` shows what happened. Importing this package does no work: what recording needs is loaded when the
+first run starts.
+"""
+
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
+from agentdbg.recording import record_error, record_event, record_llm_call, record_state, record_tool_call
+from agentdbg.seams import llm, llm_call, tool, tool_call
+from agentdbg.tracing import current_run, has_active_run, trace, traced_run
+from agentdbg.version import __version__
+
+__all__ = [
+    "AgentDbgGuardrailExceeded",
+    "AgentDbgLoopAbort",
+    "__version__",
+    "current_run",
+    "has_active_run",
+    "llm",
+    "llm_call",
+    "record_error",
+    "record_event",
+    "record_llm_call",
+    "record_state",
+    "record_tool_call",
+    "tool",
+    "tool_call",
+    "trace",
+    "traced_run",
+]

@@ -4,6 +4,7 @@ Every exception of ours, and how the command line and the server answer it.
     Exception
     ├── AgentDbgGuardrailExceeded      a limit the user asked for; the only thing we raise into an agent
     │   └── AgentDbgLoopAbort          stop_on_loop
+    ├── RunLeftOpen                    never raised; stored when a program exits inside a run
     └── AgentDbgError                  read side only: commands, server, library readers
         ├── UsageError                 what was asked for makes no sense
         │   ├── InvalidRunId
@@ -33,6 +34,7 @@ __all__ = [
     "AmbiguousRun",
     "EventNotFound",
     "InvalidRunId",
+    "RunLeftOpen",
     "RunNotFound",
     "RunStopped",
     "UnsupportedSpecVersion",
@@ -49,6 +51,7 @@ class AgentDbgGuardrailExceeded(Exception):
         self.guardrail = guardrail
         self.threshold = threshold
         self.actual = actual
+        self.run_id: str | None = None
 
     def __reduce__(self) -> tuple[type[AgentDbgGuardrailExceeded], tuple[str, float, float, str]]:
         # Pools send exceptions between processes by pickling; the default would lose all but the message.
@@ -73,6 +76,13 @@ class RunStopped(BaseException):
 
     def __reduce__(self) -> tuple[type[RunStopped], tuple[AgentDbgGuardrailExceeded]]:
         return type(self), (self.public,)
+
+
+class RunLeftOpen(Exception):
+    """The program ended while a run was still open, in a daemon thread for example."""
+
+    def __init__(self) -> None:
+        super().__init__("the program ended while this run was still open")
 
 
 class AgentDbgError(Exception):

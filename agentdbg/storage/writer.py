@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import tell_once
@@ -18,10 +19,8 @@ from agentdbg.storage.layout import EVENTS_FILE, RUN_FILE, make_private_folder, 
 if TYPE_CHECKING:
     from pathlib import Path
 
-try:
+if sys.platform != "win32":  # there run.json's `owner` tells readers whether the writer lives
     import fcntl
-except ImportError:  # Windows: there run.json's `owner` tells readers whether the writer lives
-    fcntl = None  # type: ignore[assignment]
 
 __all__ = ["RunWriter"]
 
@@ -82,8 +81,7 @@ class RunWriter:
         try:
             if self._descriptor != _NO_DESCRIPTOR and os.fstat(self._descriptor).st_nlink == 0:
                 self._put_back()
-            if self._descriptor != _NO_DESCRIPTOR:
-                replace_file(os.path.join(self._folder, RUN_FILE), content)
+            replace_file(os.path.join(self._folder, RUN_FILE), content)
         except FileNotFoundError:
             pass  # the whole run was moved to the trash while it ran; its events go on there
         except OSError as error:
@@ -141,7 +139,7 @@ class RunWriter:
 
 
 def _raised(descriptor: int) -> int:
-    if fcntl is None:
+    if sys.platform == "win32":
         return descriptor
     try:
         high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH_DESCRIPTOR)
@@ -153,7 +151,7 @@ def _raised(descriptor: int) -> int:
 
 def _lock_shared(descriptor: int) -> None:
     """Hold the lock that tells readers somebody writes. A reader holds the exclusive one for microseconds only."""
-    if fcntl is None:
+    if sys.platform == "win32":
         return
     for _ in range(_LOCK_ATTEMPTS):
         try:

@@ -1,0 +1,133 @@
+"""
+Which run, and which place in its tree, the running code belongs to.
+
+One ContextVar holds a `Scope`. Coroutines and tasks inherit it by themselves; `carry_into_threads` makes threads and
+thread pools do the same, so that nobody has to copy a context. Code that belongs to no run finds None.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.pipeline import ActiveRun
+
+__all__ = ["Scope", "carry_into_threads", "current_scope", "enter_scope", "live_runs", "own_scope", "set_process_scope"]
+
+
+class Scope:
+    """A place in a run's tree: what is recorded here hangs under `parent_id`, tool calls under `llm_id` if set."""
+
+    __slots__ = ("llm_id", "parent_id", "run")
+
+    def __init__(self, run: ActiveRun, parent_id: str, llm_id: str | None = None) -> None:
+        self.run = run
+        self.parent_id = parent_id
+        self.llm_id = llm_id
+
+
+_scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
+_scope_of_thread: weakref.WeakKeyDictionary[threading.Thread, Scope] = weakref.WeakKeyDictionary()
+_process_scope: Scope | None = None
+
+live_runs: dict[str, ActiveRun] = {}
+"""Every run of this process that has started and not ended, by id."""
+
+enter_scope = _scope.set
+"""Make a scope (or None) the current one of this thread or task."""
+
+own_scope = _scope.get
+"""The scope set in this very context, without looking further."""
+
+
+def current_scope() -> Scope | None:
+    """The scope this code records into: its own, its thread's, the process's, or none."""
+    scope = _scope.get()
+    if scope is not None or not live_runs:
+        return scope
+    return _inherited_scope()
+
+
+def _inherited_scope() -> Scope | None:
+    # `current_thread()` would make an object for foreign threads; the registry has only those we saw starting.
+    thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
+    scope = None if thread is None else _scope_of_thread.get(thread)
+    return scope if scope is not None else _process_scope
+
+
+def set_process_scope(scope: Scope | None) -> None:
+    """Give the whole process a run: what belongs to no other run records into this one."""
+    global _process_scope  # noqa: PLW0603 -- this is the one process-wide state, by definition
+    _process_scope = scope
+
+
+@functools.cache
+def carry_into_threads() -> None:
+    """From now on threads and pool tasks started inside a run record into it. Done once, when the first run starts."""
+    from concurrent.futures import thread as pools  # noqa: PLC0415 -- not before somebody records
+
+    setattr(threading.Thread, "start", _starting_thread(threading.Thread.start))  # noqa: B010 -- mypy forbids both
+    setattr(pools.ThreadPoolExecutor, "submit", _submitting(pools.ThreadPoolExecutor.submit))  # noqa: B010
+
+
+def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    @functools.wraps(start)
+    def start_in_scope(self: threading.Thread) -> None:
+        scope = current_scope()
+        if scope is not None and scope is not _process_scope:
+            _scope_of_thread[self] = scope
+        start(self)
+
+    return start_in_scope
+
+
+def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(submit)
+    def submit_in_scope(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        scope = current_scope()
+        if scope is None or scope is _process_scope or _runs_in_other_interpreters(self):
+            return submit(self, fn, *args, **kwargs)
+        # A worker outlives the task that made the pool start it, so the scope goes with the task, not the thread.
+        mine = _scope.get()
+        _scope.set(None)
+        inherited = _scope_of_thread.pop(threading.current_thread(), None) if mine is None else None
+        try:
+            return submit(self, _InScope(fn, scope), *args, **kwargs)
+        finally:
+            _scope.set(mine)
+            if inherited is not None:
+                _scope_of_thread[threading.current_thread()] = inherited
+
+    return submit_in_scope
+
+
+class _InScope:
+    """A function that runs in the scope it was handed over in."""
+
+    __slots__ = ("_function", "_scope")
+
+    def __init__(self, function: Callable[..., Any], scope: Scope) -> None:
+        self._function = function
+        self._scope = scope
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        before = _scope.get()
+        _scope.set(self._scope)
+        try:
+            return self._function(*args, **kwargs)
+        finally:
+            _scope.set(before)
+
+    def __repr__(self) -> str:
+        return repr(self._function)
+
+
+def _runs_in_other_interpreters(executor: Any) -> bool:
+    # An InterpreterPoolExecutor (3.14) pickles what it is given; our wrapper must not be in the way.
+    return any(kind.__name__ == "InterpreterPoolExecutor" for kind in type(executor).__mro__)

@@ -1,0 +1,121 @@
+"""
+What a run has done so far, exact across threads, shared with forked children.
+
+Until the process forks the numbers are plain attributes. Then they move to shared memory, one slot per process: each
+process writes its own slot and reads the sum, so nobody waits for anybody, and a limit can be overrun by at most one
+per process. The caller holds the run's lock.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+
+__all__ = ["FIELDS", "Counters"]
+
+FIELDS = (
+    "llm_calls",
+    "tool_calls",
+    "errors",
+    "loop_warnings",
+    "limited_events",
+    "total_tokens",
+    "cost_usd",
+    "tokens_known",
+    "cost_known",
+    "reserved_llm",
+    "reserved_tool",
+    "dropped",
+)
+_SLOTS = 256
+# Slot 0 holds what belongs to no process: whether the run has ended.
+_ENDED = 0
+
+
+class Counters:
+    """A dozen numbers; `totals()` adds up what all processes of the run have counted."""
+
+    __slots__ = ("_shared", "_slot", "by_type", *FIELDS)
+
+    llm_calls: float
+    tool_calls: float
+    errors: float
+    loop_warnings: float
+    limited_events: float
+    total_tokens: float
+    cost_usd: float
+    tokens_known: float
+    cost_known: float
+    reserved_llm: float
+    reserved_tool: float
+    dropped: float
+
+    def __init__(self) -> None:
+        for name in FIELDS:
+            setattr(self, name, 0)
+        self.by_type: dict[str, int] = {}
+        self._shared: memoryview[float] | None = None
+        self._slot = 1
+
+    def total(self, name: str) -> float:
+        """One number over all processes of the run."""
+        own: float = getattr(self, name)
+        if self._shared is None:
+            return own
+        return own + self._of_others(name)
+
+    def whole(self, name: str) -> int:
+        """`total`, for what is counted in whole numbers."""
+        return int(self.total(name))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes count too."""
+        return self._shared is not None
+
+    def publish(self) -> None:
+        """Let the other processes see this one's numbers; called after each change once they are shared."""
+        if self._shared is not None:
+            base = self._slot * len(FIELDS)
+            for offset, name in enumerate(FIELDS):
+                self._shared[base + offset] = getattr(self, name)
+
+    def share(self) -> None:
+        """Move to shared memory; called just before the process forks."""
+        if self._shared is None:
+            size = (_SLOTS + 1) * len(FIELDS) * 8
+            self._shared = memoryview(mmap.mmap(-1, size)).cast("d")
+        self.publish()
+
+    def continue_in_child(self) -> None:
+        """Go on in a slot of its own; called in the forked child."""
+        if self._shared is None:
+            return
+        self._slot = _slot_of_this_process()
+        base = self._slot * len(FIELDS)
+        for offset, name in enumerate(FIELDS):
+            # A child that has ended may have left its numbers here; they stay part of the sum.
+            setattr(self, name, self._shared[base + offset])
+        self.by_type = {}
+
+    def mark_ended(self) -> None:
+        """Tell the other processes that the run is over."""
+        if self._shared is not None:
+            self._shared[_ENDED] = 1
+
+    def ended_elsewhere(self) -> bool:
+        """Whether the process that owns the run has ended it."""
+        return self._shared is not None and self._shared[_ENDED] != 0
+
+    def _of_others(self, name: str) -> float:
+        assert self._shared is not None
+        offset = FIELDS.index(name)
+        width = len(FIELDS)
+        column = self._shared[width + offset : (_SLOTS + 1) * width : width]
+        return sum(column) - self._shared[self._slot * width + offset]
+
+
+def _slot_of_this_process() -> int:
+    # Children forked one after the other have different pids, so their slots differ without any lock. Two that do meet
+    # (pids 254 apart, alive together) share a slot, and count as one.
+    return 2 + os.getpid() % (_SLOTS - 2)

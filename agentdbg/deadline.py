@@ -1,0 +1,93 @@
+"""
+Stop a run that is out of time although it records nothing.
+
+A daemon thread waits for the end of the time. Code in a plain thread is interrupted at its next bytecode, a task by
+cancelling it. Nothing of this exists for a run without `max_duration_s`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.stopping import running_task
+
+if TYPE_CHECKING:
+    from agentdbg.pipeline import ActiveRun
+
+__all__ = ["Deadline"]
+
+# A stop that was swallowed is repeated, but not while the program is still cleaning up after the first.
+_REPEAT_SECONDS = 5.0
+
+
+class Deadline:
+    """Watches one run from the thread or task that started it."""
+
+    def __init__(self, run: ActiveRun, seconds: float) -> None:
+        self._run = run
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self._thread_id = threading.get_ident()
+        self._task = running_task()
+        watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
+        watcher.start()
+
+    def cancel(self) -> None:
+        """The run has ended; nothing to watch any more."""
+        self._ended.set()
+
+    def uncancel_task(self) -> None:
+        """Take back the cancelling, once the run's edge has turned it into the public exception."""
+        uncancel = getattr(self._task, "uncancel", None)
+        if uncancel is not None:
+            uncancel()
+
+    def _watch(self) -> None:
+        if self._ended.wait(self._seconds + 0.001):
+            return
+        stop = self._run.stop_overdue()
+        if stop is None:
+            return
+        self._interrupt(_instance_maker(stop))
+        while not self._ended.wait(_REPEAT_SECONDS):
+            if not self._is_handling_a_stop():
+                self._interrupt(_stopped_maker(stop))
+
+    def _interrupt(self, exception_type: type[BaseException]) -> None:
+        if self._task is not None:
+            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+            return
+        with self._run.lock:  # so that it is not interrupted between writing an event and counting it
+            if not self._ended.is_set():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(self._thread_id), ctypes.py_object(exception_type)
+                )
+
+    def _is_handling_a_stop(self) -> bool:
+        handled: Any = sys._current_exceptions().get(self._thread_id)  # noqa: SLF001 -- there is no other way to ask
+        error = handled[1] if isinstance(handled, tuple) else handled
+        while isinstance(error, BaseException):
+            if isinstance(error, (AgentDbgGuardrailExceeded, RunStopped)):
+                return True
+            error = error.__context__
+        return False
+
+
+def _instance_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
+    """The interpreter makes the exception from a class without arguments, so the class has to know them."""
+
+    def initialise(self: AgentDbgGuardrailExceeded) -> None:
+        AgentDbgGuardrailExceeded.__init__(self, stop.guardrail, stop.threshold, stop.actual, str(stop))
+
+    return type("AgentDbgGuardrailExceeded", (AgentDbgGuardrailExceeded,), {"__init__": initialise})
+
+
+def _stopped_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
+    def initialise(self: RunStopped) -> None:
+        RunStopped.__init__(self, stop)
+
+    return type("RunStopped", (RunStopped,), {"__init__": initialise})

@@ -1,0 +1,76 @@
+"""
+What went wrong, in the one shape events store: `{error_type, message, stack, details}`.
+
+Takes an exception, a text or a dict, in the names users know. Never raises, whatever the exception's own methods do.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+__all__ = ["describe_error", "safe_text"]
+
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_KNOWN = {"error_type", "type", "message", "stack", "stack_trace", "details"}
+
+
+def describe_error(given: Any) -> dict[str, Any]:
+    """The stored shape of an exception, a text or a dict."""
+    if isinstance(given, BaseException):
+        return {
+            "error_type": type(given).__name__,
+            "message": safe_text(given),
+            "stack": _stack(given),
+            "details": None,
+        }
+    if isinstance(given, dict):
+        return _from_dict(given)
+    if isinstance(given, type) and issubclass(given, BaseException):
+        return {"error_type": given.__name__, "message": "", "stack": None, "details": None}
+    return {"error_type": "Error", "message": safe_text(given), "stack": None, "details": None}
+
+
+def safe_text(value: Any) -> str:
+    """`str(value)`, or something readable where that raises."""
+    try:
+        text = str(value)
+    except Exception as error:  # noqa: BLE001 -- the value's own method failed; say so instead
+        return f"<{type(value).__name__}: its text could not be made, {type(error).__name__} was raised>"
+    return text if type(text) is str else str.__str__(text)
+
+
+def _from_dict(given: dict[Any, Any]) -> dict[str, Any]:
+    stack = given.get("stack", given.get("stack_trace"))
+    details = given.get("details")
+    rest = {key: value for key, value in given.items() if key not in _KNOWN}
+    return {
+        "error_type": safe_text(given.get("error_type") or given.get("type") or "Error"),
+        "message": safe_text(given.get("message", "")),
+        "stack": None if stack is None else safe_text(stack),
+        "details": rest if details is None and rest else details,
+    }
+
+
+def _stack(error: BaseException) -> str | None:
+    """The traceback as Python prints it, without the frames that are only our wrappers."""
+    import traceback  # noqa: PLC0415 -- only when something went wrong
+
+    try:
+        if error.__traceback__ is None:
+            return None
+        shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
+        _drop_own_frames(shown)
+        return "".join(shown.format())
+    except Exception:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
+        return None
+
+
+def _drop_own_frames(shown: Any, depth: int = 0) -> None:
+    """Also in the exceptions it came from, as far as anyone would read."""
+    theirs = [frame for frame in shown.stack if not frame.filename.startswith(_OWN_FOLDER)]
+    if theirs:
+        shown.stack[:] = theirs
+    for other in (shown.__cause__, shown.__context__):
+        if other is not None and depth < 10:
+            _drop_own_frames(other, depth + 1)

@@ -1,0 +1,65 @@
+"""
+One event as one line of JSON, put together from parts that are JSON already.
+
+Encoding the ten keys anew for each event would cost more than writing it; all but the payload and the meta are known
+to be plain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
+
+__all__ = ["NO_META", "event_line", "join_objects", "with_source"]
+
+NO_META = b"{}"
+_CUT_META = encode_json({TRUNCATED: TRUNCATED})
+_MOST_SOURCES = 10_000
+_source_json: dict[str, bytes] = {}
+
+
+def event_line(
+    *,
+    run_id: str,
+    event_id: str,
+    parent_id: str | None,
+    event_type: str,
+    ts: str,
+    duration_ms: int | None,
+    name_json: str,
+    payload: bytes,
+    meta: bytes,
+) -> bytes:
+    """The line of one event, newline included; `name_json`, `payload` and `meta` are JSON."""
+    parent = "null" if parent_id is None else f'"{parent_id}"'
+    duration: Any = "null" if duration_ms is None else duration_ms
+    head = (
+        f'{{"spec_version":"{SPEC_VERSION}","event_id":"{event_id}","run_id":"{run_id}","parent_id":{parent},'
+        f'"event_type":"{event_type}","ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
+    ).encode()
+    if len(head) + len(payload) + len(meta) > MAX_LINE_BYTES - 20:  # the payload is bounded, so the meta gives way
+        meta = _CUT_META
+    return b'%b%b,"meta":%b}\n' % (head, payload, meta)
+
+
+def join_objects(first: bytes, second: bytes) -> bytes:
+    """Two JSON objects as one, the keys of the second after those of the first."""
+    if second == b"{}":
+        return first
+    if first == b"{}":
+        return second
+    return b"%b,%b" % (first[:-1], second[1:])
+
+
+def with_source(payload: bytes, source: str | None) -> bytes:
+    """The payload with the place in the user's code it was recorded at."""
+    if source is None:
+        return payload
+    encoded = _source_json.get(source)
+    if encoded is None:
+        encoded = encode_json({"source": source.encode("utf-8", "replace").decode()})
+        if len(_source_json) < _MOST_SOURCES:
+            _source_json[source] = encoded
+    return join_objects(payload, encoded)

@@ -1,0 +1,281 @@
+"""
+Wrapping a function of any kind so that it stays that kind.
+
+`wrap` knows functions, coroutine functions, generators and async generators. What is done around a call is an
+`Around`; this module only sees to it that the call itself is untouched: the same arguments, results, exceptions and
+iteration, and the scope set only while the function's own code runs.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentdbg.context import enter_scope, own_scope
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+    from agentdbg.context import Scope
+
+__all__ = ["Around", "bind_arguments", "function_kind", "wrap"]
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+_VARARGS, _VARKEYWORDS = 0x04, 0x08
+
+
+class Around(Protocol):
+    """What happens around one call."""
+
+    scope: Scope
+    """Where the function's code records into."""
+
+    def finish(self, result: Any) -> None:
+        """The call returned."""
+
+    def fail(self, error: BaseException) -> BaseException | None:
+        """The call raised; give back what the caller should see instead, or None for the same exception."""
+
+    def saw(self, item: Any) -> None:
+        """A generator yielded."""
+
+    def close(self) -> None:
+        """A generator was closed or dropped by its consumer."""
+
+
+def wrap(function: Any, begin: Callable[[tuple[Any, ...], dict[str, Any]], Around | None]) -> Any:
+    """The function, recorded: `begin` is called with each call's arguments; None from it leaves the call alone."""
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(wrap(function.__func__, begin))
+    wrapper = _WRAPPERS[function_kind(function)](function, begin)
+    return functools.wraps(function)(wrapper)
+
+
+def function_kind(function: Any) -> str:
+    """plain, coroutine, generator or async_generator."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
+    flags = getattr(code, "co_flags", 0)
+    if flags & _ASYNC_GENERATOR:
+        return "async_generator"
+    if flags & _COROUTINE:
+        return "coroutine"
+    if flags & _GENERATOR:
+        return "generator"
+    return "plain"
+
+
+def bind_arguments(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was given by position and by keyword, each under its parameter's name, without self."""
+    function = _innermost(function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ({"args": list(args)} if args else {}), dict(kwargs)
+    names = code.co_varnames[: code.co_argcount]
+    given = dict(zip(names, args, strict=False))
+    if len(args) > len(names) and code.co_flags & _VARARGS:
+        given[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]] = list(args[len(names) :])
+    if names and names[0] in ("self", "cls"):
+        given.pop(names[0], None)
+    return given, dict(kwargs)
+
+
+def _innermost(function: Any) -> Any:
+    for _ in range(20):  # decorators of decorators
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            return getattr(function, "__func__", function)
+    return function
+
+
+def _plain(function: Any, begin: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        around = begin(args, kwargs)
+        if around is None:
+            return function(*args, **kwargs)
+        outer = own_scope()
+        enter_scope(around.scope)
+        try:
+            result = function(*args, **kwargs)
+        except BaseException as error:
+            enter_scope(outer)
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        enter_scope(outer)
+        around.finish(result)
+        return result
+
+    return wrapper
+
+
+def _coroutine(function: Any, begin: Any) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        around = begin(args, kwargs)
+        if around is None:
+            return await function(*args, **kwargs)
+        outer = own_scope()
+        enter_scope(around.scope)
+        try:
+            result = await function(*args, **kwargs)
+        except BaseException as error:
+            enter_scope(outer)
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        enter_scope(outer)
+        around.finish(result)
+        return result
+
+    return wrapper
+
+
+class _Steps:
+    """Sets a generator's scope while its own code runs, and takes it back while its consumer's does."""
+
+    __slots__ = ("_inner", "_outer", "around")
+
+    def __init__(self, around: Around) -> None:
+        self.around = around
+        self._inner: Scope | None = around.scope
+        self._outer: Scope | None = None
+
+    def resume(self) -> None:
+        self._outer = own_scope()
+        enter_scope(self._inner)
+
+    def suspend(self) -> None:
+        self._inner = own_scope()
+        enter_scope(self._outer)
+
+
+def _generator(function: Any, begin: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        around = begin(args, kwargs)
+        if around is None:
+            return (yield from function(*args, **kwargs))
+        steps = _Steps(around)
+        generator = function(*args, **kwargs)
+        advance: Callable[[Any], Any] = generator.send
+        sent: Any = None
+        try:
+            while True:
+                steps.resume()
+                try:
+                    item = advance(sent)
+                finally:
+                    steps.suspend()
+                around.saw(item)
+                try:
+                    sent = yield item
+                    advance = generator.send
+                except GeneratorExit:
+                    _closing(steps, generator)
+                    raise
+                except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
+                    sent = thrown
+                    advance = generator.throw
+        except StopIteration as stop:
+            around.finish(stop.value)
+            return stop.value
+        except GeneratorExit:
+            around.close()
+            raise
+        except BaseException as error:
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+
+    return wrapper
+
+
+def _closing(steps: _Steps, generator: Generator[Any, Any, Any]) -> None:
+    steps.resume()
+    try:
+        generator.close()
+    finally:
+        steps.suspend()
+
+
+def _async_generator(function: Any, begin: Any) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        around = begin(args, kwargs)
+        if around is None:
+            around = _Nothing(own_scope())
+        steps = _Steps(around)
+        generator = function(*args, **kwargs)
+        advance: Callable[[Any], Any] = generator.asend
+        sent: Any = None
+        try:
+            while True:
+                steps.resume()
+                try:
+                    item = await advance(sent)
+                finally:
+                    steps.suspend()
+                around.saw(item)
+                try:
+                    sent = yield item
+                    advance = generator.asend
+                except GeneratorExit:
+                    await _aclosing(steps, generator)
+                    raise
+                except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
+                    sent = thrown
+                    advance = generator.athrow
+        except StopAsyncIteration:
+            around.finish(None)
+        except GeneratorExit:
+            around.close()
+            raise
+        except BaseException as error:
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+
+    return wrapper
+
+
+async def _aclosing(steps: _Steps, generator: AsyncGenerator[Any, Any]) -> None:
+    steps.resume()
+    try:
+        await generator.aclose()
+    finally:
+        steps.suspend()
+
+
+class _Nothing:
+    """Around a call that nobody records. An async generator cannot hand over to another one, so it needs this."""
+
+    def __init__(self, scope: Scope | None) -> None:
+        self.scope: Any = scope
+
+    def finish(self, result: Any) -> None:
+        pass
+
+    def fail(self, error: BaseException) -> None:
+        pass
+
+    def saw(self, item: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+_WRAPPERS = {
+    "plain": _plain,
+    "coroutine": _coroutine,
+    "generator": _generator,
+    "async_generator": _async_generator,
+}

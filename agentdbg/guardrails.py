@@ -1,0 +1,183 @@
+"""
+Limits the user set, and the verdict on each event: what to write besides it, and whether to stop.
+
+`Guards` judges; it writes nothing and raises nothing. The run writes what a verdict says, then raises. The order of
+the checks is part of the contract: loop, model calls, tool calls, events, tokens, cost, duration.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.events import BUILTIN_EVENT_TYPES
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentdbg.counters import Counters
+    from agentdbg.events import Event
+    from agentdbg.loops import LoopDetector, LoopFinding
+
+__all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict"]
+
+DEFAULT_LOOP_STOP = 3
+# Which number each limit is held against, in the order of the checks; the duration is no counter.
+_COUNTED: dict[str, str | None] = {
+    "max_llm_calls": "llm_calls",
+    "max_tool_calls": "tool_calls",
+    "max_events": "limited_events",
+    "max_tokens": "total_tokens",
+    "max_cost_usd": "cost_usd",
+    "max_duration_s": None,
+}
+_UNLIMITED_TYPES = BUILTIN_EVENT_TYPES - {"LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR"}
+
+
+class Limits(NamedTuple):
+    """The guardrails of one run; None is no limit."""
+
+    stop_on_loop: bool | None = None
+    stop_on_loop_min_repetitions: int | None = None
+    max_llm_calls: int | None = None
+    max_tool_calls: int | None = None
+    max_events: int | None = None
+    max_tokens: int | None = None
+    max_cost_usd: float | None = None
+    max_duration_s: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of them, null where unset, as RUN_START and run.json store them."""
+        return self._asdict()
+
+
+class Verdict(NamedTuple):
+    """What follows from one event: a finding to write down, and the limit that was crossed."""
+
+    finding: LoopFinding | None
+    stop: AgentDbgGuardrailExceeded | None
+
+
+_NOTHING = Verdict(None, None)
+
+
+class Guards:
+    """Counts what a run does and judges it against its limits."""
+
+    __slots__ = ("_counters", "_detector", "_limits", "_limits_set")
+
+    def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
+        self._limits = limits
+        self._counters = counters
+        self._detector = detector
+        self._limits_set = [
+            (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
+        ]
+
+    def judge(self, event: Event, *, is_span: bool, recorded_by_call: bool, elapsed_s: float) -> Verdict:
+        """Count one event and say what follows from it. The caller holds the run's lock."""
+        event_type = event["event_type"]
+        self._count(event, event_type, is_span=is_span, recorded_by_call=recorded_by_call)
+        finding = None if is_span else self._detector.observe(event)
+        stop = (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
+        return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
+
+    def reserve(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+        """Take a place for a call that is about to be made, or say which limit leaves none."""
+        refusal = self._would_cross(kind, elapsed_s)
+        if refusal is None:
+            self.take_place(kind)
+        return refusal
+
+    def take_place(self, kind: str) -> None:
+        """Count a call as being made."""
+        self._add_reserved(kind, 1)
+
+    def release(self, kind: str) -> None:
+        """Give a place back, because its call has been recorded or will not be."""
+        self._add_reserved(kind, -1)
+
+    def overdue(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+        """The duration limit alone, for the clock that watches a silent run."""
+        limit = self._limits.max_duration_s
+        return None if limit is None or elapsed_s <= limit else _exceeded("max_duration_s", limit, round(elapsed_s, 3))
+
+    def _count(self, event: Event, event_type: str, *, is_span: bool, recorded_by_call: bool) -> None:
+        counters = self._counters
+        counters.by_type[event_type] = counters.by_type.get(event_type, 0) + 1
+        if event_type == "LLM_CALL":
+            counters.llm_calls += 1
+            self._count_usage(event["payload"])
+        elif event_type == "TOOL_CALL":
+            counters.tool_calls += 1
+        if event_type == "ERROR":
+            counters.errors += not recorded_by_call
+        elif event_type in ("LLM_CALL", "TOOL_CALL") and event["payload"].get("status") == "error":
+            counters.errors += 1
+        if event_type not in _UNLIMITED_TYPES and not is_span:
+            counters.limited_events += 1
+
+    def _count_usage(self, payload: Mapping[str, Any]) -> None:
+        usage = payload.get("usage")
+        tokens = usage.get("total_tokens") if type(usage) is dict else None
+        if type(tokens) is int:
+            self._counters.total_tokens += tokens
+            self._counters.tokens_known += 1
+        cost = payload.get("cost_usd")
+        if isinstance(cost, (int, float)):
+            self._counters.cost_usd += cost
+            self._counters.cost_known += 1
+
+    def _loop_stop(self) -> AgentDbgLoopAbort | None:
+        threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
+        loop = self._detector.active
+        if loop is None or loop.repetitions < threshold:
+            return None
+        return AgentDbgLoopAbort(
+            "stop_on_loop",
+            threshold,
+            loop.repetitions,
+            f"stop_on_loop exceeded: {loop.finding.pattern}, {loop.repetitions} repetitions, the limit is {threshold}",
+        )
+
+    def _crossed(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+        """The first limit, in the contract's order, that has been crossed."""
+        for name, limit, counter in self._limits_set:
+            actual = elapsed_s if counter is None else self._counters.total(counter)
+            if actual > limit:
+                return _exceeded(name, limit, actual)
+        return None
+
+    def _would_cross(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+        """The first limit that is crossed already, or would be by one more call beside those being made."""
+        for name, limit, counter in self._limits_set:
+            actual = elapsed_s if counter is None else self._counters.total(counter)
+            if name == f"max_{kind}_calls":
+                actual += self._counters.total(f"reserved_{kind}") + 1
+            elif name == "max_events":
+                actual += self._counters.total("reserved_llm") + self._counters.total("reserved_tool") + 1
+            if actual > limit:
+                return _exceeded(name, limit, actual)
+        return None
+
+    def _add_reserved(self, kind: str, amount: int) -> None:
+        if kind == "llm":
+            self._counters.reserved_llm += amount
+        else:
+            self._counters.reserved_tool += amount
+
+
+_WORDS = {
+    "max_llm_calls": "{actual} model calls, the limit is {limit}",
+    "max_tool_calls": "{actual} tool calls, the limit is {limit}",
+    "max_events": "{actual} events, the limit is {limit}",
+    "max_tokens": "{actual} tokens used, the limit is {limit}",
+    "max_cost_usd": "{actual} USD spent, the limit is {limit}",
+    "max_duration_s": "{actual} s passed, the limit is {limit} s",
+}
+
+
+def _exceeded(name: str, limit: float, actual: float) -> AgentDbgGuardrailExceeded:
+    actual = int(actual) if float(actual).is_integer() else round(actual, 6)
+    words = _WORDS[name].format(actual=f"{actual:,}", limit=f"{limit:,}")
+    return AgentDbgGuardrailExceeded(name, limit, actual, f"{name} exceeded: {words}")

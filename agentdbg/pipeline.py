@@ -1,0 +1,495 @@
+"""
+One run while it lasts: every event walks enrich → redact → guard → append here, and nowhere else.
+
+`ActiveRun.emit` is that walk. What may run the user's code (redaction calls their `__repr__`) happens before the lock
+is taken; under the lock there is only counting, judging and one write. What stopped a run is on disk when the caller
+sees the exception.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.counters import Counters
+from agentdbg.encoding import encode_json
+from agentdbg.errors import describe_error, safe_text
+from agentdbg.event_lines import NO_META, event_line, join_objects, with_source
+from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
+from agentdbg.exceptions import RunStopped
+from agentdbg.guardrails import Guards, Limits
+from agentdbg.loops import LoopDetector
+from agentdbg.prices import PriceTable
+from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.run_summary import encode_run_meta, end_summary
+from agentdbg.state_diff import diff_states
+from agentdbg.stopping import Stop, is_stop
+from agentdbg.storage.layout import run_dir
+from agentdbg.storage.writer import RunWriter
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentdbg.config import Config
+    from agentdbg.deadline import Deadline
+    from agentdbg.exceptions import AgentDbgGuardrailExceeded
+
+__all__ = ["ActiveRun"]
+
+_REFRESH_SECONDS = 1.0
+_CALL_START_BYTES = 4_000
+_MOST_FAILURES_REMEMBERED = 64
+_MOST_NAMES = 1_000
+
+
+class ActiveRun:
+    """The state of one run, under one lock."""
+
+    def __init__(
+        self, config: Config, name: str, limits: Limits, start: Mapping[str, Any], meta: Mapping[str, Any] | None = None
+    ) -> None:
+        self.run_id = new_id()
+        self.start_id = new_id()
+        self.path = run_dir(config.data_dir, self.run_id)
+        self.capture_args = config.capture_args
+        self.prices = PriceTable(config.prices)
+        self.lock = threading.RLock()  # re-entrant: a signal handler or a __del__ may record in the middle of it
+        self.closed = False
+        self.may_stay_open = False
+        """Whether the run may last until the program exits: the process's own run, and that of a generator."""
+        self.stop: Stop | None = None
+        self.counters = Counters()
+        self._pid = os.getpid()
+        self._limits = limits
+        self._redaction = config.redaction
+        self._redactor = Redactor(_rules(config, config.max_field_bytes))
+        self._short_redactor = Redactor(_rules(config, min(config.max_field_bytes, _CALL_START_BYTES)))
+        detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
+        self._guards = Guards(limits, self.counters, detector)
+        self._writer = RunWriter(self.path, fsync=config.fsync)
+        self._names: dict[str, tuple[str, str]] = {}
+        self._states: dict[str, bytes] = {}
+        self._last_state: bytes | None = None
+        self._failed_calls: dict[int, tuple[str, str, str]] = {}
+        self._deadline: Deadline | None = None
+        self._end: tuple[str | None, int | None, str] = (None, None, "running")
+        self._started = time.monotonic()
+        self._begin(name, start, meta)
+
+    # The walk.
+
+    def emit(self, event_type: str, name: Any, fields: dict[str, Any], meta: Any = None, **place: Any) -> str | None:
+        """Take one event through every stage and onto disk; its id, or None when the run is over."""
+        sealed = self._redactor.seal(fields)  # may run user code, so never under the lock
+        return self._store(event_type, name, sealed.value, sealed.encoded, meta, **place)
+
+    def emit_state(
+        self, name: str, state: Any, diff: Any, extra: dict[str, Any], meta: Any = None, **place: Any
+    ) -> str | None:
+        """A STATE_UPDATE, with its difference to the state of that name before it."""
+        sealed = self._redactor.seal({"state": state})
+        stored = sealed.encoded[len(b'{"state":') : -1]
+        if diff is None and name in self._states:
+            diff = diff_states(self._states[name], stored)
+        rest = self._redactor.seal({"diff": diff, **extra})
+        if len(self._states) < _MOST_NAMES or name in self._states:
+            self._states[name] = stored
+        self._last_state = stored
+        payload = join_objects(sealed.encoded, rest.encoded)
+        return self._store("STATE_UPDATE", name, sealed.value, payload, meta, **place)
+
+    def _store(
+        self,
+        event_type: str,
+        name: Any,
+        value: dict[str, Any],
+        payload: bytes,
+        meta: Any,
+        *,
+        parent_id: str,
+        event_id: str | None = None,
+        duration_ms: int | None = None,
+        source: str | None = None,
+        is_span: bool = False,
+        kind: str | None = None,
+        failed_call_id: str | None = None,
+        quiet: bool = False,
+    ) -> str | None:
+        """
+        Judge, write, raise: the second half of the walk.
+
+        `kind` gives back the place a call had taken. `quiet` keeps a stop from being raised here (the end of a call
+        lets its result through; the next record raises). `failed_call_id` marks an error a call has already recorded.
+        """
+        event_id = event_id or new_id()
+        clean_name, name_json = self._name(name)
+        meta_value, meta_bytes = self._seal_meta(meta)
+        ts = utc_timestamp()
+        line = event_line(
+            run_id=self.run_id,
+            event_id=event_id,
+            parent_id=parent_id,
+            event_type=event_type,
+            ts=ts,
+            duration_ms=duration_ms,
+            name_json=name_json,
+            payload=with_source(payload, source),
+            meta=meta_bytes,
+        )
+        with self.lock:
+            if self._is_over():
+                self._count_late()
+                return None
+            if kind is not None:
+                self._guards.release(kind)
+            elapsed_s = time.monotonic() - self._started
+            verdict = self._guards.judge(
+                {
+                    "spec_version": SPEC_VERSION,
+                    "event_id": event_id,
+                    "run_id": self.run_id,
+                    "parent_id": parent_id,
+                    "event_type": event_type,
+                    "ts": ts,
+                    "duration_ms": duration_ms,
+                    "name": clean_name,
+                    "payload": value,
+                    "meta": meta_value,
+                },
+                is_span=is_span,
+                recorded_by_call=failed_call_id is not None,
+                elapsed_s=elapsed_s,
+            )
+            count = 1
+            if verdict.finding is not None:
+                self.counters.loop_warnings += 1
+                line += self._extra_line("LOOP_WARNING", verdict.finding.pattern, verdict.finding.payload(), parent_id)
+                count += 1
+            if verdict.stop is not None and self.stop is None:
+                line += self._stop_line(verdict.stop, parent_id)
+                count += 1
+            self._last_event_ts = ts
+            self._append(line, count)
+            if elapsed_s - self._refreshed > _REFRESH_SECONDS:
+                self._refresh(elapsed_s)
+        if self.stop is not None and not quiet:
+            self.stop.raise_here()
+        return event_id
+
+    def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
+        """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
+        call_id = new_id()
+        clean_name, name_json = self._name(name)
+        fields = {"call_id": call_id, "kind": kind, "name": clean_name, "input": given}
+        line = event_line(
+            run_id=self.run_id,
+            event_id=new_id(),
+            parent_id=parent_id,
+            event_type="CALL_START",
+            ts=utc_timestamp(),
+            duration_ms=None,
+            name_json=name_json,
+            payload=self._short_redactor.seal(fields).encoded,
+            meta=self._seal_meta(meta)[1],
+        )
+        with self.lock:
+            if self._is_over():
+                self._count_late()
+                return call_id
+            if self.stop is None:
+                refusal = self._guards.reserve(kind, time.monotonic() - self._started)
+                if refusal is None:
+                    self._count_type("CALL_START")
+                    self._append(line, 1)
+                    return call_id
+                self._append(self._stop_line(refusal, parent_id), 1)
+            else:
+                self._guards.take_place(kind)  # given back when the call ends
+        assert self.stop is not None
+        try:
+            self.stop.raise_here()
+        except BaseException:
+            self.release_call(kind)
+            raise
+        return call_id  # the stop is just being handled here: this call is part of the cleanup
+
+    def release_call(self, kind: str) -> None:
+        """Give back the place of a call whose end will not be recorded."""
+        with self.lock:
+            self._guards.release(kind)
+
+    # Beginning and end.
+
+    def _begin(self, name: str, start: Mapping[str, Any], meta: Mapping[str, Any] | None) -> None:
+        self.name, name_json = self._name(name)
+        fields = {
+            "run_name": self.name,
+            "python_version": ".".join(map(str, sys.version_info[:3])),
+            "platform": sys.platform,
+            "cwd": _current_folder(),
+            "argv": self._redactor.clean_argv(list(getattr(sys, "argv", []))),
+            **start,
+            "guardrails": self._limits.as_dict(),
+            "agentdbg_version": __version__,
+        }
+        payload = self._redactor.seal(fields).encoded
+        self._meta = self._seal_meta(meta)[1]
+        self.started_at = utc_timestamp()
+        self._last_event_ts = self.started_at
+        line = event_line(
+            run_id=self.run_id,
+            event_id=self.start_id,
+            parent_id=None,
+            event_type="RUN_START",
+            ts=self.started_at,
+            duration_ms=None,
+            name_json=name_json,
+            payload=payload,
+            meta=self._meta,
+        )
+        self._count_type("RUN_START")
+        self._writer.begin(line)
+        self._refresh(0.0)
+        if self._limits.max_duration_s is not None:
+            from agentdbg.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who set that limit
+
+            self._deadline = Deadline(self, self._limits.max_duration_s)
+
+    def finish(self, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
+        """Write RUN_END and give everything back. Only the process that started the run does so, and only once."""
+        if self.closed or os.getpid() != self._pid:
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+        failure = None if error is None or _is_clean_exit(error) else self._record_failure(error)
+        if failure is None and self.stop is not None:
+            failure = describe_error(self.stop.exceeded)
+        status = "ok" if failure is None else "error"
+        rest = self._redactor.seal(dict(outcome or {}) if failure is None else {"error": failure}).encoded
+        if self._last_state is not None:
+            rest = join_objects(rest, b'{"final_state":%b}' % self._last_state)
+        with self.lock:
+            if self._end[0] is not None:  # another thread was faster
+                return
+            self.closed = True
+            ended_at, duration_ms = utc_timestamp(), int((time.monotonic() - self._started) * 1000)
+            summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
+            line = event_line(
+                run_id=self.run_id,
+                event_id=new_id(),
+                parent_id=self.start_id,
+                event_type="RUN_END",
+                ts=ended_at,
+                duration_ms=duration_ms,
+                name_json='"run_end"',
+                payload=join_objects(summary, rest),
+                meta=NO_META,
+            )
+            self._count_type("RUN_END")
+            self._last_event_ts = ended_at
+            self._append(line, 1)
+            self.counters.mark_ended()
+            self._end = (ended_at, duration_ms, status)
+            self._refresh(duration_ms / 1000)
+            self._writer.close()
+
+    def _record_failure(self, error: BaseException) -> dict[str, Any]:
+        """The ERROR event of what ended the run, unless it is a stop whose ERROR stands there already."""
+        if self.stop is not None and is_stop(error, self.run_id):
+            return describe_error(self.stop.exceeded)
+        failure = describe_error(error)
+        call_id = self._failed_call_of(error)
+        fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
+        self.emit("ERROR", failure["error_type"], fields, parent_id=self.start_id, failed_call_id=call_id, quiet=True)
+        return failure
+
+    # Stopping.
+
+    def stop_overdue(self) -> AgentDbgGuardrailExceeded | None:
+        """Stop the run because its time is over; None when it has ended or was stopped already."""
+        with self.lock:
+            if self._is_over() or self.stop is not None:
+                return None
+            exceeded = self._guards.overdue(time.monotonic() - self._started)
+            if exceeded is not None:
+                self._append(self._stop_line(exceeded, self.start_id), 1)
+            return exceeded
+
+    def public_form(self, error: BaseException) -> BaseException | None:
+        """What the caller should see in place of `error` at the edge of the run; None: `error` itself."""
+        if self.stop is None:
+            return None
+        if isinstance(error, RunStopped) and is_stop(error, self.run_id):
+            return self.stop.public()
+        if self._deadline is not None and type(error).__name__ == "CancelledError":
+            self._deadline.uncancel_task()
+            return self.stop.public()
+        return None
+
+    # An exception that a call recorded, and that then ends the run, is one error, not two.
+
+    def remember_failure(self, error: BaseException, call_id: str) -> None:
+        """A call recorded this exception."""
+        if len(self._failed_calls) >= _MOST_FAILURES_REMEMBERED:
+            self._failed_calls.pop(next(iter(self._failed_calls)))
+        self._failed_calls[id(error)] = (type(error).__name__, safe_text(error), call_id)
+
+    def _failed_call_of(self, error: BaseException) -> str | None:
+        known = self._failed_calls.get(id(error))
+        # The interpreter gives the id of a dead object to a new one, hence the second look.
+        if known is None or known[:2] != (type(error).__name__, safe_text(error)):
+            return None
+        return known[2]
+
+    # Forking, and what comes too late.
+
+    def prepare_fork(self) -> None:
+        """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
+        self.lock.acquire()
+        self.counters.share()
+
+    def continue_after_fork(self, *, in_child: bool) -> None:
+        """Called after the process forked, in the parent and in the child."""
+        if in_child:
+            self.lock = threading.RLock()
+            self.counters.continue_in_child()
+            self._deadline = None
+        else:
+            self.lock.release()
+
+    def is_ours(self) -> bool:
+        """Whether this process started the run, and not the one it was forked from."""
+        return os.getpid() == self._pid
+
+    def clean_name(self, name: Any) -> str:
+        """A name as it is stored."""
+        return self._name(name)[0]
+
+    def count_fault(self) -> None:
+        """A fault of ours kept an event from being written."""
+        self.counters.dropped += 1
+
+    def refresh_late(self) -> None:
+        """At exit: let run.json tell how much came after the end."""
+        if self.closed and os.getpid() == self._pid and self.counters.total("dropped"):
+            self._refresh(time.monotonic() - self._started)
+
+    def _is_over(self) -> bool:
+        return self.closed or self.counters.ended_elsewhere()
+
+    def _count_late(self) -> None:
+        self.counters.dropped += 1
+        self.counters.publish()
+        elapsed_s = time.monotonic() - self._started
+        if self.closed and elapsed_s - self._refreshed > _REFRESH_SECONDS:
+            self._refresh(elapsed_s)
+
+    # Writing.
+
+    def _append(self, lines: bytes, count: int) -> None:
+        self._writer.append(lines, count=count)
+        if self.counters.is_shared:
+            self.counters.publish()
+
+    def _stop_line(self, exceeded: AgentDbgGuardrailExceeded, parent_id: str) -> bytes:
+        exceeded.run_id = self.run_id
+        self.stop = Stop(exceeded, self.run_id)
+        self.counters.errors += 1
+        self.counters.limited_events += 1
+        fields = {
+            "error_type": type(exceeded).__name__,
+            "message": str(exceeded),
+            "stack": None,
+            "details": None,
+            "context": None,
+            "fatal": True,
+            "guardrail": exceeded.guardrail,
+            "threshold": exceeded.threshold,
+            "actual": exceeded.actual,
+        }
+        return self._extra_line("ERROR", type(exceeded).__name__, fields, parent_id)
+
+    def _extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
+        self._count_type(event_type)
+        return event_line(
+            run_id=self.run_id,
+            event_id=new_id(),
+            parent_id=parent_id,
+            event_type=event_type,
+            ts=utc_timestamp(),
+            duration_ms=None,
+            name_json=self._name(name)[1],
+            payload=self._redactor.seal(fields).encoded,
+            meta=NO_META,
+        )
+
+    def _count_type(self, event_type: str) -> None:
+        self.counters.by_type[event_type] = self.counters.by_type.get(event_type, 0) + 1
+
+    def _name(self, name: Any) -> tuple[str, str]:
+        """A name as it is stored, and its JSON; the few names of a run come up again and again."""
+        known = self._names.get(name) if type(name) is str else None
+        if known is None:
+            clean = self._redactor.clean_text(name)
+            known = (clean, encode_json(clean).decode())
+            if type(name) is str and len(self._names) < _MOST_NAMES:
+                self._names[name] = known
+        return known
+
+    def _seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:
+        if not meta:
+            return {}, NO_META
+        sealed = self._redactor.seal(meta if type(meta) is dict else _as_mapping(meta))
+        return sealed.value, sealed.encoded
+
+    def _refresh(self, elapsed_s: float) -> None:
+        self._refreshed = elapsed_s
+        ended_at, duration_ms, status = self._end
+        self._writer.replace_meta(
+            encode_run_meta(
+                run_id=self.run_id,
+                run_name=self.name,
+                started_at=self.started_at,
+                ended_at=ended_at,
+                duration_ms=duration_ms,
+                status=status,
+                last_event_ts=self._last_event_ts,
+                counters=self.counters,
+                guardrails=self._limits.as_dict(),
+                metadata=self._meta,
+                redaction=self._redaction,
+                dropped_by_writer=self._writer.dropped,
+            )
+        )
+
+
+def _rules(config: Config, max_field_bytes: int) -> RedactionRules:
+    return RedactionRules(
+        enabled=config.redact,
+        keys=config.redact_keys,
+        values=config.redact_values,
+        patterns=config.redact_patterns,
+        max_field_bytes=max_field_bytes,
+    )
+
+
+def _as_mapping(meta: Any) -> dict[str, Any]:
+    try:
+        return dict(meta)
+    except Exception:  # noqa: BLE001 -- not a mapping; keep it all the same
+        return {"meta": meta}
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _is_clean_exit(error: BaseException) -> bool:
+    return isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and error.code in (None, 0))

@@ -1,0 +1,94 @@
+"""
+What a model call cost, from a small table of published prices. An unknown price is unknown, never zero.
+
+The table is dated and meant to be overridden: `prices` in a config file is laid over it, and a `cost_usd` the caller
+or the provider gives beats both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.usage import cached_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PRICES", "PRICES_AS_OF", "PriceTable"]
+
+PRICES_AS_OF = "2025-08-01"
+"""The day the published prices below were last looked at."""
+
+# USD per million tokens: input, cached input, output.
+_PUBLISHED: dict[str, tuple[float, float, float]] = {
+    "gpt-5": (1.25, 0.125, 10.0),
+    "gpt-5-mini": (0.25, 0.025, 2.0),
+    "gpt-5-nano": (0.05, 0.005, 0.4),
+    "gpt-4.1": (2.0, 0.5, 8.0),
+    "gpt-4.1-mini": (0.4, 0.1, 1.6),
+    "gpt-4.1-nano": (0.1, 0.025, 0.4),
+    "gpt-4o": (2.5, 1.25, 10.0),
+    "gpt-4o-mini": (0.15, 0.075, 0.6),
+    "o3": (2.0, 0.5, 8.0),
+    "o3-mini": (1.1, 0.55, 4.4),
+    "o4-mini": (1.1, 0.275, 4.4),
+    "gpt-4-turbo": (10.0, 10.0, 30.0),
+    "gpt-4": (30.0, 30.0, 60.0),
+    "gpt-3.5-turbo": (0.5, 0.5, 1.5),
+    "claude-opus-4": (15.0, 1.5, 75.0),
+    "claude-sonnet-4": (3.0, 0.3, 15.0),
+    "claude-3-7-sonnet": (3.0, 0.3, 15.0),
+    "claude-3-5-sonnet": (3.0, 0.3, 15.0),
+    "claude-3-5-haiku": (0.8, 0.08, 4.0),
+    "claude-3-opus": (15.0, 1.5, 75.0),
+    "claude-3-haiku": (0.25, 0.03, 1.25),
+    "gemini-2.5-pro": (1.25, 0.31, 10.0),
+    "gemini-2.5-flash": (0.3, 0.075, 2.5),
+    "gemini-2.0-flash": (0.1, 0.025, 0.4),
+}
+PRICES: dict[str, dict[str, float]] = {
+    model: {"input": prompt, "cached_input": cached, "output": completion}
+    for model, (prompt, cached, completion) in _PUBLISHED.items()
+}
+
+
+class PriceTable:
+    """The shipped prices with a user's own laid over them."""
+
+    def __init__(self, own: Mapping[str, Mapping[str, float]] | None = None) -> None:
+        self._prices: dict[str, Mapping[str, float]] = {**PRICES, **(own or {})}
+        self._known: dict[str, Mapping[str, float] | None] = {}
+
+    def cost_usd(self, model: str, usage: Mapping[str, Any] | None) -> float | None:
+        """What the call cost, or None when the model's price or the usage is not known."""
+        if not usage:
+            return None
+        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        if type(prompt) is not int or type(completion) is not int:
+            return None
+        price = self._known[model] if model in self._known else self._find(model)
+        if price is None:
+            return None
+        cached = min(cached_tokens(dict(usage)), prompt)
+        cost = (
+            (prompt - cached) * price["input"]
+            + cached * price.get("cached_input", price["input"])
+            + completion * price["output"]
+        )
+        return round(cost / 1_000_000, 9)
+
+    def _find(self, model: str) -> Mapping[str, float] | None:
+        """The price of `openai/gpt-4o-2024-08-06` is that of `gpt-4o`: without the provider, then without the date."""
+        name = model.rpartition("/")[2]
+        price = self._prices.get(model) or self._prices.get(name) or self._prices.get(_undated(name))
+        if len(self._known) < 1000:
+            self._known[model] = price
+        return price
+
+
+def _undated(name: str) -> str:
+    """`claude-sonnet-4-20250514` and `gpt-4o-2024-08-06` without their date, `…-latest` without that word."""
+    parts = name.split("-")
+    while len(parts) > 1 and (parts[-1] == "latest" or (parts[-1].isdigit() and len(parts[-1]) in {2, 4, 8})):
+        parts.pop()
+    return "-".join(parts)

@@ -1,0 +1,271 @@
+"""
+The verbs that record what has just happened: `record_llm_call`, `record_tool_call`, `record_state`, …
+
+Each returns the event's id, or None when nothing is being recorded. A wrong type is recorded as best it can be; only
+a guardrail the user asked for is ever raised.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import Scope, current_scope, enter_scope
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.faults import contain, tell_once
+from agentdbg.runs import implicit_scope
+from agentdbg.sources import user_source
+
+if TYPE_CHECKING:
+    from agentdbg.pipeline import ActiveRun
+
+__all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
+
+STOPS = (AgentDbgGuardrailExceeded, RunStopped)
+_OK_WORDS = {"ok", "success", "completed", "succeeded"}
+
+
+def record_llm_call(
+    model: str = "unknown",
+    prompt: Any = None,
+    response: Any = None,
+    usage: Any = None,
+    meta: Any = None,
+    provider: str = "unknown",
+    temperature: float | None = None,
+    stop_reason: str | None = None,
+    status: str = "ok",
+    error: Any = None,
+    duration_ms: float | None = None,
+    **extra: Any,
+) -> str | None:
+    """Record a model call that has been made. `finish_reason` is `stop_reason`; other keywords land in the payload."""
+    scope = current_scope()
+    if scope is None and (scope := implicit_scope()) is None:
+        return None
+    try:
+        fields = llm_fields(
+            scope.run, model, prompt, response, usage, provider, temperature, stop_reason, status, error, extra
+        )
+        event_id = scope.run.emit(
+            "LLM_CALL",
+            model,
+            fields,
+            meta,
+            parent_id=scope.parent_id,
+            duration_ms=whole_ms(duration_ms),
+            source=user_source(),
+        )
+    except STOPS:
+        raise
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record a model call", scope.run.count_fault)
+        return None
+    if event_id is not None:
+        enter_scope(Scope(scope.run, scope.parent_id, event_id))
+    return event_id
+
+
+def record_tool_call(
+    name: str,
+    args: Any = None,
+    result: Any = None,
+    meta: Any = None,
+    status: str = "ok",
+    error: Any = None,
+    duration_ms: float | None = None,
+    **extra: Any,
+) -> str | None:
+    """Record a tool call that has been made; it hangs under the model call that led to it."""
+    scope = current_scope()
+    if scope is None and (scope := implicit_scope()) is None:
+        return None
+    try:
+        return scope.run.emit(
+            "TOOL_CALL",
+            name,
+            tool_fields(scope.run, name, args, result, status, error, extra),
+            meta,
+            parent_id=scope.llm_id or scope.parent_id,
+            duration_ms=whole_ms(duration_ms),
+            source=user_source(),
+        )
+    except STOPS:
+        raise
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record a tool call", scope.run.count_fault)
+        return None
+
+
+def record_state(
+    state: Any = None, meta: Any = None, diff: Any = None, name: str = "state", **extra: Any
+) -> str | None:
+    """Record the agent's state; what changed since the last state of that name is worked out."""
+    scope = current_scope()
+    if scope is None and (scope := implicit_scope()) is None:
+        return None
+    try:
+        return scope.run.emit_state(name, state, diff, extra, meta, parent_id=scope.parent_id, source=user_source())
+    except STOPS:
+        raise
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record a state", scope.run.count_fault)
+        return None
+
+
+def record_error(
+    error: Any, context: Any = None, details: Any = None, fatal: bool = False, meta: Any = None
+) -> str | None:
+    """Record an error the program has dealt with, or is about to die of (`fatal`)."""
+    scope = current_scope()
+    if scope is None and (scope := implicit_scope()) is None:
+        return None
+    try:
+        from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
+
+        fields = {**describe_error(error), "context": context, "fatal": bool(fatal)}
+        if details is not None:
+            fields["details"] = details
+        return scope.run.emit(
+            "ERROR", fields["error_type"], fields, meta, parent_id=scope.parent_id, source=user_source()
+        )
+    except STOPS:
+        raise
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record an error", scope.run.count_fault)
+        return None
+
+
+def record_event(
+    event_type: str, name: str, payload: Any = None, meta: Any = None, duration_ms: float | None = None
+) -> str | None:
+    """Record an event of the user's own type, written in capitals (`"CHECKPOINT"`)."""
+    scope = current_scope()
+    if scope is None and (scope := implicit_scope()) is None:
+        return None
+    try:
+        own_type = _own_type(event_type)
+        if own_type is None:
+            return None
+        fields = payload if type(payload) is dict else {} if payload is None else {"value": payload}
+        return scope.run.emit(
+            own_type,
+            name,
+            fields,
+            meta,
+            parent_id=scope.parent_id,
+            duration_ms=whole_ms(duration_ms),
+            source=None if "source" in fields else user_source(),
+        )
+    except STOPS:
+        raise
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record an event", scope.run.count_fault)
+        return None
+
+
+def llm_fields(
+    run: ActiveRun,
+    model: Any,
+    prompt: Any,
+    response: Any,
+    usage: Any,
+    provider: Any,
+    temperature: Any,
+    stop_reason: Any,
+    status: Any,
+    error: Any,
+    extra: dict[str, Any],
+) -> dict[str, Any]:
+    """The payload of an LLM_CALL from what the caller gave, in whatever words."""
+    from agentdbg.usage import normalise_usage  # noqa: PLC0415
+
+    if extra and stop_reason is None:
+        stop_reason = extra.pop("finish_reason", None)
+    known_usage = normalise_usage(usage)
+    fields = {
+        "model": _text(model),
+        "prompt": prompt,
+        "response": response,
+        "usage": known_usage,
+        "provider": _text(provider),
+        "temperature": _number(temperature),
+        "stop_reason": None if stop_reason is None else _text(stop_reason),
+        "status": _status(status, error),
+        "error": None if error is None else _describe(error),
+    }
+    cost = extra.pop("cost_usd", None) if extra else None
+    fields["cost_usd"] = _number(cost) if cost is not None else run.prices.cost_usd(fields["model"], known_usage)
+    return {**fields, **_without(extra, fields)} if extra else fields
+
+
+def tool_fields(
+    run: ActiveRun, name: Any, args: Any, result: Any, status: Any, error: Any, extra: dict[str, Any]
+) -> dict[str, Any]:
+    """The payload of a TOOL_CALL from what the caller gave."""
+    fields = {
+        "tool_name": run.clean_name(name),
+        "args": args,
+        "result": result,
+        "status": _status(status, error),
+        "error": None if error is None else _describe(error),
+    }
+    return {**fields, **_without(extra, fields)} if extra else fields
+
+
+def whole_ms(value: Any) -> int | None:
+    """A duration as the format wants it: a whole number from 0, or unknown."""
+    if type(value) is int and value >= 0:
+        return value
+    try:
+        return max(0, round(float(value))) if value is not None and not isinstance(value, bool) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _own_type(event_type: Any) -> str | None:
+    from agentdbg.events import BUILTIN_EVENT_TYPES  # noqa: PLC0415
+
+    name = _text(event_type).strip().upper().replace("-", "_").replace(" ", "_")
+    if name in BUILTIN_EVENT_TYPES:
+        message = f"record_event: {name} is a built-in type; use its own verb. Nothing was recorded."
+    elif not name or not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
+        message = f"record_event: {event_type!r:.60} cannot be an event type; write it in capitals, like CHECKPOINT."
+    else:
+        return name
+    tell_once(f"event type:{name}", message)
+    return None
+
+
+def _without(extra: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in extra.items() if key not in fields}
+
+
+def _status(status: Any, error: Any) -> str:
+    if error is not None:
+        return "error"
+    if status == "ok":
+        return "ok"
+    return "ok" if _text(status).lower() in _OK_WORDS else "error"
+
+
+def _describe(error: Any) -> dict[str, Any]:
+    from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
+
+    return describe_error(error)
+
+
+def _text(value: Any) -> str:
+    if type(value) is str:
+        return value
+    from agentdbg.errors import safe_text  # noqa: PLC0415
+
+    return "unknown" if value is None else safe_text(value)
+
+
+def _number(value: Any) -> float | None:
+    if type(value) in (float, int) or value is None:
+        return value  # type: ignore[no-any-return]
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -1,0 +1,82 @@
+"""
+A run in numbers: the summary RUN_END carries, and the content of run.json.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import RawJson, encode_json
+from agentdbg.events import SPEC_VERSION
+from agentdbg.owner import describe_owner
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentdbg.counters import Counters
+
+__all__ = ["encode_run_meta", "end_summary"]
+
+_COUNTS = ("llm_calls", "tool_calls", "errors", "loop_warnings")
+
+
+def end_summary(counters: Counters, duration_ms: int) -> dict[str, Any]:
+    """The `summary` of RUN_END."""
+    return {
+        "llm_calls": counters.whole("llm_calls"),
+        "tool_calls": counters.whole("tool_calls"),
+        "errors": counters.whole("errors"),
+        "duration_ms": duration_ms,
+        "loop_warnings": counters.whole("loop_warnings"),
+        "total_tokens": _total_tokens(counters),
+        "cost_usd": _cost_usd(counters),
+    }
+
+
+def encode_run_meta(
+    *,
+    run_id: str,
+    run_name: str,
+    started_at: str,
+    ended_at: str | None,
+    duration_ms: int | None,
+    status: str,
+    last_event_ts: str,
+    counters: Counters,
+    guardrails: Mapping[str, Any],
+    metadata: bytes,
+    redaction: str,
+    dropped_by_writer: int,
+) -> bytes:
+    """The content of run.json; `metadata` is JSON already."""
+    meta: dict[str, Any] = {
+        "spec_version": SPEC_VERSION,
+        "run_id": run_id,
+        "run_name": run_name,
+        "started_at": started_at,
+        "ended_at": ended_at,
+        "duration_ms": duration_ms,
+        "status": status,
+        "counts": {name: counters.whole(name) for name in _COUNTS},
+        "last_event_ts": last_event_ts,
+        "total_tokens": _total_tokens(counters),
+        "cost_usd": _cost_usd(counters),
+        "guardrails": guardrails,
+        "metadata": RawJson(metadata),
+        "agentdbg_version": __version__,
+        "redaction": redaction,
+        "dropped_events": dropped_by_writer + counters.whole("dropped"),
+        "owner": describe_owner(),
+    }
+    if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
+        meta["event_counts"] = counters.by_type
+    return encode_json(meta) + b"\n"
+
+
+def _total_tokens(counters: Counters) -> int | None:
+    return counters.whole("total_tokens") if counters.total("tokens_known") else None
+
+
+def _cost_usd(counters: Counters) -> float | None:
+    return round(counters.total("cost_usd"), 9) if counters.total("cost_known") else None

@@ -1,0 +1,201 @@
+"""
+Starting and ending runs: settings read, name made, limits chosen, nothing ever raised.
+
+`start_run` is the only place a run begins, and `live_runs` holds it until it ends. What is still open when the
+process exits is closed here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import Scope, carry_into_threads, live_runs, set_process_scope
+from agentdbg.exceptions import RunLeftOpen
+from agentdbg.faults import contain, tell_once
+from agentdbg.sources import forget_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from agentdbg.config import Config
+    from agentdbg.guardrails import Limits
+    from agentdbg.pipeline import ActiveRun
+
+__all__ = ["RunHandle", "default_run_name", "implicit_scope", "is_switched_off", "note_uncaught", "start_run"]
+
+# Reading os.environ costs more than all the rest of a record outside a run; its table of bytes does not.
+_variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+_key: Any = getattr(os.environ, "encodekey", str)
+_IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
+_ENABLED = _key("AGENTDBG_ENABLED")
+_recently_ended: list[ActiveRun] = []
+_uncaught: list[BaseException] = []
+
+
+class RunHandle:
+    """What `traced_run` and `current_run` give: where the run is."""
+
+    __slots__ = ("_run",)
+
+    def __init__(self, run: ActiveRun) -> None:
+        self._run = run
+
+    @property
+    def run_id(self) -> str:
+        """The run's UUID, which is also the name of its folder."""
+        return self._run.run_id
+
+    @property
+    def path(self) -> Path:
+        """The run's folder, with run.json and events.jsonl."""
+        return self._run.path
+
+    def __repr__(self) -> str:
+        return f"<agentdbg run {self.run_id}>"
+
+
+def start_run(
+    name: str | None,
+    default_name: str,
+    limits: Mapping[str, Any],
+    start: Mapping[str, Any],
+    meta: Mapping[str, Any] | None,
+) -> Scope | None:
+    """Begin a run; None when recording is off, or when it could not begin (which is said)."""
+    if is_switched_off():
+        return None
+    try:
+        config = _load_config()
+        if not config.enabled:
+            return None
+        from agentdbg.pipeline import ActiveRun  # noqa: PLC0415 -- nothing heavy is loaded before the first run
+
+        _once_per_process()
+        forget_paths()
+        chosen_name = config.run_name or (default_name if name is None else name)
+        if not config.capture_args:
+            start = {key: value for key, value in start.items() if key not in ("args", "kwargs")}
+        run = ActiveRun(config, chosen_name, _choose_limits(config, limits), start, meta)
+    except Exception as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
+        contain(error, "begin recording")
+        return None
+    live_runs[run.run_id] = run
+    return Scope(run, run.start_id)
+
+
+def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
+    """Close a run."""
+    try:
+        run.finish(error, outcome)
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "close the run")
+    if run.closed and live_runs.pop(run.run_id, None) is not None:
+        _recently_ended.append(run)
+        del _recently_ended[:-20]
+
+
+def default_run_name(shown_path: str, function_name: str | None) -> str:
+    """`path/to/file.py:function - YYYY-MM-DD HH:MM`, in local time."""
+    place = f"{shown_path}:{function_name}" if function_name else shown_path
+    return f"{place} - {time.strftime('%Y-%m-%d %H:%M')}"
+
+
+def is_switched_off() -> bool:
+    """The quick look at AGENTDBG_ENABLED, before anything is loaded."""
+    value = _variables.get(_ENABLED)
+    return value is not None and os.fsencode(value).strip().lower() in (b"0", b"false", b"no", b"off")
+
+
+def implicit_scope() -> Scope | None:
+    """With AGENTDBG_IMPLICIT_RUN=1: the run of the whole process, begun by the first record outside a run."""
+    value = _variables.get(_IMPLICIT)
+    if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
+        return None
+    script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
+    scope = start_run(None, default_run_name(script, None), {}, {}, None)
+    if scope is not None:
+        scope.run.may_stay_open = True
+        set_process_scope(scope)
+        note_uncaught()
+    return scope
+
+
+def note_uncaught() -> None:
+    """Remember the exception that ends the program, so that the run of the process ends as error."""
+    before = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        _uncaught.append(error)
+        before(kind, error, trace)
+
+    sys.excepthook = excepthook
+
+
+def _load_config() -> Config:
+    from agentdbg.config import load_config  # noqa: PLC0415
+
+    config = load_config()
+    for message in (*config.problems, *config.notices):
+        tell_once(message, message)
+    return config
+
+
+def _choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
+    """The limits of this run: arguments over settings, each checked the same way."""
+    from agentdbg.config import GUARDRAILS, SETTINGS  # noqa: PLC0415
+    from agentdbg.guardrails import Limits  # noqa: PLC0415
+
+    parsers = {setting.key: setting.parse for setting in SETTINGS if setting.guardrail}
+    chosen = {name: getattr(config, name) for name in GUARDRAILS}
+    for name, value in given.items():
+        if value is None:
+            continue
+        try:
+            chosen[name] = parsers[name](value)
+        except (TypeError, ValueError) as error:
+            kept = "no limit" if chosen[name] is None else chosen[name]
+            tell_once(f"limit:{name}:{value!r:.60}", f"{name}={value!r:.60}, {error}; kept {kept}")
+    return Limits(**chosen)
+
+
+def _once_per_process() -> None:
+    global _prepared  # noqa: PLW0603
+    if _prepared:
+        return
+    _prepared = True
+    carry_into_threads()
+    atexit.register(_close_what_is_open)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+
+
+_prepared = False
+
+
+def _close_what_is_open() -> None:
+    for run in list(live_runs.values()):
+        if run.is_ours():
+            left_open = None if run.may_stay_open else RunLeftOpen()
+            end_run(run, _uncaught[-1] if _uncaught else left_open)
+    for run in _recently_ended:
+        run.refresh_late()
+
+
+def _before_fork() -> None:
+    for run in list(live_runs.values()):
+        run.prepare_fork()
+
+
+def _after_in_parent() -> None:
+    for run in list(live_runs.values()):
+        run.continue_after_fork(in_child=False)
+
+
+def _after_in_child() -> None:
+    for run in list(live_runs.values()):
+        run.continue_after_fork(in_child=True)

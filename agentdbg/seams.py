@@ -1,0 +1,251 @@
+"""
+The verbs that stand around a call: `@tool`, `@llm`, `with tool_call(…)`, `with llm_call(…)`.
+
+Before the call they take a place (a limit may refuse it, then no call is made) and write CALL_START; after it they
+record what came of it. Results and exceptions pass through untouched.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.faults import contain
+from agentdbg.functions import bind_arguments, wrap
+from agentdbg.recording import STOPS, llm_fields, tool_fields
+from agentdbg.runs import implicit_scope
+from agentdbg.sources import user_source
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+__all__ = ["Call", "llm", "llm_call", "tool", "tool_call"]
+
+_MOST_ITEMS = 10_000
+
+
+class Call:
+    """One call while it is being made, and the block around it."""
+
+    def __init__(self, kind: str, name: Any, given: Any, meta: dict[str, Any] | None, fields: dict[str, Any]) -> None:
+        self.result: Any = None
+        self.response: Any = None
+        self.usage: Any = None
+        self.stop_reason: Any = None
+        self.error: Any = None
+        self._kind = kind
+        self._name = name
+        self._given = given
+        self._meta = meta
+        self._fields = fields
+        self._items: list[Any] | None = None
+        self._ended = False
+        self._call_id: str | None = None
+        self._outer: Scope | None = None
+        self.scope: Any = None
+
+    @property
+    def call_id(self) -> str | None:
+        """The id the call's event will have; None when nothing is being recorded."""
+        return self._call_id
+
+    def begin(self) -> bool:
+        """Take a place and write CALL_START; False when nothing is being recorded. Raises when a limit refuses."""
+        scope = current_scope()
+        if scope is None and (scope := implicit_scope()) is None:
+            return False
+        self._source = user_source(2)
+        self._outer = scope
+        self._parent_id = scope.parent_id if self._kind == "llm" else scope.llm_id or scope.parent_id
+        try:
+            self._call_id = scope.run.begin_call(self._kind, self._name, self._given, self._parent_id, self._meta)
+        except STOPS:
+            raise
+        except Exception as fault:  # noqa: BLE001
+            contain(fault, "record the start of a call", scope.run.count_fault)
+            return False
+        self.scope = Scope(scope.run, self._call_id)
+        self._started = time.monotonic()
+        return True
+
+    def finish(self, result: Any) -> None:
+        """The call came back."""
+        if self._kind == "llm":
+            self.response = self._whole(result)
+        else:
+            self.result = self._whole(result)
+        self._end(None)
+
+    def fail(self, error: BaseException) -> BaseException | None:
+        """The call raised."""
+        self._take_items()
+        self._end(error)
+        return None
+
+    def saw(self, item: Any) -> None:
+        """A generator yielded one more piece of its answer."""
+        if self._items is None:
+            self._items = []
+        if len(self._items) < _MOST_ITEMS:
+            self._items.append(item)
+
+    def close(self) -> None:
+        """The consumer of a generator had enough."""
+        self._take_items()
+        self._end(None)
+
+    def _take_items(self) -> None:
+        if self._items is not None:
+            answer = self._whole(None)
+            self.response, self.result = answer, answer
+
+    def _whole(self, result: Any) -> Any:
+        if self._items is None:
+            return result
+        if all(type(item) is str for item in self._items):
+            return "".join(self._items)
+        return list(self._items)
+
+    def _end(self, error: BaseException | None) -> None:
+        if self._ended or self._call_id is None or self._outer is None:
+            return
+        self._ended = True
+        run = self._outer.run
+        try:
+            if self.error is None:
+                self.error = error
+            recorded = run.emit(
+                "LLM_CALL" if self._kind == "llm" else "TOOL_CALL",
+                self._name,
+                self._payload(),
+                self._meta,
+                parent_id=self._parent_id,
+                event_id=self._call_id,
+                duration_ms=int((time.monotonic() - self._started) * 1000),
+                source=self._source,
+                kind=self._kind,
+                quiet=True,
+            )
+            if error is not None and recorded is not None:
+                run.remember_failure(error, self._call_id)
+        except Exception as fault:  # noqa: BLE001
+            contain(fault, "record a call", run.count_fault)
+        if self._kind == "llm":
+            here = current_scope()
+            if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
+                enter_scope(Scope(run, here.parent_id, self._call_id))
+
+    def _payload(self) -> dict[str, Any]:
+        assert self._outer is not None
+        run, extra = self._outer.run, dict(self._fields)
+        if self._kind == "tool":
+            return tool_fields(run, self._name, self._given, self.result, "ok", self.error, extra)
+        return llm_fields(
+            run,
+            self._name,
+            self._given,
+            self.response,
+            self.usage,
+            extra.pop("provider", "unknown"),
+            extra.pop("temperature", None),
+            self.stop_reason if self.stop_reason is not None else extra.pop("stop_reason", None),
+            "ok",
+            self.error,
+            extra,
+        )
+
+    # As a block.
+
+    def __enter__(self) -> Call:
+        self._before = own_scope()
+        if self.begin():
+            enter_scope(self.scope)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._call_id is None:
+            return
+        enter_scope(self._before)
+        self._end(error)
+
+    async def __aenter__(self) -> Call:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def tool_call(name: str, args: Any = None, *, meta: dict[str, Any] | None = None, **extra: Any) -> Call:
+    """Record the block as one tool call: `with tool_call("search", {"q": q}) as call: call.result = …`."""
+    return Call("tool", name, args, meta, extra)
+
+
+def llm_call(model: str = "unknown", prompt: Any = None, *, meta: dict[str, Any] | None = None, **extra: Any) -> Call:
+    """Record the block as one model call: `with llm_call("gpt-4o", prompt) as call: call.response = …`."""
+    return Call("llm", model, prompt, meta, extra)
+
+
+def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any) -> Any:
+    """
+    Record every call of a function as a tool call: arguments by name, result or exception, duration.
+
+    Works on functions, coroutines, generators, async generators and methods. `polling=True` says that the tool is
+    meant to be asked again and again; `effect="write"` that it changes something outside the agent.
+    """
+    if isinstance(function, str):
+        name, function = function, None
+
+    def decorate(wrapped: Any) -> Any:
+        shown_name = name or getattr(wrapped, "__name__", None) or type(wrapped).__name__
+        shown_meta = {**(meta or {}), **declared} or None
+
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+            if current_scope() is None and implicit_scope() is None:
+                return None
+            by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
+            call = Call("tool", shown_name, {**by_position, **by_keyword}, shown_meta, {})
+            return call if call.begin() else None
+
+        return wrap(wrapped, begin)
+
+    return decorate if function is None else decorate(function)
+
+
+def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any) -> Any:
+    """
+    Record every call of a function as a model call: its arguments are the prompt, what it returns the response.
+
+    `model` is a name, or the name of the function's own `model` argument is looked up when it is not given.
+    """
+    if isinstance(function, str):
+        model, function = function, None
+
+    def decorate(wrapped: Any) -> Any:
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+            if current_scope() is None and implicit_scope() is None:
+                return None
+            by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
+            given = {**by_position, **by_keyword}
+            chosen = model or given.get("model") or "unknown"
+            prompt = next(iter(given.values())) if len(given) == 1 else given
+            call = _ModelCall("llm", chosen, prompt, meta, extra)
+            return call if call.begin() else None
+
+        return wrap(wrapped, begin)
+
+    return decorate if function is None else decorate(function)
+
+
+class _ModelCall(Call):
+    """A decorated model function: usage and stop reason are taken from what it returned, where they are plain."""
+
+    def finish(self, result: Any) -> None:
+        if type(result) is dict and self._items is None:
+            self.usage = result.get("usage")
+            self.stop_reason = result.get("stop_reason", result.get("finish_reason"))
+        super().finish(result)

@@ -1,0 +1,88 @@
+"""
+Where in the user's code something was recorded: `"path/agent.py:42"`.
+
+The user's frame is the nearest one that is neither ours nor an installed library's; where there is only library code,
+the nearest that is not ours.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+__all__ = ["forget_paths", "function_source", "user_source"]
+
+_OURS, _LIBRARY, _USER = 0, 1, 2
+_MOST_FRAMES = 80
+_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+# The demo's agents live in our folder but stand for a user's program.
+_NOT_OURS = _OWN_FOLDER + "demo" + os.sep
+_LIBRARY_FOLDERS = tuple(
+    {
+        folder.rstrip(os.sep) + os.sep
+        for name, folder in sysconfig.get_paths().items()
+        if name in {"stdlib", "platstdlib", "purelib", "platlib"}
+    }
+)
+_kinds: dict[str, int] = {}
+_shown: dict[str, str] = {}
+
+
+def user_source(depth: int = 1) -> str | None:
+    """The user's line that is running, looking from `depth` frames above the caller."""
+    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+    nearest: FrameType | None = None
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            break
+        path = frame.f_code.co_filename
+        kind = _kinds.get(path)
+        if kind is None:
+            kind = _classify(path)
+        if kind == _USER:
+            return f"{_shown.get(path) or _display(path)}:{frame.f_lineno}"
+        if kind == _LIBRARY and nearest is None:
+            nearest = frame
+        frame = frame.f_back
+    if nearest is None:
+        return None
+    path = nearest.f_code.co_filename
+    return f"{_shown.get(path) or _display(path)}:{nearest.f_lineno}"
+
+
+def function_source(path: str) -> str:
+    """A source file the way run names show it: relative to the current folder where it lies below it."""
+    return _shown.get(path) or _display(path)
+
+
+def forget_paths() -> None:
+    """Look at paths anew: the current folder may have changed since the last run."""
+    _shown.clear()
+
+
+def _classify(path: str) -> int:
+    if path.startswith(_OWN_FOLDER) and not path.startswith(_NOT_OURS):
+        kind = _OURS
+    elif path.startswith(_LIBRARY_FOLDERS) or f"{os.sep}site-packages{os.sep}" in path or path.startswith("<frozen"):
+        kind = _LIBRARY
+    else:
+        kind = _USER
+    _kinds[path] = kind
+    return kind
+
+
+def _display(path: str) -> str:
+    shown = path
+    try:
+        folder = os.getcwd() + os.sep
+        if path.startswith(folder):
+            shown = path[len(folder) :]
+    except OSError:  # the current folder is gone
+        pass
+    _shown[path] = shown
+    return shown

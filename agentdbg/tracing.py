@@ -1,0 +1,241 @@
+"""
+`trace` and `traced_run`: where a run begins and ends, and what a nested one becomes (a span).
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.events import new_id
+from agentdbg.faults import contain, tell_once
+from agentdbg.functions import bind_arguments, function_kind, wrap
+from agentdbg.runs import RunHandle, default_run_name, end_run, start_run
+from agentdbg.sources import function_source, user_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+__all__ = ["current_run", "has_active_run", "trace", "traced_run"]
+
+_LIMITS = (
+    "stop_on_loop",
+    "stop_on_loop_min_repetitions",
+    "max_llm_calls",
+    "max_tool_calls",
+    "max_events",
+    "max_duration_s",
+    "max_tokens",
+    "max_cost_usd",
+)
+
+
+def trace(
+    f: Any = None,
+    *,
+    name: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+    stop_on_loop: bool | None = None,
+    stop_on_loop_min_repetitions: int | None = None,
+    max_llm_calls: int | None = None,
+    max_tool_calls: int | None = None,
+    max_events: int | None = None,
+    max_duration_s: float | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+) -> Any:
+    """
+    Record each call of a function as a run; inside a run, as a span of it.
+
+    Used as `@trace`, `@trace()`, `@trace("name")` or `@trace(name=…)`, on functions, coroutines, generators, async
+    generators and methods. The limits stop a run that crosses them.
+    """
+    given = locals()
+    limits = {limit: given[limit] for limit in _LIMITS if given[limit] is not None}
+    if isinstance(f, str):
+        name, f = f, None
+
+    def decorate(function: Any) -> Any:
+        if isinstance(function, type):
+            tell_once(f"trace class:{function!r}", f"@trace on the class {function.__name__} has no effect")
+            return function
+
+        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Span | _RunEdge | None:
+            return _begin(function, name, meta, limits, args, kwargs)
+
+        return wrap(function, begin)
+
+    return decorate if f is None else decorate(f)
+
+
+class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"):`
+    """Record a block as a run, with the limits of `trace`: `with traced_run("name") as run: run.run_id, run.path`."""
+
+    def __init__(self, name: str | None = None, *, meta: Mapping[str, Any] | None = None, **limits: Any) -> None:
+        unknown = [limit for limit in limits if limit not in _LIMITS]
+        if unknown:
+            raise TypeError(f"traced_run() got an unexpected keyword argument {unknown[0]!r}")
+        self._name = name
+        self._meta = meta
+        self._limits = limits
+        self._around: _Span | _RunEdge | None = None
+
+    def __enter__(self) -> RunHandle | None:
+        self._outer = own_scope()
+        scope = _open_scope()
+        if scope is not None:
+            self._around = _Span(scope, self._name or "traced_run", self._limits)
+        else:
+            frame = sys._getframe(1)  # noqa: SLF001 -- for the run's name
+            place = user_source() or frame.f_code.co_filename
+            default = default_run_name(place.rpartition(":")[0] or place, None)
+            fresh = start_run(self._name, default, self._limits, {}, self._meta)
+            self._around = None if fresh is None else _RunEdge(fresh, result_counts=False)
+        if self._around is None:
+            return None
+        enter_scope(self._around.scope)
+        return RunHandle(self._around.scope.run)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        around, self._around = self._around, None
+        if around is None:
+            return
+        enter_scope(self._outer)
+        if error is None:
+            around.finish(None)
+            return
+        instead = around.fail(error)
+        if instead is not None:
+            raise instead from None
+
+    async def __aenter__(self) -> RunHandle | None:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+def current_run() -> RunHandle | None:
+    """The run this code records into, or None."""
+    scope = _open_scope()
+    return None if scope is None else RunHandle(scope.run)
+
+
+def has_active_run() -> bool:
+    """Whether what is recorded here goes anywhere."""
+    return _open_scope() is not None
+
+
+def _open_scope() -> Scope | None:
+    """The scope of a run that is still open: a task may outlive its run, and then begins a new one."""
+    scope = current_scope()
+    return None if scope is None or scope.run.closed else scope
+
+
+def _begin(
+    function: Any,
+    name: str | None,
+    meta: Mapping[str, Any] | None,
+    limits: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> _Span | _RunEdge | None:
+    function_name = getattr(function, "__name__", None) or type(function).__name__
+    scope = _open_scope()
+    if scope is not None:
+        return _Span(scope, name or function_name, limits)
+    code = getattr(function, "__code__", None)
+    path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
+    by_position, by_keyword = bind_arguments(function, args, kwargs)
+    start = {"function_name": function_name, "args": by_position, "kwargs": by_keyword}
+    fresh = start_run(name, default_run_name(path, function_name), limits, start, meta)
+    if fresh is None:
+        return None
+    kind = function_kind(function)
+    fresh.run.may_stay_open = kind in ("generator", "async_generator")
+    return _RunEdge(fresh, result_counts=kind != "async_generator")
+
+
+def _describe(error: BaseException) -> dict[str, Any]:
+    from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
+
+    return describe_error(error)
+
+
+class _RunEdge:
+    """Where a run begins and ends."""
+
+    def __init__(self, scope: Scope, *, result_counts: bool) -> None:
+        self.scope = scope
+        self._result_counts = result_counts
+
+    def finish(self, result: Any) -> None:
+        run = self.scope.run
+        end_run(run, outcome={"result": result} if self._result_counts and run.capture_args else None)
+
+    def fail(self, error: BaseException) -> BaseException | None:
+        run = self.scope.run
+        instead = run.public_form(error) if run.is_ours() else None
+        end_run(run, error if instead is None else instead)
+        return instead
+
+    def saw(self, item: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        end_run(self.scope.run)
+
+
+class _Span:
+    """A trace inside a run: no run of its own, but a place in the tree, written down when it ends."""
+
+    def __init__(self, outer: Scope, name: str, limits: Mapping[str, Any]) -> None:
+        if limits:
+            tell_once(
+                "nested limits",
+                f"the limits given to {name} are not applied: it runs inside a run, and that run's limits hold",
+            )
+        self._outer = outer
+        self._name = name
+        self._span_id = new_id()
+        self._started = time.monotonic()
+        self._source = user_source(2)
+        self.scope = Scope(outer.run, self._span_id)
+
+    def finish(self, result: Any) -> None:  # noqa: ARG002 -- a span is about time and place
+        self._end(None)
+
+    def fail(self, error: BaseException) -> BaseException | None:
+        self._end(error)
+        return None
+
+    def saw(self, item: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        self._end(None)
+
+    def _end(self, error: BaseException | None) -> None:
+        run = self._outer.run
+        try:
+            run.emit(
+                "STATE_UPDATE",
+                self._name,
+                {"state": None, "diff": None, "error": None if error is None else _describe(error)},
+                {"span": self._name},
+                parent_id=self._outer.parent_id,
+                event_id=self._span_id,
+                duration_ms=int((time.monotonic() - self._started) * 1000),
+                source=self._source,
+                is_span=True,
+                quiet=True,
+            )
+        except Exception as fault:  # noqa: BLE001
+            contain(fault, "record a span", run.count_fault)
