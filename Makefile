@@ -1,0 +1,64 @@
+# `make help` lists the targets. Everything runs from a bare checkout: the environment is made when it is missing.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types test-slow test-ui test-browser bench bench-loops pins screenshots docs clean
+
+help: ## show what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## record a few little agents and show them (no key, no network)
+	$(BIN)/agentdbg demo
+
+test: $(READY) ## the fast tests, in random order, under half a minute
+	$(BIN)/python -m pytest -q -n 2
+
+check: lint types test test-slow test-ui test-browser ## everything CI runs
+
+lint: $(READY) ## ruff: rules and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
+	$(BIN)/mypy agentdbg tests examples benchmarks
+
+test-slow: $(READY) ## real kills, real forks, full disks, big files
+	$(BIN)/python -m pytest -q -m slow
+
+test-ui: $(READY) ## the page's pure code, in Node
+	node --test $$(find tests/ui -name '*.test.js' | sort)
+
+test-browser: $(READY) ## the page in a real Chromium
+	sh scripts/need-chromium.sh
+	$(BIN)/python -m pytest -q -m browser
+
+bench: $(READY) ## what recording and reading cost, as ratios, into docs/performance.md
+	$(BIN)/python -m benchmarks
+
+bench-loops: $(READY) ## how good and how fast the loop detector is
+	$(BIN)/python benchmarks/loop_quality.py
+	$(BIN)/python benchmarks/loop_speed.py
+
+docs: $(READY) ## write the generated parts of the documentation anew
+	$(BIN)/python scripts/generate_docs.py
+
+screenshots: $(READY) ## make the pictures in README and docs anew, from real runs
+	sh scripts/need-chromium.sh
+	$(BIN)/python scripts/screenshots.py
+
+pins: $(READY) ## choose the versions development and CI use anew
+	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
+		requirements/dev.in pyproject.toml -o requirements/dev.txt
+
+clean: ## remove what was made here
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+
+$(READY): pyproject.toml requirements/dev.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	$(BIN)/uv pip install -q --python $(BIN)/python -r requirements/dev.txt
+	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	@touch $@

@@ -1,0 +1,106 @@
+"""What every test gets: a data folder of its own, faults that are loud, and a reader of what was recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import context, faults
+from agentdbg.events import schema_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Recorded:
+    """Reads the test's data folder with nothing but json, so that a reader's bug cannot hide a writer's."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
+
+    def run_dirs(self) -> list[Path]:
+        runs = self.data_dir / "runs"
+        return sorted(runs.iterdir(), key=lambda path: path.stat().st_ctime_ns) if runs.is_dir() else []
+
+    def only(self) -> RecordedRun:
+        dirs = self.run_dirs()
+        assert len(dirs) == 1, f"expected one run, found {len(dirs)}"
+        return RecordedRun(dirs[0])
+
+    def all(self) -> list[RecordedRun]:
+        return [RecordedRun(path) for path in self.run_dirs()]
+
+
+class RecordedRun:
+    """One run's files. Reading the events checks each line against the shipped schema."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        return json.loads((self.path / "run.json").read_bytes())  # type: ignore[no-any-return]
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        content = (self.path / "events.jsonl").read_bytes()
+        assert content.endswith(b"\n")
+        events = [json.loads(line, parse_constant=_refuse) for line in content.splitlines()]
+        for event in events:
+            assert schema_problems(event) == [], event
+        return events
+
+    def types(self, *, call_starts: bool = False) -> list[str]:
+        return [e["event_type"] for e in self.events if call_starts or e["event_type"] != "CALL_START"]
+
+    def of_type(self, event_type: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event_type"] == event_type]
+
+    def one(self, event_type: str) -> dict[str, Any]:
+        found = self.of_type(event_type)
+        assert len(found) == 1, f"expected one {event_type}, found {len(found)}"
+        return found[0]
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} is not JSON")
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    return tmp_path / "agentdbg-data"
+
+
+@pytest.fixture(autouse=True)
+def _own_world(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No setting and no run of the machine or of another test reaches this one, and faults of ours are raised."""
+    for name in list(os.environ):
+        if name.startswith("AGENTDBG_"):
+            monkeypatch.delenv(name)
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(data_dir))
+    monkeypatch.setattr(faults.settings, "raise_faults", True)
+    monkeypatch.setattr(faults.settings, "said", set())
+    yield
+    context.enter_scope(None)
+    context.set_process_scope(None)
+    for run in list(context.live_runs.values()):
+        run.finish()
+    context.live_runs.clear()
+
+
+@pytest.fixture
+def recorded(data_dir: Path) -> Recorded:
+    return Recorded(data_dir)
+
+
+@pytest.fixture
+def swallow_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a user's program: a fault of ours ends where it happened."""
+    monkeypatch.setattr(faults.settings, "raise_faults", False)
