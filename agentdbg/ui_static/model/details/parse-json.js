@@ -170,7 +170,7 @@ function writeJson(root, step) {
   return out.join("");
 }
 
-/** @param {any} value */
-function writeScalar(value) {
+/** A value that holds no others, as JSON. @param {any} value */
+export function writeScalar(value) {
   return typeof value === "bigint" ? value.toString() : (JSON.stringify(value) ?? "null");
 }

@@ -1,0 +1,153 @@
+// @ts-check
+/** The blocks inside a message, from every provider's shape to one. */
+import { imageOf } from "./values.js";
+
+/** @typedef {import("./messages.js").MessagePart} MessagePart */
+
+/**
+ * The parts of a message's content: a string, a block, or a list of them.
+ * @param {any} content
+ * @returns {MessagePart[]}
+ */
+export function partsOf(content) {
+  if (content === null || content === undefined || content === "") return [];
+  if (Array.isArray(content)) return content.flatMap(partOf);
+  return partOf(content);
+}
+
+/**
+ * The calls that stand beside a message's content (OpenAI, LangChain), but not those its blocks already told.
+ * @param {any} item
+ * @param {MessagePart[]} told
+ * @returns {MessagePart[]}
+ */
+export function toolCallsOf(item, told) {
+  const known = new Set(told.map((part) => (part.type === "call" ? part.id : null)));
+  const calls = Array.isArray(item.tool_calls) ? item.tool_calls : (item.additional_kwargs?.tool_calls ?? []);
+  /** @type {MessagePart[]} */
+  const parts = [];
+  for (const call of Array.isArray(calls) ? calls : []) {
+    const made = call?.function ?? call?.custom ?? call;
+    const id = stringOr(call?.id, null);
+    if (id !== null && known.has(id)) continue;
+    parts.push({ type: "call", id, name: stringOr(made?.name, "unnamed"), args: readArguments(made?.arguments ?? made?.args ?? made?.input) });
+  }
+  if (item.function_call?.name) {
+    parts.push({ type: "call", id: null, name: String(item.function_call.name), args: readArguments(item.function_call.arguments) });
+  }
+  return parts;
+}
+
+/**
+ * Arguments that a provider sends as JSON text, as the values they are; anything else as it came.
+ * @param {any} given
+ */
+export function readArguments(given) {
+  if (typeof given !== "string") return given ?? {};
+  const text = given.trim();
+  if (!text.startsWith("{") && !text.startsWith("[")) return text === "" ? {} : given;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return given;
+  }
+}
+
+/** @param {any} block @returns {MessagePart[]} */
+function partOf(block) {
+  if (block === null || block === undefined) return [];
+  const image = imageOf(block);
+  if (image) return [{ type: "image", url: image.url, mediaType: image.mediaType, bytes: image.bytes }];
+  if (typeof block === "string") return [{ type: "text", text: block }];
+  if (typeof block !== "object") return [{ type: "text", text: String(block) }];
+  const kind = String(block.type ?? block.part_kind ?? "");
+  return (READERS[kind] ?? readUntyped)(block);
+}
+
+/** One reader per block type. @type {Record<string, (block: any) => MessagePart[]>} */
+const READERS = {
+  text: readText,
+  input_text: readText,
+  output_text: readText,
+  summary_text: readText,
+  refusal: (block) => [{ type: "refusal", text: String(block.refusal ?? block.text ?? "") }],
+  thinking: (block) => thinking(block.thinking ?? block.content),
+  redacted_thinking: () => thinking("hidden by the provider"),
+  reasoning: (block) => thinking(joinTexts(block.summary) || joinTexts(block.content) || block.reasoning || block.text || "not given"),
+  tool_use: readCall,
+  server_tool_use: readCall,
+  mcp_tool_use: readCall,
+  function_call: readCall,
+  custom_tool_call: readCall,
+  mcp_call: readCall,
+  "tool-call": readCall,
+  tool_call: readCall,
+  tool_result: readResult,
+  mcp_tool_result: readResult,
+  web_search_tool_result: readResult,
+  function_call_output: readResult,
+  custom_tool_call_output: readResult,
+  computer_call_output: readResult,
+  "tool-return": readResult,
+  "retry-prompt": (block) => readResult({ ...block, is_error: true }),
+  "user-prompt": (block) => partsOf(block.content),
+  "system-prompt": (block) => partsOf(block.content),
+  message: (block) => partsOf(block.content),
+};
+Object.setPrototypeOf(READERS, null);
+
+/** @param {any} block @returns {MessagePart[]} */
+function readText(block) {
+  const text = block.text ?? block.content ?? "";
+  return typeof text === "string" ? (text === "" ? [] : [{ type: "text", text }]) : [{ type: "other", label: null, value: block }];
+}
+
+/** @param {any} text @returns {MessagePart[]} */
+function thinking(text) {
+  return typeof text === "string" && text ? [{ type: "thinking", text }] : [];
+}
+
+/** @param {any} list */
+function joinTexts(list) {
+  if (typeof list === "string") return list;
+  return Array.isArray(list) ? list.map((item) => (typeof item === "string" ? item : (item?.text ?? ""))).join("\n\n") : "";
+}
+
+/** @param {any} block @returns {MessagePart[]} */
+function readCall(block) {
+  const id = stringOr(block.call_id ?? block.tool_call_id ?? block.id, null);
+  const name = stringOr(block.name ?? block.tool_name, "unnamed");
+  return [{ type: "call", id, name, args: readArguments(block.input ?? block.arguments ?? block.args) }];
+}
+
+/** @param {any} block @returns {MessagePart[]} */
+function readResult(block) {
+  const content = block.content ?? block.output ?? null;
+  const only = Array.isArray(content) && content.length === 1 ? content[0]?.text : undefined;
+  return [
+    {
+      type: "result",
+      callId: stringOr(block.tool_use_id ?? block.call_id ?? block.tool_call_id, null),
+      name: stringOr(block.name ?? block.tool_name, null),
+      value: typeof only === "string" ? only : content,
+      failed: block.is_error === true || block.status === "error" || block.status === "failed",
+    },
+  ];
+}
+
+/** Blocks that say what they are by their keys (Gemini), and whatever else there is. @param {any} block @returns {MessagePart[]} */
+function readUntyped(block) {
+  const call = block.functionCall ?? block.function_call;
+  if (call?.name) return [{ type: "call", id: stringOr(call.id, null), name: String(call.name), args: readArguments(call.args ?? call.arguments) }];
+  const answer = block.functionResponse ?? block.function_response;
+  if (answer?.name) return [{ type: "result", callId: stringOr(answer.id, null), name: String(answer.name), value: answer.response ?? null, failed: false }];
+  if (typeof block.text === "string" && Object.keys(block).length <= 2) {
+    return block.thought === true ? thinking(block.text) : readText(block);
+  }
+  return [{ type: "other", label: typeof block.type === "string" ? block.type : null, value: block }];
+}
+
+/** @template T @param {any} value @param {T} otherwise @returns {string | T} */
+function stringOr(value, otherwise) {
+  return typeof value === "string" && value !== "" ? value : otherwise;
+}

@@ -1,0 +1,202 @@
+// @ts-check
+/**
+ * What kind of thing a stored value is, so that the page can show it the way a person would write it down.
+ *
+ * @typedef {{ kind: "empty", text: string }
+ *   | { kind: "redacted" }
+ *   | { kind: "cut", bytes: number | null }
+ *   | { kind: "scalar", text: string, type: "number" | "boolean" }
+ *   | { kind: "string", text: string, cut: number | null }
+ *   | { kind: "prose", text: string, cut: number | null }
+ *   | { kind: "image", url: string, mediaType: string, bytes: number }
+ *   | { kind: "table", columns: string[], rows: any[], cut: boolean }
+ *   | { kind: "list", items: any[], cut: boolean }
+ *   | { kind: "object", keys: string[], value: Record<string, any>, cut: boolean }} Shape
+ */
+import { byteLength, oneLine, visibleText } from "./text.js";
+
+export const REDACTED = "__REDACTED__";
+export const TRUNCATED = "__TRUNCATED__";
+
+const PROSE_FROM = 72;
+const MAX_COLUMNS = 6;
+const MAX_CELL = 40;
+const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"]);
+const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
+
+/** @param {any} value @returns {Shape} */
+export function classify(value) {
+  if (value === null || value === undefined) return { kind: "empty", text: "null" };
+  if (typeof value === "string") return classifyString(value);
+  if (typeof value === "number" || typeof value === "bigint") return { kind: "scalar", text: String(value), type: "number" };
+  if (typeof value === "boolean") return { kind: "scalar", text: String(value), type: "boolean" };
+  const image = imageOf(value);
+  if (image) return image;
+  return Array.isArray(value) ? classifyList(value) : classifyObject(value);
+}
+
+/**
+ * The image that a value holds, or null: a data: URL, or a block of one of the providers' shapes. Only raster types,
+ * only whole base64; nothing that would make the browser ask another server.
+ * @param {any} value
+ * @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null}
+ */
+export function imageOf(value) {
+  if (typeof value === "string") return dataUrlImage(value);
+  if (typeof value !== "object" || value === null) return null;
+  const url = typeof value.image_url === "string" ? value.image_url : value.image_url?.url;
+  if (typeof url === "string") return dataUrlImage(url);
+  const inline = value.inline_data ?? value.inlineData ?? value.source ?? value;
+  const mediaType = inline?.media_type ?? inline?.mime_type ?? inline?.mimeType ?? inline?.mediaType;
+  return typeof mediaType === "string" && typeof inline.data === "string" ? base64Image(mediaType, inline.data) : null;
+}
+
+/**
+ * A value in one line, as the rows write it: `{flight_number: "HAT023", date: "2024-05-26"}`.
+ * @param {any} value
+ * @param {number} [room] about how many characters there are
+ */
+export function inline(value, room = 120) {
+  /** @type {string[]} */
+  const out = [];
+  writeInline(value, out, { room }, 0);
+  return oneLine(out.join(""), room);
+}
+
+/** Split text at the places where a secret was taken out. @param {string} text @returns {string[]} */
+export function aroundRedactions(text) {
+  return text.split(REDACTED);
+}
+
+/** Whether two stored values are the same, key order apart. @param {any} left @param {any} right */
+export function sameValue(left, right) {
+  /** @type {[any, any][]} */
+  const open = [[left, right]];
+  while (open.length > 0) {
+    const [one, other] = /** @type {[any, any]} */ (open.pop());
+    if (Object.is(one, other)) continue;
+    if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+    if (Array.isArray(one) !== Array.isArray(other)) return false;
+    const keys = Object.keys(one);
+    if (keys.length !== Object.keys(other).length) return false;
+    for (const key of keys) {
+      if (!Object.hasOwn(other, key)) return false;
+      open.push([one[key], other[key]]);
+    }
+  }
+  return true;
+}
+
+/** @param {string} text @returns {Shape} */
+function classifyString(text) {
+  if (text === REDACTED) return { kind: "redacted" };
+  if (text === TRUNCATED) return { kind: "cut", bytes: null };
+  if (text === "") return { kind: "empty", text: "empty" };
+  const image = dataUrlImage(text);
+  if (image) return image;
+  const cut = text.endsWith(TRUNCATED) ? cutAt(text) : null;
+  const kept = cut === null ? text : text.slice(0, -TRUNCATED.length);
+  return kept.length > PROSE_FROM || kept.includes("\n") ? { kind: "prose", text: kept, cut } : { kind: "string", text: kept, cut };
+}
+
+/**
+ * The limit a cut text ran into. What is kept may fall a few bytes short of it, so as not to split a character.
+ * @param {string} text
+ */
+function cutAt(text) {
+  const bytes = byteLength(text);
+  const round = Math.ceil(bytes / 100) * 100;
+  return round - bytes <= 3 ? round : bytes;
+}
+
+/** @param {any[]} list @returns {Shape} */
+function classifyList(list) {
+  if (list.length === 0) return { kind: "empty", text: "empty list" };
+  const cut = list[list.length - 1] === TRUNCATED;
+  const items = cut ? list.slice(0, -1) : list;
+  const columns = alikeColumns(items);
+  return columns ? { kind: "table", columns, rows: items, cut } : { kind: "list", items, cut };
+}
+
+/** The columns of a list of flat objects that share their keys, or null. @param {any[]} items @returns {string[] | null} */
+function alikeColumns(items) {
+  if (items.length < 2 || !isPlainObject(items[0])) return null;
+  const columns = Object.keys(items[0]);
+  if (columns.length === 0 || columns.length > MAX_COLUMNS) return null;
+  for (const item of items) {
+    if (!isPlainObject(item)) return null;
+    const keys = Object.keys(item);
+    if (keys.length !== columns.length) return null;
+    for (const key of columns) if (!Object.hasOwn(item, key) || !fitsCell(item[key])) return null;
+  }
+  return columns;
+}
+
+/** @param {any} value */
+function fitsCell(value) {
+  if (typeof value === "string") return value.length <= MAX_CELL && !value.includes("\n");
+  return typeof value !== "object" || value === null;
+}
+
+/** @param {Record<string, any>} value @returns {Shape} */
+function classifyObject(value) {
+  const all = Object.keys(value);
+  if (all.length === 0) return { kind: "empty", text: "empty" };
+  const keys = all.filter((key) => key !== TRUNCATED);
+  return { kind: "object", keys, value, cut: keys.length < all.length };
+}
+
+/** @param {string} text @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null} */
+function dataUrlImage(text) {
+  if (!text.startsWith("data:image/")) return null;
+  const comma = text.indexOf(",");
+  const match = /^data:(image\/[a-z]+);base64$/.exec(text.slice(0, Math.min(comma, 40)));
+  return match && comma < 40 ? base64Image(match[1], text.slice(comma + 1)) : null;
+}
+
+/** @param {string} mediaType @param {string} data @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null} */
+function base64Image(mediaType, data) {
+  if (!IMAGE_TYPES.has(mediaType) || !BASE64.test(data)) return null;
+  const standard = data.replaceAll("-", "+").replaceAll("_", "/");
+  return { kind: "image", url: `data:${mediaType};base64,${standard}`, mediaType, bytes: Math.floor((data.length * 3) / 4) };
+}
+
+/** @param {any} value */
+function isPlainObject(value) {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param {any} value @param {string[]} out @param {{ room: number }} budget @param {number} depth */
+function writeInline(value, out, budget, depth) {
+  if (budget.room <= 0) return;
+  /** @param {string} text */
+  const put = (text) => {
+    out.push(text);
+    budget.room -= text.length;
+  };
+  if (typeof value === "string") {
+    if (value === REDACTED) put("redacted");
+    else if (value === TRUNCATED) put("\u2026");
+    else put(`"${visibleText(value.slice(0, budget.room + 1))}"`);
+  } else if (typeof value !== "object" || value === null) put(String(value));
+  else if (depth > 4) put("\u2026");
+  else if (Array.isArray(value)) {
+    put("[");
+    for (let index = 0; index < value.length && budget.room > 0; index += 1) {
+      if (index > 0) put(", ");
+      writeInline(value[index], out, budget, depth + 1);
+    }
+    put("]");
+  } else {
+    put("{");
+    let first = true;
+    for (const key in value) {
+      if (budget.room <= 0) break;
+      if (!first) put(", ");
+      first = false;
+      put(`${visibleText(key.slice(0, 60))}: `);
+      writeInline(value[key], out, budget, depth + 1);
+    }
+    put("}");
+  }
+}
