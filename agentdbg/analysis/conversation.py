@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.wording import as_text
 from agentdbg.events import TRUNCATED
 
 __all__ = ["Call", "Turn", "answer", "turns"]
@@ -101,7 +102,7 @@ def _turn(message: Any) -> Turn:
     if isinstance(message, list) and len(message) == 2 and all(isinstance(item, str) for item in message):
         return Turn(role=_ROLES.get(message[0]) or message[0], text=message[1])
     if not isinstance(message, dict):
-        return Turn(role="user", text="" if message is None else str(message)[:2000])
+        return Turn(role="user", text="" if message is None else as_text(message)[:2000])
     given = message.get("role") or message.get("type")
     role = given if isinstance(given, str) else ""
     turn = Turn(role=_ROLES.get(role) or role)
@@ -125,7 +126,7 @@ def _read_answer(item: Any, turn: Turn, depth: int) -> None:
     elif isinstance(item, dict):
         _read_dict(item, turn, depth)
     elif item is not None and depth == 0:
-        turn.say(str(item)[:2000])
+        turn.say(as_text(item)[:2000])
 
 
 def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:

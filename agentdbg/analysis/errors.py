@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from agentdbg.analysis.wording import one_line
+from agentdbg.analysis.wording import as_text, one_line
 
 __all__ = ["Failure", "Frame", "failure_of", "user_frame"]
 
@@ -65,11 +65,10 @@ def failure_of(payload: Any) -> Failure:
         message = error.get("message")
         stack = error.get("stack") or error.get("stack_trace")
         if message is None and not kind:
-            message = ", ".join(f"{key}: {item}" for key, item in list(error.items())[:4] if item is not None)
-        return Failure(
-            one_line(str(kind), 120), one_line(str(message or ""), 400), stack if isinstance(stack, str) else None
-        )
-    return Failure("", "" if error in (None, True, False) else one_line(str(error), 400))
+            message = ", ".join(f"{key}: {as_text(item)}" for key, item in list(error.items())[:4] if item is not None)
+        kept = stack if isinstance(stack, str) else None
+        return Failure(one_line(as_text(kind), 120), one_line(as_text(message or ""), 400), kept)
+    return Failure("", "" if error in (None, True, False) else one_line(as_text(error), 400))
 
 
 def user_frame(stack: str | None) -> Frame | None:

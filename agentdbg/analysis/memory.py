@@ -6,11 +6,10 @@ It gives what an index over a file gives, so everything written against `RunColu
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
-from agentdbg.analysis.wording import number_or_none, timestamp_ms
+from agentdbg.analysis.wording import as_json, number_or_none, timestamp_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -123,7 +122,7 @@ class MemoryColumns:
             if name in self._latest:
                 self._previous[number] = self._latest[name]
             self._latest[name] = number
-            key = (name, json.dumps(payload.get("args"), sort_keys=True, default=str))
+            key = (name, as_json(payload.get("args")))
             if key in self._first_alike:
                 self._same_as[number] = self._first_alike[key]
             else:

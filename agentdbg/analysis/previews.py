@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from agentdbg.analysis import conversation
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import Part, Parts, fields, merge, outcome_of, parse_embedded, part, plain_text, value
-from agentdbg.analysis.wording import count_noun, cut, duration, one_line
+from agentdbg.analysis.wording import count_noun, cut, duration, number_or_none, one_line
 
 if TYPE_CHECKING:
     from agentdbg.analysis.spans import SpanTotals
@@ -158,9 +158,19 @@ def _changed_arguments(args: Any, earlier: Any) -> dict[str, Any] | None:
     return changed if len(plain_text(fields(rest, 80))) >= _WORTH_LEAVING_OUT else None
 
 
-def state_preview(payload: dict[str, Any]) -> Preview:
-    """What changed: `stage "a" → "b" · + added [..] · - removed`; without a diff, the keys."""
-    changes = _changes(payload.get("diff"))
+def state_preview(payload: dict[str, Any], before: Any = None) -> Preview:
+    """
+    What changed: `stage "a" → "b" · + added [..] · - removed`; where that cannot be known, the keys.
+
+    `before` is the state recorded before under the same name: the stored diff has only the new values.
+    """
+    state = payload.get("state")
+    if isinstance(before, dict) and isinstance(state, dict):
+        changes = _compare(before, state)
+        if not changes:
+            return preview(outcome=[part("unchanged", "muted")])
+    else:
+        changes = _changes(payload.get("diff"), state)
     if changes:
         parts = Parts()
         for position, (sign, key, old, new) in enumerate(changes):
@@ -170,10 +180,16 @@ def state_preview(payload: dict[str, Any]) -> Preview:
                 parts.add(" · ", "muted")
             _add_change(parts, sign, key, old, new)
         return preview(outcome=merge(parts.items))
-    state = payload.get("state")
     if isinstance(state, dict) and state:
         return preview(outcome=[part(cut(", ".join(one_line(str(key), 80) for key in state), 400), "mono")])
     return preview(outcome=outcome_of(state))
+
+
+def _compare(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, Any, Any]]:
+    changed = [("~", key, before[key], item) for key, item in after.items() if key in before and before[key] != item]
+    added = [("+", key, None, item) for key, item in after.items() if key not in before]
+    removed = [("-", key, None, None) for key in before if key not in after]
+    return [(sign, one_line(str(key), 80), old, new) for sign, key, old, new in (*changed, *added, *removed)]
 
 
 def _add_change(parts: Parts, sign: str, key: str, old: Any, new: Any) -> None:
@@ -193,26 +209,22 @@ def _add_change(parts: Parts, sign: str, key: str, old: Any, new: Any) -> None:
         parts.add_value(new)
 
 
-def _changes(diff: Any) -> list[tuple[str, str, Any, Any]]:
-    """A diff as (sign, key, old, new), changes first; understands grouped and flat shapes."""
+def _changes(diff: Any, state: Any) -> list[tuple[str, str, Any, Any]]:
+    """A stored diff as (sign, key, old, new): grouped by what happened, or flat with the new values."""
     if not isinstance(diff, dict):
         return []
-    changes: list[tuple[str, str, Any, Any]] = []
     added, removed = diff.get("added"), diff.get("removed")
     changed = diff.get("changed", diff.get("modified"))
-    for key, item in changed.items() if isinstance(changed, dict) else ():
-        old, new = _old_and_new(item)
-        changes.append(("~", one_line(str(key), 80), old, new))
-    for key, item in added.items() if isinstance(added, dict) else ((key, None) for key in _names(added)):
-        changes.append(("+", one_line(str(key), 80), None, item))
-    gone = removed if isinstance(removed, dict) else _names(removed)
-    changes.extend(("-", one_line(str(key), 80), None, None) for key in gone)
-    if changes or any(group in diff for group in ("added", "removed", "changed", "modified")):
-        return changes
-    for key, item in diff.items():
-        old, new = _old_and_new(item)
-        changes.append(("~", one_line(str(key), 80), old, new))
-    return changes
+    changes: list[tuple[str, Any, Any, Any]] = []
+    if any(isinstance(group, (dict, list)) for group in (added, removed, changed)):
+        changes += [("~", key, *_old_and_new(item)) for key, item in _items(changed)]
+        changes += [("+", key, None, item) for key, item in _items(added)]
+        changes += [("-", key, None, None) for key, _ in _items(removed)]
+    else:
+        kept = state if isinstance(state, dict) else diff
+        changes += [("~", key, *_old_and_new(item)) for key, item in diff.items() if key in kept]
+        changes += [("-", key, None, None) for key in diff if key not in kept]
+    return [(sign, one_line(str(key), 80), old, new) for sign, key, old, new in changes]
 
 
 def _old_and_new(item: Any) -> tuple[Any, Any]:
@@ -225,8 +237,10 @@ def _old_and_new(item: Any) -> tuple[Any, Any]:
     return _UNKNOWN, item
 
 
-def _names(item: Any) -> list[Any]:
-    return item if isinstance(item, list) else []
+def _items(group: Any) -> list[tuple[Any, Any]]:
+    if isinstance(group, dict):
+        return list(group.items())
+    return [(key, None) for key in group] if isinstance(group, list) else []
 
 
 def span_preview(payload: dict[str, Any], totals: SpanTotals, first: Preview | None, last: Preview | None) -> Preview:
@@ -284,22 +298,23 @@ def run_start_preview(payload: dict[str, Any]) -> Preview:
     return preview(outcome=[part(one_line(" · ".join(said)), "plain")] if said else [])
 
 
-def run_end_preview(payload: dict[str, Any], duration_ms: int | None) -> Preview:
+def run_end_preview(payload: dict[str, Any]) -> Preview:
     """Status, duration and counts."""
     summary = payload.get("summary")
     summary = summary if isinstance(summary, dict) else {}
     said = [str(payload.get("status") or "ended")]
-    if duration_ms is not None:
-        said.append(duration(duration_ms))
-    for key, noun, plural in (
-        ("llm_calls", "LLM call", None),
-        ("tool_calls", "tool call", None),
-        ("errors", "error", None),
-        ("loop_warnings", "loop finding", None),
+    length = number_or_none(summary.get("duration_ms"))
+    if length is not None:
+        said.append(duration(length))
+    for key, noun in (
+        ("llm_calls", "LLM call"),
+        ("tool_calls", "tool call"),
+        ("errors", "error"),
+        ("loop_warnings", "loop finding"),
     ):
-        count = summary.get(key)
-        if isinstance(count, int) and count > 0:
-            said.append(count_noun(count, noun, plural))
+        count = number_or_none(summary.get(key))
+        if count:
+            said.append(count_noun(count, noun))
     return preview(outcome=[part(one_line(" · ".join(said)), "plain")])
 
 

@@ -21,7 +21,6 @@ from agentdbg.analysis.columns import (
     LOOP,
     NO_VALUE,
     OK,
-    OTHER,
     SEVERITIES,
     SPAN,
     START,
@@ -45,6 +44,8 @@ __all__ = ["Row", "RowBuilder", "row_sentence"]
 
 Status = Literal["ok", "error", "running", "never_returned"]
 _LOOK_AHEAD = 50
+_LOOK_BACK = 2_000
+_NAMES_TRIED = 10
 
 
 class Row(TypedDict):
@@ -141,8 +142,8 @@ class RowBuilder:
             return previews.span_preview(
                 payload, totals, self._llm_preview_of(totals.first_llm), self._llm_preview_of(totals.last_llm)
             )
-        if kind == END:
-            return previews.run_end_preview(payload, _known(self._columns.duration_ms[number - 1]))
+        if kind == STATE:
+            return previews.state_preview(payload, self._state_before(number))
         if kind == CALL_START:
             return previews.call_start_preview(payload, running=running)
         return _PREVIEWS.get(kind, previews.other_preview)(payload)
@@ -154,6 +155,19 @@ class RowBuilder:
         if before is not None:
             earlier = (before, _dict(self._columns.event(before).get("payload")).get("args"))
         return previews.tool_preview(payload, failed=failed, same_as=same_as, earlier=earlier)
+
+    def _state_before(self, number: int) -> Any:
+        """The state last recorded under the same name, if it is not far away."""
+        name, opened = self._columns.event(number)["name"], 0
+        for before in range(number - 1, max(number - _LOOK_BACK, 0), -1):
+            if self._columns.kind[before - 1] == STATE:
+                event = self._columns.event(before)
+                if event["name"] == name:
+                    return _dict(event.get("payload")).get("state")
+                opened += 1
+                if opened >= _NAMES_TRIED:
+                    break
+        return None
 
     def _llm_preview_of(self, number: int | None) -> Preview | None:
         if number is None:
@@ -200,11 +214,10 @@ def row_sentence(row: Row) -> str:
 _SPOKEN = {"llm": "model", "tool": "tool", "span": "span", "call_start": "call", "error": "error"}
 
 _PREVIEWS = {
-    STATE: previews.state_preview,
     EXCEPTION: previews.error_preview,
     START: previews.run_start_preview,
+    END: previews.run_end_preview,
     LOOP: previews.loop_preview,
-    OTHER: previews.other_preview,
 }
 
 
@@ -230,7 +243,3 @@ def _text(value: Any) -> str | None:
 
 def _number(value: Any) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
-
-
-def _known(value: int) -> int | None:
-    return None if value == NO_VALUE else value

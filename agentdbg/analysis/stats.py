@@ -27,7 +27,7 @@ from agentdbg.analysis.columns import (
     TOOL,
 )
 from agentdbg.analysis.errors import Failure, failure_of
-from agentdbg.analysis.wording import timestamp_ms
+from agentdbg.analysis.wording import number_or_none, timestamp_ms
 
 if TYPE_CHECKING:
     from agentdbg.analysis.columns import RunColumns
@@ -89,7 +89,7 @@ class RecordedError:
 
 
 def _amount(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+    return None if number_or_none(value) is None else float(value)
 
 
 class Coverage:

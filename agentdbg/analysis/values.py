@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from agentdbg.analysis.wording import cut, one_line
+from agentdbg.analysis.wording import as_text, cut, one_line
 from agentdbg.events import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -219,7 +219,4 @@ def _scalar(item: Any) -> str:
         return "null"
     if item is True or item is False:
         return "true" if item else "false"
-    try:
-        return str(item)
-    except ValueError:  # an integer of more digits than Python prints
-        return "a very large number"
+    return as_text(item)

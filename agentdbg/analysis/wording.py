@@ -6,11 +6,14 @@ The page has the same rules in its own language; change both together.
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from typing import Any
 
 __all__ = [
+    "as_json",
+    "as_text",
     "at_time",
     "clock_time",
     "count_noun",
@@ -26,6 +29,8 @@ __all__ = [
 
 _LOOK_AT = 4_000
 """A preview never shows more than a few hundred characters, so a longer text is not cleaned to its end."""
+
+_LARGEST = 1 << 62
 
 _LINE_SIGNS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```[^\n`]*$)", re.MULTILINE)
 # Underscores stay: in what agents write they are names (`__init__`, `max_tokens`) far more often than emphasis.
@@ -120,9 +125,22 @@ def cut(text: str, limit: int, *, more: bool = False) -> str:
 
 def number_or_none(value: Any) -> int | None:
     """A count as it may stand in foreign data; None for what is no usable number."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_LARGEST < value < _LARGEST:
         return None
+    return int(value)
+
+
+def as_text(value: Any) -> str:
+    """Any value of foreign data as text, also an integer of more digits than Python prints."""
     try:
-        return int(value)
-    except (ValueError, OverflowError):
-        return None
+        return str(value)
+    except ValueError:
+        return "a very large number"
+
+
+def as_json(value: Any) -> str:
+    """A JSON value as JSON text, keys in order; never raises."""
+    try:
+        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return as_text(value) if not isinstance(value, (dict, list)) else "a value too large to print"

@@ -150,7 +150,7 @@ def test_a_token_limit_shows_what_used_the_tokens() -> None:
 
 def failing_loop(story: Story) -> dict[str, int]:
     """Five failed bookings with a thought between them, the last four with the same arguments."""
-    at = {}
+    at: dict[str, int] = {}
     evidence = []
     for attempt in range(5):
         story.llm(None, {"tool_calls": [{"function": {"name": "book", "arguments": "{}"}}]}, tokens=(7000, 100))

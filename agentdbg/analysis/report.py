@@ -1,0 +1,159 @@
+"""
+A run as a short Markdown report to paste to an assistant: what was asked, what went wrong, the evidence, the place.
+
+At most about six kilobytes whatever the run: every part is cut, and what is left out is said to be.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, TOOL
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.outcome import final_answer, first_request
+from agentdbg.analysis.rows import RowBuilder, row_sentence
+from agentdbg.analysis.stats import Figures, Tally, figures, payload_of
+from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.wording import as_json, count_noun, cut, duration, money, one_line, tokens
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.sentences import Line
+    from agentdbg.events import Event, RunMeta
+
+__all__ = ["build_report", "figure_line"]
+
+_LARGEST = 6_000
+_STEPS_BEFORE = 6
+
+
+def build_report(tally: Tally, run: RunMeta, now_ms: int | None = None) -> str:
+    """The report on a counted run."""
+    tally.catch_up()
+    verdict = judge(tally, run, now_ms)
+    builder = RowBuilder(tally.columns)
+    name = one_line(str(run.get("run_name") or "unnamed"), 120)
+    sections = [
+        f"# {verdict['word']}: {name}",
+        "\n".join(f"- {_numbered(line)}" for line in verdict["lines"]),
+        figure_line(figures(tally, run, now_ms)),
+    ]
+    asked = first_request(tally, 600)
+    if asked:
+        sections.append(f"## What was asked\n{asked}")
+    opened = _events_to_open(tally, verdict["lines"])
+    sections += [_event_section(tally, number) for number in opened]
+    if opened:
+        sections.append(_steps_before(builder, tally, opened[0], running=run.get("status") == "running"))
+    answer = final_answer(tally, 500)
+    if answer:
+        sections.append(f"## What it answered\n{answer}")
+    sections.append(f"_Run {run['run_id']}, recorded by AgentDbg; `#n` is the event's number in events.jsonl._")
+    return _fit(sections)
+
+
+def figure_line(counted: Figures) -> str:
+    """`1 min 17 s · 31 LLM calls · 6 errors · 188k tokens · $0.49`; what is zero and good is left out."""
+    said = [duration(counted["duration_ms"])] if counted["duration_ms"] is not None else []
+    for count, noun in (
+        (counted["llm_calls"], "LLM call"),
+        (counted["tool_calls"], "tool call"),
+        (counted["errors"], "error"),
+        (counted["loops"], "loop"),
+    ):
+        if count:
+            said.append(count_noun(count, noun))
+    if counted["total_tokens"]:
+        said.append(f"{tokens(counted['total_tokens'])} tokens")
+    if counted["cost_usd"]:
+        said.append(money(counted["cost_usd"]))
+    return " · ".join(said)
+
+
+def _numbered(line: Line) -> str:
+    text = "".join(f"`{piece['text']}`" if piece["style"] != "plain" else piece["text"] for piece in line["parts"])
+    return f"#{line['n']}: {text}" if line["n"] is not None else text
+
+
+def _events_to_open(tally: Tally, lines: list[Line]) -> list[int]:
+    """The events the verdict points at, and the exception with its stack, the cause first."""
+    columns = tally.columns
+    shown = [line["n"] for line in lines if line["n"] is not None]
+    with_stack = next((error.number for error in reversed(tally.errors) if error.failure.stack), None)
+    if with_stack is not None and with_stack not in shown:
+        shown.append(with_stack)
+    kinds = (LLM, TOOL, EXCEPTION, LOOP, CALL_START)
+    return [number for number in shown if columns.kind[number - 1] in kinds][:3]
+
+
+def _event_section(tally: Tally, number: int) -> str:
+    columns = tally.columns
+    event, kind = columns.event(number), columns.kind[number - 1]
+    payload = payload_of(event)
+    title = f"## #{number} {event['event_type']} `{one_line(str(event.get('name')), 120)}`"
+    facts: list[str] = []
+    if kind == TOOL:
+        facts += [_block("arguments", payload.get("args"), 900)]
+        if columns.status[number - 1] != ERROR:
+            facts.append(_block("result", payload.get("result"), 700))
+    elif kind == LLM:
+        facts += [_block("end of the prompt", payload.get("prompt"), 600, tail=True)]
+        if columns.status[number - 1] != ERROR:
+            facts.append(_block("response", payload.get("response"), 700))
+    elif kind == CALL_START:
+        facts += [_block("input", payload.get("input"), 900)]
+    elif kind == LOOP:
+        facts += _loop_facts(event, SEVERITIES[columns.severity[number - 1]])
+    if columns.status[number - 1] == ERROR:
+        failure = failure_of(payload)
+        facts.append(f"error: `{cut(failure.text, 400)}`")
+        if failure.stack:
+            facts.append(f"stack:\n```\n{_last_lines(failure.stack, 1_400)}\n```")
+    source = payload.get("source")
+    if isinstance(source, str) and source:
+        facts.append(f"recorded at `{one_line(source, 200)}`")
+    return "\n".join([title, *facts])
+
+
+def _loop_facts(event: Event, severity: str | None) -> list[str]:
+    payload = payload_of(event)
+    facts = [f"{severity}, {payload.get('kind') or 'loop'}: {one_line(str(payload.get('explanation') or ''), 300)}"]
+    facts.append(f"pattern `{one_line(str(payload.get('pattern') or ''), 200)}`, {payload.get('repetitions')} times")
+    if payload.get("evidence"):
+        facts.append(_block("evidence", payload["evidence"], 500))
+    return facts
+
+
+def _steps_before(builder: RowBuilder, tally: Tally, number: int, *, running: bool) -> str:
+    """The last few steps that led to the cause, one line each."""
+    kinds = tally.columns.kind
+    before = [at for at in range(max(number - 60, 1), number) if kinds[at - 1] in (LLM, TOOL)][-_STEPS_BEFORE:]
+    rows = builder.rows([*before, number], running=running)
+    return "\n".join(["## Steps up to it", *(f"- #{cut(row_sentence(row), 220)}" for row in rows)])
+
+
+def _block(title: str, value: Any, limit: int, *, tail: bool = False) -> str:
+    text = value if isinstance(value, str) else as_json(value)
+    text = text.replace("```", "'''")
+    if len(text) > limit:
+        left_out = f"… {len(text) - limit:,} characters left out …"
+        text = f"{left_out}{text[-limit:]}" if tail else f"{text[:limit]}{left_out}"
+    return f"{title}:\n```\n{text}\n```"
+
+
+def _last_lines(stack: str, limit: int) -> str:
+    stack = stack.strip().replace("```", "'''")
+    if len(stack) <= limit:
+        return stack
+    return "…\n" + stack[-limit:].partition("\n")[2]
+
+
+def _fit(sections: list[str]) -> str:
+    """All sections, or as many as fit with the last one, which says what this is."""
+    *body, footer = [section for section in sections if section]
+    report = ""
+    for section in body:
+        room = _LARGEST - len((report + footer).encode()) - 40
+        if len(section.encode()) > room:
+            break
+        report += section + "\n\n"
+    return f"{report}{footer}\n"
