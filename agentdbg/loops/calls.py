@@ -107,7 +107,7 @@ def _nothing_new(earlier: Step, later: Step) -> bool:
         return False
     same_input = earlier.arguments_key == later.arguments_key
     if not same_input:
-        if later.is_bare:
+        if later.is_brief:
             return False
         if jaccard(earlier.arguments_words, later.arguments_words) < _NEAR_INPUT:
             return False

@@ -154,10 +154,11 @@ class LoopDetector:
         self._append(step, recurs=recurs)
         self._last_tool = step.number
         self._last_outcome = step.outcome
-        is_new = self._tape.is_new(step)
-        if is_new and not step.failed and not step.is_bare:
-            self._work += 1
+        if self._tape.is_new(step):
             self._replies.clear()
+            if not step.failed and not step.is_bare:
+                self._work += 1
+                step.fresh = True
         step.work = self._work
         if not recurs:
             self._calls.add(step)
@@ -171,14 +172,14 @@ class LoopDetector:
         wanted = self._repetitions
         if step.streak >= wanted:
             chain = self._calls.exact(step, wanted)
-            new_work = step.work != chain[0].work
+            new_work = _worked_between(chain)
             one_turn = chain[0].turn == step.turn
             if step.failed and one_turn and not new_work:
                 return _Candidate("error_retry", [step], chain, step.streak)
             if len(chain) == wanted and (not new_work or self._calls.is_recent(chain[0])):
                 return _Candidate("stall", [step], chain, step.streak, new_work=new_work)
         if len(similar) >= wanted:
-            new_work = step.work != similar[0].work
+            new_work = _worked_between(similar)
             return _Candidate("stall", [step], similar, max(len(similar), step.streak), new_work=new_work)
         return None
 
@@ -410,6 +411,11 @@ class LoopDetector:
             first_event_id=first.event_id,
             cost=spent,
         )
+
+
+def _worked_between(steps: list[Step]) -> bool:
+    """Whether another tool brought something new between these calls."""
+    return steps[-1].work - steps[0].work > sum(step.fresh for step in steps[1:])
 
 
 def _smallest(block: list[Step]) -> list[Step]:

@@ -22,7 +22,14 @@ MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
 
 _MAX_ITEMS = 200
-_BARE_WORDS = 8
+_BRIEF_BYTES = 200
+_BRIEF_WORDS = 8
+_BARE = frozenset({b"null", b"true", b"{}", b"[]", b'""', b'"ok"', b""})
+_ACKNOWLEDGING = frozenset(
+    b"200 accepted acknowledged added complete completed created deleted done finished noted null ok okay queued "
+    b"received removed result saved sent status stored succeeded success successful successfully true updated "
+    b"written".split()
+)
 _NEGATIVE = frozenset(
     b"cannot couldn denied didn doesn empty error exception expired fail failed failure forbidden incorrect "
     b"invalid missing no none not nothing refused rejected timeout unable unauthorized unavailable unexpected "
@@ -51,6 +58,7 @@ class Step:
         "event_id",
         "exact",
         "failed",
+        "fresh",
         "kind",
         "llm_calls",
         "name",
@@ -81,6 +89,7 @@ class Step:
         self.outcome = b""
         self.rest = 0
         self.failed = False
+        self.fresh = False
         self.polling = False
         self.previous: Step | None = None
         self.streak = 1
@@ -159,23 +168,23 @@ class Step:
 
     @property
     def is_bare(self) -> bool:
-        """Whether the result only acknowledges: empty, or a few words without a "no" among them."""
-        if self.failed or self.rest:
+        """Whether the result only acknowledges and tells nothing: null, true, "ok", empty."""
+        if self.failed or self.rest or len(self.outcome) > _BRIEF_BYTES:
             return False
-        if self.outcome in _BARE:
-            return True
-        if len(self.outcome) > 200:
+        return self.outcome in _BARE or _ACKNOWLEDGING.issuperset(words(self.outcome))
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether the result is a few words without a "no" among them: to different inputs, an acknowledgement too."""
+        if self.failed or self.rest or len(self.outcome) > _BRIEF_BYTES:
             return False
         said = words(self.outcome)
-        return len(said) <= _BARE_WORDS and _NEGATIVE.isdisjoint(said)
+        return len(said) <= _BRIEF_WORDS and _NEGATIVE.isdisjoint(said)
 
     def forget_text(self) -> None:
         """Let go of the bytes; what was worked out from them stays."""
         self.arguments = self.outcome = b""
         self._arguments_words = None
-
-
-_BARE = frozenset({b"null", b"true", b"{}", b"[]", b'""', b'"ok"', b'"OK"', b'"done"', b""})
 
 
 def _encode(value: Any) -> bytes:

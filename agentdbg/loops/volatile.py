@@ -19,15 +19,11 @@ VOLATILE_KEYS = frozenset(
         "correlation_id",
         "created",
         "created_at",
-        "duration",
         "duration_ms",
-        "elapsed",
         "elapsed_ms",
         "idempotency_key",
-        "latency",
         "latency_ms",
         "nonce",
-        "now",
         "request_id",
         "response_id",
         "span_id",
@@ -47,10 +43,12 @@ _FEW = 4
 
 _HEX = bytes.maketrans(b"0123456789abcdefABCDEF", b"x" * 22)
 _DIGITS = bytes.maketrans(b"0123456789", b"0" * 10)
-_ID_SHAPES = (b"xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", b"xxxxxxxxxxxxxxxx", b"0xxxxxxx", b"xxxxxxx")
+_KEY_HINTS = (b'_ms"', b"_id", b"timestamp", b"created", b'"ts"', b'"took', b"nonce", b"_key")
 _ID_PREFIXES = (b"call_", b"toolu_", b"chatcmpl-", b"resp_", b"req_", b"msg_", b"run-")
-_CLOCK_SHAPES = (b"00:00:00", b"0000000000")
 
+_VOLATILE_PAIRS = re.compile(
+    rb'"(?:' + b"|".join(sorted(key.encode() for key in VOLATILE_KEYS)) + rb')":\s?(?:"[^"\\]*"|[-+.0-9eE]+|null),?'
+)
 _CLOCKS = re.compile(
     rb"(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
     rb"|(?<!\d)1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?!\d)"
@@ -65,22 +63,16 @@ _IDS = re.compile(
 
 
 def strip_volatile(text: bytes) -> bytes:
-    """`text` without clocks, timings and, where they are few, ids."""
+    """`text` without clocks, timings, the fields of `VOLATILE_KEYS` and, where they are few, ids."""
+    if any(hint in text for hint in _KEY_HINTS):
+        text = _VOLATILE_PAIRS.sub(b"", text)
     digits = text.translate(_DIGITS)
     if b"00:00:00" in digits or b"0000000000" in digits:
         text = _CLOCKS.sub(b"<clock>", text)
-    if b".0" in digits and (b"s" in text):
-        text = _strip_timings(text, digits)
-    if _may_hold_ids(text):
-        found = set(_IDS.findall(text))
-        if 0 < len(found) <= _FEW:
-            text = _IDS.sub(b"<id>", text)
-    return text
-
-
-def _strip_timings(text: bytes, digits: bytes) -> bytes:
     if b"0s" in digits or b"0 s" in digits or b"0ms" in digits or b"0 ms" in digits:
-        return _TIMINGS.sub(b"<timing>", text)
+        text = _TIMINGS.sub(b"<timing>", text)
+    if _may_hold_ids(text) and len(set(_IDS.findall(text))) <= _FEW:
+        text = _IDS.sub(b"<id>", text)
     return text
 
 
