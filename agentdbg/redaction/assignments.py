@@ -73,7 +73,6 @@ class AssignmentScanner:
         for start, end in self._names(text, lowered):
             if start < seen:
                 continue
-            seen = end
             for span in self._after_name(text, start, end):
                 seen = max(seen, span[1])
                 yield span
@@ -108,6 +107,7 @@ class AssignmentScanner:
         if sign == ",":
             if separator["quote"]:
                 yield from _second_of_pair(text, start, value_start)
+                yield from _flag_value(text, start, end)
             return
         if sign == ">":
             yield from _element_text(text, start, end, separator.start("sign") + 1)

@@ -117,7 +117,7 @@ def _shaped_expression() -> str:
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user)[= \\\"',]+[A-Za-z0-9_.@+\-]+:",
         r"(?:sshpass|mysql|mysqldump|mariadb)\b[^\n|;]* -p",
-        r"(?:^|[^A-Za-z0-9/+=_\-.]|\\[nrt])[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
+        r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf])[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
     ]
     return "|".join(parts)
 

@@ -212,7 +212,7 @@ def _logins(text: str) -> Iterator[Span]:
                 yield found.span("secret")
 
 
-_FORTY = re.compile(r"(?<![A-Za-z0-9/+=_\-.])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
+_FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
 
 
 def _aws_secrets(text: str) -> Iterator[Span]:

@@ -1,0 +1,89 @@
+"""A key gives its value away: which keys do, in which spellings, and which only look as if."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction.keys import words_of
+
+SECRET_KEYS = [
+    "api_key", "apiKey", "API-KEY", "X-Api-Key", "openai_api_key", "OPENAI API KEY", "apikey", "token", "access_token",
+    "refreshToken", "id-token", "authorization", "Authorization", "Proxy-Authorization", "cookie", "Set-Cookie",
+    "cookies", "secret", "client_secret", "clientSecret", "secretKey", "AWS_SECRET_ACCESS_KEY", "password",
+    "Password1", "db.password", "user_password_hash", "passwd", "pwd", "DB_PWD", "passphrase", "pass", "dbPass",
+    "private_key", "privateKey", "sshKey", "signing-key", "encryption_key", "access_key", "aws_access_key_id",
+    "accessKeyId", "credential", "credentials", "googleCredentials", "auth", "auth_header", "basicAuth", "bearer",
+    "jwt", "userJWT", "dsn", "SENTRY_DSN", "connection_string", "connectionString", "otp", "csrf", "csrf-tok",
+    "pass\u200bword", "p\u0430ssword", "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44", "pa\u00adss_wo\u00adrd",
+    "\U0001d429\U0001d41a\U0001d42c\U0001d42c\U0001d430\U0001d428\U0001d42b\U0001d41d", "t\u03bfken", "p\u00e1ssword",
+    "access_tokens", "secret_tokens", "user_token_id", "api  key", "API_KEYS",
+]  # fmt: skip
+SAFE_KEYS = [
+    "session_id", "author", "authority", "primary_key", "sort_key", "key", "keys", "name", "model", "prompt",
+    "passenger", "passengers", "compass", "bypass", "monkey", "keyboard", "oauth_provider_name", "authored_by",
+    "jwtish", "description", "cache_key", "foreign_key", "row_key", "id", "hotpot", "spawned",
+]  # fmt: skip
+COUNTER_KEYS = [
+    "prompt_tokens", "completion_tokens", "total_tokens", "max_tokens", "maxTokens", "token_count", "tokenCount",
+    "token_usage", "input_tokens", "cache_read_input_tokens", "num_tokens", "tokens", "tokens_per_second",
+    "max_output_tokens", "token_limit", "tokens_used", "reasoning_tokens", "promptTokenCount", "max_completion_tokens",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", SECRET_KEYS)
+def test_a_secret_key_loses_its_value_at_any_depth(redactor: Redactor, key: str) -> None:
+    """Headers and configurations are nested in tool arguments, and spelled in every way there is."""
+    sealed = redactor.seal({key: "hunter2-Xq9", "deep": [{"er": {key: {"inner": "hunter2-Xq9"}}}], "other": "kept"})
+
+    assert b"hunter2-Xq9" not in sealed.encoded
+    assert list(sealed.value.values())[0] == "__REDACTED__"
+    assert sealed.value["other"] == "kept"
+
+
+@pytest.mark.parametrize("key", SAFE_KEYS)
+def test_a_harmless_key_keeps_its_value(redactor: Redactor, key: str) -> None:
+    """`author` holds four letters of a secret and none of its meaning."""
+    assert redactor.seal({key: "seen"}).value == {key: "seen"}
+
+
+@pytest.mark.parametrize("key", COUNTER_KEYS)
+def test_numbers_of_tokens_stay_and_text_beside_them_goes(redactor: Redactor, key: str) -> None:
+    """Token counts are what people open a trace for; a key in the same place would still be a key."""
+    counted = {key: 42, "more": {key: {"cached": 3, "audio": None}}, "rates": {key: 1.5}}
+
+    assert redactor.seal(counted).value == counted
+    assert redactor.seal({key: "abc", "l": {key: ["abc", 3]}}).value == {
+        key: "__REDACTED__",
+        "l": {key: ["__REDACTED__", 3]},
+    }
+
+
+def test_the_users_keys_replace_the_six_but_not_the_whole_words() -> None:
+    """REDACT_KEYS is a list of one's own; private keys and the like stay out of traces all the same."""
+    redactor = Redactor(RedactionRules(keys=("Kundennummer", "iban")))
+    sealed = redactor.seal({"kunden-nummer": 1, "IBAN_code": "x", "token": "t", "private_key": "k", "text": "iban: DE12"})
+
+    assert sealed.value == {
+        "kunden-nummer": "__REDACTED__",
+        "IBAN_code": "__REDACTED__",
+        "token": "t",
+        "private_key": "__REDACTED__",
+        "text": "iban: __REDACTED__",
+    }
+
+
+def test_redaction_switched_off_still_gives_safe_json() -> None:
+    """Off means that secrets are stored, not that files break."""
+    sealed = Redactor(RedactionRules(enabled=False)).seal({"password": "x", "n": float("nan"), "long": "a" * 30_000})
+
+    assert sealed.value["password"] == "x"
+    assert sealed.value["n"] == "NaN"
+    assert sealed.value["long"].endswith("__TRUNCATED__")
+    assert len(sealed.value["long"]) == 20_000
+
+
+@pytest.mark.parametrize("spelling", ["accessKeyId", "ACCESS_KEY_ID", "access-key-id", "AccessKeyID", "access.key.id"])
+def test_words_are_read_across_spellings(spelling: str) -> None:
+    """Whole words can only be matched once they are found."""
+    assert words_of(spelling) == ["access", "key", "id"]

@@ -1,0 +1,162 @@
+"""Secrets that a name beside them gives away, in every notation people paste into prompts and logs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agentdbg.redaction import Redactor
+
+SECRET = "hunter2-Xq9"
+
+CONTEXTS = {
+    "assignment": f"password={SECRET}",
+    "assignment with spaces": f"password = {SECRET}",
+    "colon": f"password: {SECRET}",
+    "quoted": f'password = "{SECRET}"',
+    "json": json.dumps({"password": SECRET, "user": "bob"}),
+    "json in json": json.dumps({"body": json.dumps({"password": SECRET})}),
+    "json in json in json": json.dumps(json.dumps(json.dumps({"api_key": SECRET}))),
+    "python repr": repr({"api_key": SECRET, "n": 1}),
+    "repr of an object": f"Client(base_url='x', api_key='{SECRET}', retries=2)",
+    "repr of an object without quotes": f"Client(api_key={SECRET})",
+    "pairs": repr([("Authorization", SECRET), ("Accept", "*/*")]),
+    "bytes repr": repr({b"password": SECRET.encode()}),
+    "option": f"login --password {SECRET} --verbose",
+    "option with equals": f"login --api-key={SECRET}",
+    "environment": f"export OPENAI_API_KEY={SECRET}",
+    "dotenv": f"A=1\nDB_PASSWORD={SECRET}\nB=2",
+    "yaml": f"database:\n  password: {SECRET}\n  port: 5432",
+    "yaml pairs": f"env:\n  - name: DB_PASSWORD\n    value: {SECRET}\n",
+    "json pairs": json.dumps([{"name": "api_key", "value": SECRET}]),
+    "json pairs turned": json.dumps([{"value": SECRET, "key": "api_key"}]),
+    "toml": f'[auth]\nsecret = "{SECRET}"',
+    "ini": f"[db]\npasswd={SECRET}",
+    "query": f"https://example.com/x?user=1&access_token={SECRET}&page=2",
+    "userinfo": f"postgres://bob:{SECRET}@db:5432/app",
+    "userinfo without a name": f"redis://:{SECRET}@cache:6379/0",
+    "userinfo with a slash": f"postgres://bob:{SECRET}/x@db:5432/app",
+    "authorization header": f"Authorization: Bearer {SECRET}",
+    "basic header": f"Authorization: Basic {SECRET}",
+    "header without a scheme": f"authorization: {SECRET}",
+    "curl": f"curl -H 'Authorization: Bearer {SECRET}' https://example.com",
+    "curl key header": f'curl -H "X-API-Key: {SECRET}" https://example.com',
+    "curl user": f"curl -u bob:{SECRET} https://example.com",
+    "cookie": f"Cookie: theme=dark; session={SECRET}",
+    "set-cookie": f"Set-Cookie: sid={SECRET}; Path=/",
+    "http request": f"GET / HTTP/1.1\r\nHost: x\r\nCookie: a={SECRET}\r\nAccept: */*\r\n",
+    "xml": f"<config><password>{SECRET}</password></config>",
+    "html escaped": f"{{&quot;password&quot;: &quot;{SECRET}&quot;}}",
+    "url encoded": f"data=%7B%22password%22%3A%22{SECRET}%22%7D",
+    "form": f"grant_type=password&client_secret={SECRET}&scope=x",
+    "connection string": f"Server=db;Database=app;User Id=bob;Password={SECRET};Encrypt=true",
+    "netrc": f"machine example.com login bob password {SECRET}",
+    "javascript": f"const client = new Client({{ apiKey: '{SECRET}' }});",
+    "ruby": f":password => '{SECRET}'",
+    "python annotation": f'password: str = "{SECRET}"',
+    "subscript": f'os.environ["API_KEY"] = "{SECRET}"',
+    "told": f"my password is {SECRET}, please",
+    "capitals": f"PASSWORD={SECRET}",
+    "camel case": f"accessKeyId={SECRET}",
+    "spelled out": f"API key: {SECRET}",
+    "whole word": f"auth={SECRET}",
+    "invisible character": f"pass\u200bword={SECRET}",
+    "look-alike letters": f"p\u0430ssword={SECRET}",
+    "full width": f"\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44={SECRET}",
+    "bare bearer": f"sent Bearer {SECRET} upstream",
+    "argument list": json.dumps(["cli", "--token", SECRET]),
+    "exception": f"ValueError: bad credentials: {SECRET}",
+    "escaped newline before": f"a\\npassword={SECRET}\\nb",
+    "unclosed quote": f'{{"password": "{SECRET}',
+    "comparison": f'if password == "{SECRET}":',
+    "dictionary under the name": json.dumps({"credentials": {"user": "bob", "pin": SECRET}}),
+    "list under the name": json.dumps({"secrets": [SECRET, "b"]}),
+    "backtick": f"token: `{SECRET}`",
+    "triple quotes": f'password = """{SECRET}"""',
+    "escaped quote inside": json.dumps({"password": 'a"b' + SECRET}),
+    "with a comma inside": f"password=a,{SECRET}",
+    "python 3 f-string debug": f"api_key='{SECRET}'",
+}
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_a_named_secret_never_survives_in_text(redactor: Redactor, name: str) -> None:
+    """Prompts, tool results and stack traces carry whole configurations as text."""
+    sealed = redactor.seal({"prompt": f"Look:\n{CONTEXTS[name]}\nThat was it."})
+
+    assert SECRET.encode() not in sealed.encoded
+    assert b"That was it." in sealed.encoded
+    assert b"__REDACTED__" in sealed.encoded
+
+
+@pytest.mark.parametrize("name", CONTEXTS)
+def test_cleaning_twice_changes_nothing_more(redactor: Redactor, name: str) -> None:
+    """What is stored is read back and recorded again, by importers and by agents that read their own traces."""
+    once = redactor.seal({"prompt": CONTEXTS[name]})
+
+    assert redactor.seal(once.value).encoded == once.encoded
+
+
+def test_only_the_secret_part_goes(redactor: Redactor) -> None:
+    """A trace is for reading: the rest of the text has to stay."""
+    text = 'connect(host="db", password="pw-1 2", port=5432)  # see https://bob:pw@db/x?page=2'
+    expected = 'connect(host="db", password="__REDACTED__", port=5432)  # see https://__REDACTED__@db/x?page=2'
+
+    assert redactor.seal({"code": text}).value == {"code": expected}
+
+
+HARMLESS = [
+    "3f2b8c1e-9d4a-4c6b-8f0e-1a2b3c4d5e6f",
+    "call_9aTz4PqLmV0bXc2RkWn7Ys1D",
+    "toolu_01A09q90qw90lq917835lq9",
+    "chatcmpl-9zQp7Lw2Xn4Vb8Rt6Ky1Mc3Df5Gh",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+    "sort_key=created_at",
+    "author: Jane Doe",
+    "session_id=8f14e45f",
+    "max_tokens=4096",
+    "token_count: 512",
+    '{"prompt_tokens": 12, "completion_tokens": 30, "total_tokens": 42}',
+    "the password is required",
+    "the tokenizer splits words",
+    "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft",
+    "/usr/lib/python3/dist-packages/agent/authentication/tokens/handlers.py",
+    "a task-force for risk-free desk-bound-work-in-the-office",
+    "3.14159265358979323846264338327950288",
+    "10.0.0.1:8080 and fe80::1ff:fe23:4567:890a",
+    "def get_token(self):",
+    "password: str",
+    "token = None",
+    'api_key=os.environ["X"]',
+    "api_key = os.getenv('OPENAI_API_KEY')",
+    "self.token = self.tokenizer.next()",
+    "primary_key=True",
+    "passengers: 3, compass: north",
+    "monkey=banana, keyboard: qwerty, key=value",
+    "if not token:\n    raise ValueError",
+    "https://example.com/path?page=2&sort=asc",
+    "git@github.com:org/repo.git and ssh://git@github.com/org/repo",
+    "https://localhost:8000/users/@me",
+    "mail bob@example.com about it",
+    "Bearer token authentication is described in RFC 6750",
+    "password: Optional[str] = None",
+    "for token in tokens: pass",
+    "curl -H 'Authorization: Bearer $TOKEN'",
+    "token: ${GITHUB_TOKEN}",
+    "password=<your-password>",
+    "2026-11-15T19:58:15.123Z",
+    "AKIA is the prefix of an access key id",
+    "msg_01XFDUDYJgAACzvnptvVoYEL",
+    "thread_abc123DEF456ghi789JKL012",
+    "Basic authentication, oauth applications",
+    "The secret to good bread is time.",
+]
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_harmless_text_is_kept(redactor: Redactor, text: str) -> None:
+    """A debugger that hides ids, hashes and code hides what people came to see."""
+    assert redactor.seal({"text": text, "list": [text]}).value == {"text": text, "list": [text]}

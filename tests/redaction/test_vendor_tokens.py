@@ -1,0 +1,104 @@
+"""Provider keys are found wherever they stand; the fakes here are put together so that no scanner takes them for real."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentdbg.redaction import RedactionRules, Redactor
+
+MIXED = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA2bC4dE6fG8hJ0kL3mN6pQ9rS2tU5vW8xY1zB4cD7eF0gH3"
+HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"
+UPPER = "A2B3C4D5E6F7G2H3J4K5L6M7N2P3Q4R5S6T7U2V3W4X5Y6Z7A2B3C4D5E6"
+
+TOKENS = {
+    "openai": "sk" + "-" + MIXED[:48],
+    "openai project": "sk" + "-proj-" + MIXED[:60] + "_" + MIXED[:20],
+    "openai service account": "sk" + "-svcacct-" + MIXED[:50],
+    "anthropic": "sk" + "-ant-api03-" + MIXED[:70] + "-AA",
+    "openrouter": "sk" + "-or-v1-" + HEX,
+    "google": "AI" + "za" + MIXED[:35],
+    "google oauth secret": "GOC" + "SPX-" + MIXED[:28],
+    "google access": "ya" + "29." + MIXED[:60],
+    "aws id": "AK" + "IA" + UPPER[:16],
+    "aws temporary id": "AS" + "IA" + UPPER[:16],
+    "aws secret": "wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYzEXAMPLEKe",
+    "azure storage": "Account" + "Key=" + MIXED[:60] + MIXED[:26] + "==",
+    "azure client secret": "abc8" + "Q~" + MIXED[:34],
+    "azure service key": MIXED[:52] + "JQQ" + "J99" + MIXED[:26],
+    "github classic": "gh" + "p_" + MIXED[:36],
+    "github oauth": "gh" + "o_" + MIXED[:36],
+    "github app": "gh" + "s_" + MIXED[:36],
+    "github fine-grained": "github" + "_pat_" + MIXED[:22] + "_" + MIXED[:59],
+    "gitlab": "gl" + "pat-" + MIXED[:20],
+    "slack bot": "xo" + "xb-123456789012-1234567890123-" + MIXED[:24],
+    "slack user": "xo" + "xp-1234567890-1234567890-" + HEX[:32],
+    "slack webhook": "https://hooks.slack" + ".com/services/T00000000/B00000000/" + MIXED[:24],
+    "discord webhook": "https://discord" + ".com/api/webhooks/123456789/" + MIXED[:60],
+    "telegram": "123456789" + ":AA" + MIXED[:33],
+    "stripe live": "sk" + "_live_" + MIXED[:24],
+    "stripe restricted": "rk" + "_live_" + MIXED[:24],
+    "stripe webhook": "wh" + "sec_" + MIXED[:32],
+    "hugging face": "hf" + "_" + MIXED[:34],
+    "npm": "npm" + "_" + MIXED[:36],
+    "pypi": "py" + "pi-AgEIcHlwaS5vcmc" + MIXED[:60],
+    "sendgrid": "SG" + "." + MIXED[:22] + "." + MIXED[:43],
+    "twilio": "SK" + HEX[:32],
+    "mailgun": "key" + "-" + HEX[:32],
+    "mailchimp": HEX[:32] + "-us" + "12",
+    "square": "sq0" + "atp-" + MIXED[:22],
+    "shopify": "shp" + "at_" + HEX[:32],
+    "digitalocean": "dop" + "_v1_" + HEX,
+    "databricks": "dap" + "i" + HEX[:32],
+    "doppler": "dp" + ".pt." + MIXED[:43],
+    "linear": "lin" + "_api_" + MIXED[:40],
+    "notion": "ntn" + "_" + MIXED[:46],
+    "airtable": "pat" + MIXED[:14] + "." + HEX,
+    "new relic": "NR" + "AK-" + UPPER[:27],
+    "grafana": "gl" + "sa_" + MIXED[:32] + "_" + HEX[:8],
+    "groq": "gs" + "k_" + MIXED[:52],
+    "xai": "xa" + "i-" + MIXED[:80],
+    "perplexity": "pp" + "lx-" + MIXED[:48],
+    "replicate": "r8" + "_" + MIXED[:37],
+    "langsmith": "ls" + "v2_pt_" + HEX[:32] + "_" + HEX[:10],
+    "pinecone": "pc" + "sk_" + MIXED[:60],
+    "tavily": "tv" + "ly-" + MIXED[:32],
+    "vault": "hv" + "s." + MIXED[:60],
+    "docker": "dckr" + "_pat_" + MIXED[:27],
+    "atlassian": "ATA" + "TT3xFfGF0" + MIXED[:60],
+    "supabase": "sb" + "p_" + HEX[:40],
+    "nvidia": "nv" + "api-" + MIXED[:64],
+    "age": "AGE-SECRET" + "-KEY-1" + UPPER[:58],
+    "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0." + MIXED[:43],
+}
+
+PLACES = ["{}", "use {} for it", "({})", '"{}"', "first line\n{}\nlast", "a\\n{}\\nb", "url?x={}&y=1", "日本 {} 語"]
+
+
+@pytest.mark.parametrize("name", TOKENS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_provider_token_never_survives_in_text(redactor: Redactor, name: str, place: str) -> None:
+    """Keys end up in prompts and error messages, where nothing beside them says that they are keys."""
+    token = TOKENS[name]
+    sealed = redactor.seal({"prompt": place.format(token)})
+
+    assert token.encode() not in sealed.encoded
+    assert token[-12:].encode() not in sealed.encoded
+    assert b"__REDACTED__" in sealed.encoded
+
+
+def test_a_private_key_goes_whole_even_when_its_end_is_missing(redactor: Redactor) -> None:
+    """A prompt that was cut off in the middle of a key still holds half a key."""
+    body = "\n".join(["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBK"] * 4)
+    block = "-----BEGIN RSA PRIVATE " + "KEY-----\n" + body
+
+    for text in (block, block + "\n-----END RSA PRIVATE " + "KEY-----\nafter", block.replace("\n", "\\n")):
+        sealed = redactor.seal({"text": "before " + text})
+        assert b"MIIEvQ" not in sealed.encoded
+        assert b"before" in sealed.encoded
+
+
+def test_rules_without_values_leave_text_alone() -> None:
+    """Who switches the search inside text off wants keys judged and nothing else."""
+    sealed = Redactor(RedactionRules(values=False)).seal({"prompt": TOKENS["openai"], "api_key": "x"})
+
+    assert sealed.value == {"prompt": TOKENS["openai"], "api_key": "__REDACTED__"}
