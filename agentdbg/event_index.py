@@ -1,0 +1,350 @@
+"""
+One run's events as columns: where each stands in the file, and what is known of it without opening it.
+
+An `EventIndex` is built lazily and extended as the file grows, a slice of time at a time, so that a page out of a
+million events costs as much as one out of ten. It is a cache: what it keeps between processes lies in <data_dir>/index
+and may be deleted at any time. An event's number counts from 1 among the undamaged lines; its value in a column stands
+at `number - 1`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from array import array
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis import columns
+from agentdbg.event_cache import ColumnFile
+from agentdbg.event_links import Links, pack_id
+from agentdbg.event_scan import scan_lines
+from agentdbg.event_source import EventSource
+from agentdbg.events import utc_timestamp
+from agentdbg.exceptions import EventNotFound
+from agentdbg.storage.dialects import DamagedLine, parse_event
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from agentdbg.event_scan import Scan
+    from agentdbg.events import Event
+
+__all__ = ["STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
+
+NOT_STRICT, STRICT_JOINED, STRICT_AFTER_GAP = range(3)
+"""Whether an event's line may be served as it stands, and whether it starts where the one before it ended."""
+
+_SHOWN_DAMAGE = 20
+_MOST_TYPES = 255
+_LARGEST = columns.NO_VALUE - 1
+
+
+class EventIndex:
+    """The columns of one run. `lock` is held while they are extended, and by whoever reads several of them at once."""
+
+    def __init__(self, folder: str | Path, run_id: str, cache: Path | None = None) -> None:
+        self.run_id = run_id
+        self.lock = threading.RLock()
+        self._source = EventSource(folder)
+        self._cache = ColumnFile(cache / f"{run_id}.columns") if cache is not None else None
+        self._saved_total = 0
+        self._clear()
+        if self._cache is not None:
+            self._load(self._cache)
+
+    def _clear(self) -> None:
+        self.offset = array("Q")
+        self.length = array("I")
+        self.strictness = bytearray()
+        self.kind = bytearray()
+        self.status = bytearray()
+        self.severity = bytearray()
+        self.type = bytearray()
+        self.types: list[str] = []
+        self.parent_n = array("I")
+        self.start_ms = array("I")
+        self.duration_ms = array("I")
+        self.tokens = array("I")
+        self._previous = array("I")
+        self._alike = array("I")
+        self._likeness = array("Q")
+        self._ids = bytearray()
+        self.started_ms = 0
+        self.tokens_in: int | None = None
+        self.tokens_out: int | None = None
+        self.cost_usd: float | None = None
+        self.damaged_lines: list[int] = []
+        self.line_count = 0
+        self.indexed_bytes = 0
+        self.changed: list[int] = []
+        """Numbers of earlier events whose parent or status became known later, in the order that happened."""
+        self._damaged = 0
+        self._last_ts_ms = 0
+        self._links: Links | None = Links()
+        self._loose_ends: dict[str, Any] | None = None
+
+    @property
+    def total(self) -> int:
+        """How many events are indexed so far."""
+        return len(self.kind)
+
+    @property
+    def complete(self) -> bool:
+        """Whether that is the whole file, as far as it was there when `extend` last looked."""
+        return self._source.is_at_end(self.indexed_bytes)
+
+    @property
+    def progress(self) -> float:
+        """How much of the file is indexed, from 0 to 1."""
+        return 1.0 if self.complete else self.indexed_bytes / max(1, self._source.size)
+
+    @property
+    def damaged_total(self) -> int:
+        """How many lines are no events, a torn last one included."""
+        return self._damaged + self._source.has_torn_end
+
+    @property
+    def generation(self) -> int:
+        """Changes when the file was replaced and everything known of it with it."""
+        return self._source.generation
+
+    def extend(self, max_ms: float | None = None) -> int:
+        """Index what is new, for at most about `max_ms`; gives the number of events added."""
+        deadline = None if max_ms is None else time.perf_counter() + max_ms / 1000
+        with self.lock:
+            if not self._source.refresh(self.indexed_bytes):
+                self._clear()
+            before = self.total
+            while True:
+                block = self._source.next_block(self.indexed_bytes)
+                if not block.end:
+                    break
+                if block.lines:
+                    self._take(scan_lines(block.lines, self.indexed_bytes, self.run_id, self._last_ts_ms))
+                else:
+                    self._note_damage([0], 1)  # a line too long to be kept
+                self.indexed_bytes = block.end
+                if deadline is not None and time.perf_counter() > deadline:
+                    break
+            if self.complete:
+                self._settle()
+            return self.total - before
+
+    def event(self, number: int) -> Event:
+        """The whole event, read again from the file."""
+        line = self.line(number)
+        fallback = utc_timestamp((self.started_ms + self.start_ms[number - 1]) / 1000)
+        try:
+            return parse_event(line, self.run_id, self.offset[number - 1], fallback)
+        except DamagedLine:  # the file changed under us
+            raise EventNotFound(str(number), self.run_id) from None
+
+    def line(self, number: int) -> bytes:
+        """The bytes of an event as they stand in the file."""
+        if not 1 <= number <= self.total:
+            raise EventNotFound(str(number), self.run_id)
+        return self._source.read(self.offset[number - 1], self.length[number - 1])
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Bytes of the file, uncompressed."""
+        return self._source.read(offset, length)
+
+    def number_of(self, event_id: str) -> int | None:
+        """Where an event stands; None for an id this run does not have."""
+        if self._links is not None:
+            return self._links.numbers.get(event_id)
+        packed, start = pack_id(event_id), 0
+        while (found := self._ids.find(packed, start)) >= 0:
+            if found % 16 == 0:
+                return found // 16 + 1
+            start = found + 1
+        return None
+
+    def same_as(self, number: int) -> int | None:
+        """The first earlier call of the same tool with the same arguments."""
+        earlier = self._alike[number - 1]
+        if not earlier:
+            return None
+        first, second = self.event(earlier), self.event(number)
+        is_same = first["name"] == second["name"] and first["payload"].get("args") == second["payload"].get("args")
+        return earlier if is_same else None
+
+    def previous_call(self, number: int) -> int | None:
+        """The latest earlier call of the same tool."""
+        return self._previous[number - 1] or None
+
+    def save(self) -> bool:
+        """Keep the columns for the next process, if they are complete and grew enough to be worth it."""
+        with self.lock:
+            if self._cache is None or not self.complete or self.total < max(1000, self._saved_total * 1.2):
+                return False
+            loose_ends = self._loose_ends if self._links is None else self._links.loose_ends()
+            if loose_ends is None:
+                return False
+            facts = {name: getattr(self, name) for name in _FACTS}
+            facts["loose_ends"] = loose_ends
+            facts["file"] = self._source.fingerprint(self.indexed_bytes)
+            self._cache.write(facts, {name: getattr(self, name) for name in _COLUMNS})
+            self._saved_total = self.total
+            return True
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self.lock:
+            self._source.close()
+
+    def _load(self, cache: ColumnFile) -> None:
+        found = cache.read({name: getattr(self, name) for name in _COLUMNS})
+        if found is None:
+            return
+        self._source.refresh(0)
+        if found.pop("file", None) != self._source.fingerprint(found["indexed_bytes"]):
+            self._clear()
+            return
+        self._loose_ends = found.pop("loose_ends")
+        self._links = None
+        for name, value in found.items():
+            setattr(self, name, value)
+        self._saved_total = self.total
+
+    def _take(self, scan: Scan) -> None:
+        first = self.total + 1
+        events, links = scan.events, self._linked()
+        self._note_damage(scan.damaged, scan.line_count)
+        if not events:
+            return
+        if first == 1:
+            self.started_ms = scan.ts_ms[0]
+        self._last_ts_ms = scan.ts_ms[-1]
+        self._add_places(scan)
+        self.kind.extend([event.kind for event in events])
+        self.status.extend([event.status for event in events])
+        self.severity.extend([event.severity for event in events])
+        self.type.extend(self._type_codes([event.event_type for event in events]))
+        self._add_times(scan)
+        self._add_links(links, events, first)
+        self._add_calls(links, events, first)
+
+    def _add_places(self, scan: Scan) -> None:
+        end = self.offset[-1] + self.length[-1] if self.offset else 0
+        for offset, length, is_strict in zip(scan.offsets, scan.lengths, scan.is_strict, strict=True):
+            self.strictness.append(is_strict and (STRICT_JOINED if offset == end else STRICT_AFTER_GAP))
+            end = offset + length
+        self.offset.extend(scan.offsets)
+        self.length.extend(scan.lengths)
+
+    def _type_codes(self, names: list[str]) -> list[int]:
+        known = {name: code for code, name in enumerate(self.types)}
+        for name in dict.fromkeys(names):
+            if name not in known:
+                if len(self.types) < _MOST_TYPES:
+                    self.types.append(name)
+                known[name] = min(len(self.types), _MOST_TYPES) - 1
+        return [known[name] for name in names]
+
+    def _add_times(self, scan: Scan) -> None:
+        started, largest, nothing = self.started_ms, _LARGEST, columns.NO_VALUE
+        durations = [nothing if event.duration_ms is None else event.duration_ms for event in scan.events]
+        if max(durations) > nothing:
+            durations = [min(duration, largest) for duration in durations]
+        self.duration_ms.extend(durations)
+        self.start_ms.extend(
+            [
+                min(max(ts_ms - started - (0 if duration == nothing or kind == columns.END else duration), 0), largest)
+                for ts_ms, duration, kind in zip(scan.ts_ms, durations, self.kind[-len(durations) :], strict=True)
+            ]
+        )
+
+    def _add_links(self, links: Links, events: list[Any], first: int) -> None:
+        ids = [event.event_id for event in events]
+        self._ids += links.add_ids(ids, first)
+        self.parent_n.extend(links.parents_of([event.parent_id for event in events], first))
+        for parent, children in links.arrived(ids):
+            for child in children:
+                self.parent_n[child - 1] = parent
+                self.changed.append(child)
+        for position, kind in enumerate(self.kind[first - 1 :]):
+            if kind == columns.CALL_START and events[position].call_id is not None:
+                links.open_calls[events[position].call_id] = first + position
+        for number in links.ended(ids):
+            self.status[number - 1] = columns.ENDED
+            self.changed.append(number)
+
+    def _add_calls(self, links: Links, events: list[Any], first: int) -> None:
+        count = len(events)
+        tokens, previous, alike = [columns.NO_VALUE] * count, [0] * count, [0] * count
+        for position, kind in enumerate(self.kind[first - 1 :]):
+            if kind == columns.TOOL:
+                event = events[position]
+                before, same, likeness = links.add_tool_call(event.name, event.args, first + position)
+                previous[position], alike[position] = before, same
+                self._likeness.append(likeness)
+            elif kind == columns.LLM:
+                tokens[position] = self._add_usage(events[position])
+        self.tokens.extend(tokens)
+        self._previous.extend(previous)
+        self._alike.extend(alike)
+
+    def _add_usage(self, event: Any) -> int:
+        tokens_in, tokens_out, total = event.usage
+        if tokens_in is not None:
+            self.tokens_in = (self.tokens_in or 0) + tokens_in
+        if tokens_out is not None:
+            self.tokens_out = (self.tokens_out or 0) + tokens_out
+        if event.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + event.cost_usd
+        return columns.NO_VALUE if total is None else min(max(total, 0), _LARGEST)
+
+    def _note_damage(self, positions: list[int], line_count: int) -> None:
+        for position in positions[: max(0, _SHOWN_DAMAGE - len(self.damaged_lines))]:
+            self.damaged_lines.append(self.line_count + position + 1)
+        self._damaged += len(positions)
+        self.line_count += line_count
+
+    def _linked(self) -> Links:
+        """The links, taken up again from the columns when they had been let go."""
+        if self._links is None:
+            self._links = Links()
+            tools = [number for number, kind in enumerate(self.kind, 1) if kind == columns.TOOL]
+            self._links.restore(self._loose_ends or {}, self._ids, zip(self._likeness, tools, strict=True))
+            self._loose_ends = None
+        return self._links
+
+    def _settle(self) -> None:
+        """A run that has ended will hardly grow, so what only growth needs is let go."""
+        if self._links is not None and self.kind and self.kind[-1] == columns.END:
+            self._loose_ends = self._links.loose_ends()
+            if self._loose_ends is not None:
+                self._links = None
+
+
+_COLUMNS = (
+    "offset",
+    "length",
+    "strictness",
+    "kind",
+    "status",
+    "severity",
+    "type",
+    "parent_n",
+    "start_ms",
+    "duration_ms",
+    "tokens",
+    "_previous",
+    "_alike",
+    "_likeness",
+    "_ids",
+)
+_FACTS = (
+    "types",
+    "started_ms",
+    "tokens_in",
+    "tokens_out",
+    "cost_usd",
+    "damaged_lines",
+    "line_count",
+    "indexed_bytes",
+    "_damaged",
+    "_last_ts_ms",
+)

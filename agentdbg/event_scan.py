@@ -1,0 +1,175 @@
+"""
+Walk through whole lines of events.jsonl and say what each one is.
+
+`scan_lines` gives the events of a block in file order, each able to answer what an index asks, and the damaged lines.
+Lines in our strict form are decoded all at once; a block that holds anything else is taken line by line, and a line
+that is not strict goes through the tolerant reader.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis import columns
+from agentdbg.analysis.memory import token_counts
+from agentdbg.encoding import FAST, encode_json
+from agentdbg.events import BUILTIN_EVENT_TYPES
+from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
+from agentdbg.storage.lines import LONGEST_LINE
+
+if TYPE_CHECKING:
+    from agentdbg.events import Event
+
+__all__ = ["LooseEvent", "Scan", "scan_lines"]
+
+if FAST:
+    from agentdbg.strict_events import decode_own, decode_strict
+
+
+@dataclass
+class Scan:
+    """The events of one block: parallel lists, and the lines (counted from 0) that are no events."""
+
+    events: list[Any] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    ts_ms: list[int] = field(default_factory=list)
+    is_strict: bytearray = field(default_factory=bytearray)
+    damaged: list[int] = field(default_factory=list)
+    line_count: int = 0
+
+
+def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
+    """What the lines of `block` are, which starts at `offset`; its last line may lack the newline."""
+    lines = block.split(b"\n")
+    ends_open = lines[-1] != b""
+    if not ends_open:
+        lines.pop()
+    scan = _scan_strict(block, lines, offset) or _scan_each(lines, offset, run_id, last_ts_ms)
+    scan.line_count = len(lines)
+    if ends_open and scan.lengths and scan.offsets[-1] + scan.lengths[-1] > offset + len(block):
+        scan.lengths[-1] -= 1
+    return scan
+
+
+def _scan_strict(block: bytes, lines: list[bytes], offset: int) -> Scan | None:
+    """The block when every line of it is in the strict form, else None."""
+    if not FAST:
+        return None
+    try:
+        block.decode()  # the decoder steps over long texts without looking at their encoding
+        events = list(map(decode_strict, lines))
+    except (ValueError, RecursionError):
+        return None
+    times = [_strict_ms(event.ts) for event in events]
+    if None in times:
+        return None
+    lengths = [len(line) + 1 for line in lines]
+    offsets = list(accumulate(lengths, initial=offset))
+    offsets.pop()
+    return Scan(events, offsets, lengths, times, bytearray(b"\x01") * len(events))  # type: ignore[arg-type] # no None
+
+
+def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) -> Scan:
+    scan = Scan()
+    for position, line in enumerate(lines):
+        length = len(line) + 1
+        found = _scan_one(line, offset, run_id)
+        if found is not None:
+            event, ts_ms, is_strict = found
+            last_ts_ms = last_ts_ms if ts_ms is None else ts_ms
+            scan.events.append(event)
+            scan.offsets.append(offset)
+            scan.lengths.append(length)
+            scan.ts_ms.append(last_ts_ms)
+            scan.is_strict.append(is_strict)
+        elif line.strip():
+            scan.damaged.append(position)
+        offset += length
+    return scan
+
+
+def _scan_one(line: bytes, offset: int, run_id: str) -> tuple[Any, int | None, bool] | None:
+    if not line.strip() or len(line) > LONGEST_LINE:
+        return None
+    strict = _decode_strictly(line) if FAST else None
+    if strict is not None:
+        ts_ms = _strict_ms(strict.ts)
+        if ts_ms is not None:
+            return strict, ts_ms, True
+    try:
+        event = parse_event(line, run_id, offset, fallback_ts="")
+    except DamagedLine:
+        return None
+    return LooseEvent(event), timestamp_ms(event["ts"]) if event["ts"] else None, False
+
+
+def _decode_strictly(line: bytes) -> Any:
+    try:
+        line.decode()
+        return decode_strict(line)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        own = decode_own(line)
+    except (ValueError, RecursionError):
+        return None
+    return None if own.event_type in BUILTIN_EVENT_TYPES else own
+
+
+class LooseEvent:
+    """An event the tolerant reader made, answering what the strict ones answer."""
+
+    __slots__ = ("duration_ms", "event_id", "event_type", "kind", "name", "parent_id", "payload", "severity", "status")
+
+    def __init__(self, event: Event) -> None:
+        self.event_id = event["event_id"]
+        self.parent_id = event["parent_id"]
+        self.event_type = event["event_type"]
+        self.duration_ms = event["duration_ms"]
+        self.name = event["name"]
+        self.payload = event["payload"]
+        self.kind = columns.kind_of(event["event_type"], event["meta"])
+        self.status = columns.status_of(self.kind, self.payload)
+        self.severity = columns.severity_of(self.kind, self.payload)
+
+    @property
+    def usage(self) -> tuple[int | None, int | None, int | None]:
+        return token_counts(self.payload)
+
+    @property
+    def cost_usd(self) -> float | None:
+        cost = self.payload.get("cost_usd")
+        return cost if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None
+
+    @property
+    def args(self) -> bytes:
+        return encode_json(self.payload.get("args"))
+
+    @property
+    def call_id(self) -> str | None:
+        call_id = self.payload.get("call_id")
+        return call_id if isinstance(call_id, str) else None
+
+
+_MILLISECONDS = {f".{number:03d}Z": number for number in range(1000)}
+_second_ms: dict[str, int] = {}
+
+
+def _strict_ms(text: str) -> int | None:
+    """Milliseconds since 1970 of a strict timestamp, None for any other text; seconds repeat, so they are kept."""
+    millisecond = _MILLISECONDS.get(text[19:])
+    if millisecond is None:
+        return None
+    second = _second_ms.get(text[:19])
+    if second is None:
+        try:
+            second = timestamp_ms(f"{text[:19]}.000Z")
+        except ValueError:
+            return None
+        if len(_second_ms) > 10_000:
+            _second_ms.clear()
+        _second_ms[text[:19]] = second
+    return second + millisecond
