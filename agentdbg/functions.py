@@ -215,6 +215,7 @@ def _async_generator(function: Any, begin: Any) -> Any:
         generator = function(*args, **kwargs)
         advance: Callable[[Any], Any] = generator.asend
         sent: Any = None
+        dropped: BaseException | None = None
         try:
             while True:
                 steps.resume()
@@ -232,12 +233,17 @@ def _async_generator(function: Any, begin: Any) -> Any:
                 except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
                     sent = thrown
                     advance = generator.athrow
+                    # A loop that ends cancels the closing of a generator somebody dropped; that arrives here.
+                    dropped = thrown if type(thrown).__name__ == "CancelledError" else None
         except StopAsyncIteration:
             around.finish(None)
         except GeneratorExit:
             around.close()
             raise
         except BaseException as error:
+            if error is dropped:
+                around.close()
+                raise
             instead = around.fail(error)
             if instead is not None:
                 raise instead from None

@@ -91,6 +91,7 @@ class ActiveRun:
         self, name: str, state: Any, diff: Any, extra: dict[str, Any], meta: Any = None, **place: Any
     ) -> str | None:
         """A STATE_UPDATE, with its difference to the state of that name before it."""
+        name = self.clean_name(name)
         sealed = self._redactor.seal({"state": state})
         stored = sealed.encoded[len(b'{"state":') : -1]
         if diff is None and name in self._states:

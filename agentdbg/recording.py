@@ -10,10 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.context import Scope, current_scope, enter_scope
+from agentdbg.errors import describe_error, safe_text
+from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
 from agentdbg.runs import implicit_scope
 from agentdbg.sources import user_source
+from agentdbg.usage import normalise_usage
 
 if TYPE_CHECKING:
     from agentdbg.pipeline import ActiveRun
@@ -53,7 +56,7 @@ def record_llm_call(
             meta,
             parent_id=scope.parent_id,
             duration_ms=whole_ms(duration_ms),
-            source=user_source(),
+            source=None if "source" in extra else user_source(),
         )
     except STOPS:
         raise
@@ -87,7 +90,7 @@ def record_tool_call(
             meta,
             parent_id=scope.llm_id or scope.parent_id,
             duration_ms=whole_ms(duration_ms),
-            source=user_source(),
+            source=None if "source" in extra else user_source(),
         )
     except STOPS:
         raise
@@ -104,7 +107,15 @@ def record_state(
     if scope is None and (scope := implicit_scope()) is None:
         return None
     try:
-        return scope.run.emit_state(name, state, diff, extra, meta, parent_id=scope.parent_id, source=user_source())
+        return scope.run.emit_state(
+            name,
+            state,
+            diff,
+            extra,
+            meta,
+            parent_id=scope.parent_id,
+            source=None if "source" in extra else user_source(),
+        )
     except STOPS:
         raise
     except Exception as fault:  # noqa: BLE001
@@ -120,8 +131,6 @@ def record_error(
     if scope is None and (scope := implicit_scope()) is None:
         return None
     try:
-        from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
-
         fields = {**describe_error(error), "context": context, "fatal": bool(fatal)}
         if details is not None:
             fields["details"] = details
@@ -177,8 +186,6 @@ def llm_fields(
     extra: dict[str, Any],
 ) -> dict[str, Any]:
     """The payload of an LLM_CALL from what the caller gave, in whatever words."""
-    from agentdbg.usage import normalise_usage  # noqa: PLC0415
-
     if extra and stop_reason is None:
         stop_reason = extra.pop("finish_reason", None)
     known_usage = normalise_usage(usage)
@@ -191,7 +198,7 @@ def llm_fields(
         "temperature": _number(temperature),
         "stop_reason": None if stop_reason is None else _text(stop_reason),
         "status": _status(status, error),
-        "error": None if error is None else _describe(error),
+        "error": None if error is None else describe_error(error),
     }
     cost = extra.pop("cost_usd", None) if extra else None
     fields["cost_usd"] = _number(cost) if cost is not None else run.prices.cost_usd(fields["model"], known_usage)
@@ -207,7 +214,7 @@ def tool_fields(
         "args": args,
         "result": result,
         "status": _status(status, error),
-        "error": None if error is None else _describe(error),
+        "error": None if error is None else describe_error(error),
     }
     return {**fields, **_without(extra, fields)} if extra else fields
 
@@ -223,8 +230,6 @@ def whole_ms(value: Any) -> int | None:
 
 
 def _own_type(event_type: Any) -> str | None:
-    from agentdbg.events import BUILTIN_EVENT_TYPES  # noqa: PLC0415
-
     name = _text(event_type).strip().upper().replace("-", "_").replace(" ", "_")
     if name in BUILTIN_EVENT_TYPES:
         message = f"record_event: {name} is a built-in type; use its own verb. Nothing was recorded."
@@ -248,17 +253,9 @@ def _status(status: Any, error: Any) -> str:
     return "ok" if _text(status).lower() in _OK_WORDS else "error"
 
 
-def _describe(error: Any) -> dict[str, Any]:
-    from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
-
-    return describe_error(error)
-
-
 def _text(value: Any) -> str:
     if type(value) is str:
         return value
-    from agentdbg.errors import safe_text  # noqa: PLC0415
-
     return "unknown" if value is None else safe_text(value)
 
 

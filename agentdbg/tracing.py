@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.errors import describe_error
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.functions import bind_arguments, function_kind, wrap
@@ -163,12 +164,6 @@ def _begin(
     return _RunEdge(fresh, result_counts=kind != "async_generator")
 
 
-def _describe(error: BaseException) -> dict[str, Any]:
-    from agentdbg.errors import describe_error  # noqa: PLC0415 -- only when something went wrong
-
-    return describe_error(error)
-
-
 class _RunEdge:
     """Where a run begins and ends."""
 
@@ -228,7 +223,7 @@ class _Span:
             run.emit(
                 "STATE_UPDATE",
                 self._name,
-                {"state": None, "diff": None, "error": None if error is None else _describe(error)},
+                {"state": None, "diff": None, "error": None if error is None else describe_error(error)},
                 {"span": self._name},
                 parent_id=self._outer.parent_id,
                 event_id=self._span_id,

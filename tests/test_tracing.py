@@ -1,0 +1,494 @@
+"""trace and traced_run: where a run begins and ends, whatever the function is and however it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import agentdbg
+from agentdbg import (
+    current_run,
+    has_active_run,
+    record_error,
+    record_event,
+    record_llm_call,
+    record_state,
+    record_tool_call,
+    trace,
+    traced_run,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tests.conftest import Recorded
+
+
+def test_a_traced_function_makes_a_run_with_start_and_end(recorded: Recorded) -> None:
+    """The core promise: one decorator, one complete run."""
+
+    @trace
+    def agent(question: str, *, depth: int = 1) -> str:
+        """Answers."""
+        record_llm_call(model="gpt-4", prompt=question, response="42")
+        return "42"
+
+    assert agent("why?", depth=2) == "42"
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "LLM_CALL", "RUN_END"]
+    start, end = run.one("RUN_START"), run.one("RUN_END")
+    assert start["parent_id"] is None
+    assert start["payload"]["function_name"] == "agent"
+    assert start["payload"]["args"] == {"question": "why?"}
+    assert start["payload"]["kwargs"] == {"depth": 2}
+    assert end["parent_id"] == start["event_id"]
+    assert end["payload"]["status"] == "ok"
+    assert end["payload"]["result"] == "42"
+    assert end["payload"]["summary"]["llm_calls"] == 1
+    assert run.meta["status"] == "ok"
+    assert run.meta["counts"] == {"llm_calls": 1, "tool_calls": 0, "errors": 0, "loop_warnings": 0}
+
+
+def test_the_duration_is_one_number_in_all_three_places(recorded: Recorded) -> None:
+    """Two answers to "how long did it take" would be one too many."""
+    with traced_run("timed"):
+        pass
+
+    run = recorded.only()
+    end = run.one("RUN_END")
+    assert end["duration_ms"] == end["payload"]["summary"]["duration_ms"] == run.meta["duration_ms"]
+
+
+@pytest.mark.parametrize("form", ["bare", "called", "named", "keyword"])
+def test_every_form_of_the_decorator_works(recorded: Recorded, form: str) -> None:
+    """People write it all four ways."""
+    decorators: dict[str, Any] = {
+        "bare": trace,
+        "called": trace(),
+        "named": trace("my agent"),
+        "keyword": trace(name="my agent"),
+    }
+
+    @decorators[form]
+    def agent(value: int) -> int:
+        return value
+
+    assert agent(3) == 3
+    name = recorded.only().meta["run_name"]
+    if form in ("named", "keyword"):
+        assert name == "my agent"
+    else:
+        assert re.fullmatch(r".*test_tracing\.py:agent - \d{4}-\d\d-\d\d \d\d:\d\d", name)
+
+
+def test_the_environment_names_the_run_before_the_code_does(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name given for this very start is the most particular one."""
+    monkeypatch.setenv("AGENTDBG_RUN_NAME", "from outside")
+    with traced_run("from inside"):
+        pass
+
+    assert recorded.only().meta["run_name"] == "from outside"
+
+
+def test_a_traced_function_stays_the_kind_of_function_it_was() -> None:
+    """Frameworks look at what they are given before they call it."""
+
+    @trace
+    def plain(a: int, b: str = "x") -> None:
+        """Doc."""
+
+    @trace
+    async def coroutine() -> None: ...
+
+    @trace
+    def generator() -> Iterator[int]:
+        yield 1
+
+    @trace
+    async def async_generator() -> AsyncIterator[int]:
+        yield 1
+
+    assert plain.__name__ == "plain"
+    assert plain.__doc__ == "Doc."
+    assert str(inspect.signature(plain)) == "(a: 'int', b: 'str' = 'x') -> 'None'"
+    assert inspect.iscoroutinefunction(coroutine)
+    assert inspect.isgeneratorfunction(generator)
+    assert inspect.isasyncgenfunction(async_generator)
+
+
+def test_methods_of_every_sort_are_traced_without_self(recorded: Recorded) -> None:
+    """An object's repr in every run would be noise, or a secret."""
+
+    class Agent:
+        @trace
+        def plain(self, x: int) -> int:
+            return x
+
+        @trace
+        @classmethod
+        def of_class(cls, x: int) -> int:
+            return x
+
+        @staticmethod
+        @trace
+        def static(x: int) -> int:
+            return x
+
+    assert (Agent().plain(1), Agent.of_class(2), Agent.static(3)) == (1, 2, 3)
+    assert [run.one("RUN_START")["payload"]["args"] for run in recorded.all()] == [{"x": 1}, {"x": 2}, {"x": 3}]
+
+
+class _Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no text for you")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("bad"),
+        KeyError("k"),
+        _Unprintable(),
+        KeyboardInterrupt(),
+        SystemExit(3),
+        SystemExit("message"),
+        asyncio.CancelledError(),
+        MemoryError(),
+        RecursionError(),
+        StopIteration(5),
+        ExceptionGroup("several", [ValueError("one")]) if hasattr(__builtins__, "ExceptionGroup") else OSError(5, "io"),
+        BaseException("base"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_the_same_exception_reaches_the_caller_and_the_run_is_closed(recorded: Recorded, error: BaseException) -> None:
+    """The trace of a failed run is the one people need most, and their error handling must not notice us."""
+
+    @trace
+    def agent() -> None:
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        agent()
+
+    assert caught.value is error
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "ERROR", "RUN_END"]
+    event = run.one("ERROR")
+    assert event["name"] == event["payload"]["error_type"] == type(error).__name__
+    assert event["payload"]["fatal"] is True
+    assert "in agent" in event["payload"]["stack"]
+    assert "functions.py" not in event["payload"]["stack"]
+    end = run.one("RUN_END")["payload"]
+    assert end["status"] == "error"
+    assert end["error"]["error_type"] == type(error).__name__
+    assert run.meta["status"] == "error"
+    assert run.meta["counts"]["errors"] == 1
+
+
+@pytest.mark.parametrize("code", [0, None])
+def test_leaving_with_exit_code_0_is_a_good_end(recorded: Recorded, code: int | None) -> None:
+    """`sys.exit(0)` is how many programs say they are done."""
+    with pytest.raises(SystemExit), traced_run("done"):
+        raise SystemExit(code)
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "RUN_END"]
+    assert run.meta["status"] == "ok"
+
+
+def test_a_nested_trace_is_a_span_of_the_outer_run(recorded: Recorded) -> None:
+    """One agent is one run, however many of its parts are decorated."""
+
+    @trace
+    def inner() -> str:
+        record_tool_call("search", {"q": 1}, "r")
+        return "x"
+
+    @trace
+    def outer() -> None:
+        inner()
+        record_state({"after": True})
+
+    outer()
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "TOOL_CALL", "STATE_UPDATE", "STATE_UPDATE", "RUN_END"]
+    tool, span, state = run.events[1:4]
+    assert span["meta"] == {"span": "inner"}
+    assert span["name"] == "inner"
+    assert span["payload"]["state"] is None
+    assert span["payload"]["error"] is None
+    assert span["duration_ms"] is not None
+    assert tool["parent_id"] == span["event_id"]
+    assert span["parent_id"] == state["parent_id"] == run.events[0]["event_id"]
+    assert run.one("RUN_END")["payload"]["final_state"] == {"after": True}
+
+
+def test_a_failing_span_says_so_and_the_error_is_told_once(recorded: Recorded) -> None:
+    """The span knows what failed in it; the run has one ERROR, not two."""
+
+    @trace
+    def inner() -> None:
+        raise ValueError("inside")
+
+    with pytest.raises(ValueError, match="inside"), traced_run("outer"):
+        inner()
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "STATE_UPDATE", "ERROR", "RUN_END"]
+    assert run.events[1]["payload"]["error"]["error_type"] == "ValueError"
+    assert run.meta["counts"]["errors"] == 1
+
+
+def test_limits_of_a_nested_trace_are_not_applied_and_that_is_said(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit that silently does nothing would be worse than none."""
+    with traced_run("outer"), traced_run("inner", max_llm_calls=1):
+        record_llm_call("m")
+        record_llm_call("m")
+
+    assert recorded.only().meta["status"] == "ok"
+    assert capsys.readouterr().err.count("not applied") == 1
+
+
+def test_a_tool_call_hangs_under_the_model_call_that_led_to_it(recorded: Recorded) -> None:
+    """The tree should say why a tool was called."""
+    with traced_run("tree"):
+        record_tool_call("before")
+        first = record_llm_call("m")
+        record_tool_call("a")
+        record_state({})
+        second = record_llm_call("m")
+        record_tool_call("b")
+
+    run = recorded.only()
+    start = run.one("RUN_START")["event_id"]
+    parents = [event["parent_id"] for event in run.events]
+    assert parents == [None, start, start, first, start, start, second, start]
+
+
+def test_a_generator_is_one_run_however_it_is_consumed(recorded: Recorded) -> None:
+    """Streaming agents are generators; what they yield belongs to the consumer, what they record to the run."""
+
+    @trace
+    def agent(n: int) -> Iterator[int]:
+        for i in range(n):
+            record_llm_call("m", prompt=i)
+            got = yield i
+            if got:
+                record_state({"sent": got})
+        return
+
+    stream = agent(3)
+    assert next(stream) == 0
+    assert not has_active_run()
+    record_llm_call("outside", prompt="belongs to nobody")
+    assert stream.send("hello") == 1  # type: ignore[attr-defined]
+    assert list(stream) == [2]
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "LLM_CALL", "STATE_UPDATE", "LLM_CALL", "LLM_CALL", "RUN_END"]
+    assert run.meta["status"] == "ok"
+
+
+def test_interleaved_generators_never_mix(recorded: Recorded) -> None:
+    """Two agents streaming at once is what a chat server does all day."""
+
+    @trace
+    def agent(name: str) -> Iterator[str]:
+        for _ in range(5):
+            record_tool_call(name)
+            yield name
+
+    for _ in zip(agent("a"), agent("b"), strict=True):
+        pass
+
+    tools = [{event["name"] for event in run.of_type("TOOL_CALL")} for run in recorded.all()]
+    assert sorted(map(sorted, tools)) == [["a"], ["b"]]
+
+
+@pytest.mark.parametrize("how", ["close", "drop", "throw"])
+def test_a_generator_its_consumer_leaves_is_closed(recorded: Recorded, how: str) -> None:
+    """Having heard enough is no failure; throwing into it is."""
+    cleaned = []
+
+    @trace
+    def agent() -> Iterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            cleaned.append(has_active_run())
+
+    stream: Any = agent()
+    next(stream)
+    if how == "close":
+        stream.close()
+    elif how == "throw":
+        with pytest.raises(ValueError, match="thrown in"):
+            stream.throw(ValueError("thrown in"))
+    else:
+        del stream
+        gc.collect()
+
+    assert cleaned == [True]
+    assert recorded.only().meta["status"] == ("error" if how == "throw" else "ok")
+
+
+def test_what_a_generator_returns_still_reaches_yield_from(recorded: Recorded) -> None:
+    """Generators are composed; the value of `yield from` is part of their result."""
+
+    @trace
+    def part() -> Any:
+        yield 1
+        return "value"
+
+    def whole() -> Any:
+        return (yield from part())
+
+    stream = whole()
+    assert next(stream) == 1
+    with pytest.raises(StopIteration) as stop:
+        next(stream)
+
+    assert stop.value.value == "value"
+    assert recorded.only().one("RUN_END")["payload"]["result"] == "value"
+
+
+async def _collect(stream: AsyncIterator[int]) -> list[int]:
+    return [item async for item in stream]
+
+
+@pytest.mark.asyncio
+async def test_an_async_generator_is_one_run(recorded: Recorded) -> None:
+    """The same, in async code."""
+
+    @trace
+    async def agent() -> AsyncIterator[int]:
+        for i in range(2):
+            await asyncio.sleep(0)
+            record_llm_call("m", prompt=i)
+            yield i
+
+    assert await _collect(agent()) == [0, 1]
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "LLM_CALL", "LLM_CALL", "RUN_END"]
+
+
+@pytest.mark.asyncio
+async def test_a_cancelled_agent_closes_its_run(recorded: Recorded) -> None:
+    """Timeouts cancel; the trace of the timed-out agent is the interesting one."""
+
+    @trace
+    async def agent() -> None:
+        record_llm_call("m")
+        await asyncio.sleep(10)
+
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(agent(), 0.02)
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "LLM_CALL", "ERROR", "RUN_END"]
+    assert run.one("ERROR")["name"] == "CancelledError"
+
+
+def test_an_abandoned_async_generator_ends_its_run(recorded: Recorded) -> None:
+    """`break` in an `async for` leaves the generator to the event loop."""
+
+    @trace
+    async def agent() -> AsyncIterator[int]:
+        record_llm_call("m")
+        yield 1
+        yield 2
+
+    async def main() -> None:
+        async for _ in agent():
+            break
+
+    asyncio.run(main())
+    assert recorded.only().meta["status"] == "ok"
+
+
+def test_nothing_is_recorded_outside_a_run(recorded: Recorded) -> None:
+    """A library may record; whether anything is stored is its user's decision."""
+    assert record_llm_call("m") is None
+    assert record_tool_call("t") is None
+    assert record_state({}) is None
+    assert record_error("e") is None
+    assert record_event("CHECKPOINT", "c") is None
+    assert current_run() is None
+    assert recorded.run_dirs() == []
+
+
+def test_agentdbg_enabled_0_turns_everything_off(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In production one variable has to be enough."""
+    monkeypatch.setenv("AGENTDBG_ENABLED", "0")
+
+    @trace
+    def agent() -> int:
+        assert not has_active_run()
+        return 7
+
+    assert agent() == 7
+    with traced_run("off") as run:
+        assert run is None
+    assert recorded.run_dirs() == []
+
+
+def test_the_handle_says_where_the_run_is(recorded: Recorded) -> None:
+    """People print it, log it, and open the folder."""
+    with traced_run("here") as run:
+        assert run is not None
+        assert current_run() is not None
+        assert current_run().run_id == run.run_id  # type: ignore[union-attr]
+        assert run.path.is_dir()
+
+    assert recorded.only().path == run.path
+
+
+def test_meta_of_the_run_is_stored_with_the_run(recorded: Recorded) -> None:
+    """Sessions, users and experiments are found by it."""
+    with traced_run("m", meta={"session_id": "s1", "tags": ["a"]}):
+        pass
+
+    run = recorded.only()
+    assert run.one("RUN_START")["meta"] == run.meta["metadata"] == {"session_id": "s1", "tags": ["a"]}
+
+
+def test_what_comes_after_the_end_is_counted_not_written(recorded: Recorded) -> None:
+    """A background task that outlives its run must not tear the file's last word from RUN_END."""
+    import contextvars
+
+    with traced_run("over"):
+        context = contextvars.copy_context()
+    assert context.run(record_llm_call, "late") is None
+    for run in agentdbg.runs._recently_ended:  # type: ignore[attr-defined]
+        run.refresh_late()
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "RUN_END"]
+    assert run.meta["dropped_events"] == 1
+
+
+def test_arguments_and_results_can_be_left_out(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some arguments are too big or too private even redacted."""
+    monkeypatch.setenv("AGENTDBG_CAPTURE_ARGS", "0")
+
+    @trace
+    def agent(secret_plan: str) -> str:
+        return "result text"
+
+    agent("plan text")
+    content = (recorded.only().path / "events.jsonl").read_text()
+    assert "plan text" not in content
+    assert "result text" not in content
