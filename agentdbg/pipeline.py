@@ -20,6 +20,7 @@ from agentdbg.errors import describe_error, safe_text
 from agentdbg.event_lines import NO_META, event_line, join_objects, with_source
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
 from agentdbg.exceptions import RunStopped
+from agentdbg.faults import contain
 from agentdbg.guardrails import Guards, Limits
 from agentdbg.loops import LoopDetector
 from agentdbg.prices import PriceTable
@@ -32,7 +33,7 @@ from agentdbg.storage.writer import RunWriter
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from agentdbg.config import Config
     from agentdbg.deadline import Deadline
@@ -62,6 +63,8 @@ class ActiveRun:
         self.may_stay_open = False
         """Whether the run may last until the program exits: the process's own run, and that of a generator."""
         self.stop: Stop | None = None
+        self.before_end: dict[Any, Callable[[], None]] = {}
+        """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self.counters = Counters()
         self._pid = os.getpid()
         self._limits = limits
@@ -266,6 +269,7 @@ class ActiveRun:
             return
         if self._deadline is not None:
             self._deadline.cancel()
+        self._settle()
         failure = None if error is None or _is_clean_exit(error) else self._record_failure(error)
         if failure is None and self.stop is not None:
             failure = describe_error(self.stop.exceeded)
@@ -297,6 +301,14 @@ class ActiveRun:
             self._end = (ended_at, duration_ms, status)
             self._refresh(duration_ms / 1000)
             self._writer.close()
+
+    def _settle(self) -> None:
+        for settle in list(self.before_end.values()):
+            try:
+                settle()
+            except Exception as fault:  # noqa: BLE001, PERF203 -- one that fails must not keep the others from it
+                contain(fault, "record what was still open when the run ended", self.count_fault)
+        self.before_end.clear()
 
     def _record_failure(self, error: BaseException) -> dict[str, Any]:
         """The ERROR event of what ended the run, unless it is a stop whose ERROR stands there already."""

@@ -20,9 +20,12 @@ from agentdbg.sources import user_source
 if TYPE_CHECKING:
     from types import TracebackType
 
-__all__ = ["Call", "llm", "llm_call", "tool", "tool_call"]
+__all__ = ["Call", "llm", "llm_call", "open_model_calls", "tool", "tool_call"]
 
 _MOST_ITEMS = 10_000
+
+open_model_calls: set[str] = set()
+"""The ids of the model calls being made. A client's hook that finds itself inside one leaves the call to it."""
 
 
 class Call:
@@ -50,14 +53,19 @@ class Call:
         """The id the call's event will have; None when nothing is being recorded."""
         return self._call_id
 
-    def begin(self) -> bool:
-        """Take a place and write CALL_START; False when nothing is being recorded. Raises when a limit refuses."""
-        scope = current_scope()
+    def begin(self, scope: Scope | None = None, *, parent_id: str | None = None, source: str | None = None) -> bool:
+        """
+        Take a place and write CALL_START; False when nothing is being recorded. Raises when a limit refuses.
+
+        The call belongs where the running code does, unless `scope`, `parent_id` or `source` say otherwise.
+        """
+        scope = scope or current_scope()
         if scope is None and (scope := implicit_scope()) is None:
             return False
-        self._source = user_source(2)
+        self._source = source or user_source(2)
         self._outer = scope
-        self._parent_id = scope.parent_id if self._kind == "llm" else scope.llm_id or scope.parent_id
+        implied_parent = scope.parent_id if self._kind == "llm" else scope.llm_id or scope.parent_id
+        self._parent_id = parent_id or implied_parent
         try:
             self._call_id = scope.run.begin_call(self._kind, self._name, self._given, self._parent_id, self._meta)
         except STOPS:
@@ -66,8 +74,18 @@ class Call:
             contain(fault, "record the start of a call", scope.run.count_fault)
             return False
         self.scope = Scope(scope.run, self._call_id)
+        if self._kind == "llm":
+            open_model_calls.add(self._call_id)
         self._started = time.monotonic()
         return True
+
+    def learn(self, name: Any = None, meta: dict[str, Any] | None = None, **fields: Any) -> None:
+        """Add what is known only after the start: the model that answered, more meta, more of the payload."""
+        if name is not None:
+            self._name = name
+        if meta:
+            self._meta = {**(self._meta or {}), **meta}
+        self._fields = {**self._fields, **fields}
 
     def finish(self, result: Any) -> None:
         """The call came back."""
@@ -111,6 +129,7 @@ class Call:
         if self._ended or self._call_id is None or self._outer is None:
             return
         self._ended = True
+        open_model_calls.discard(self._call_id)
         run = self._outer.run
         try:
             if self.error is None:
