@@ -2,7 +2,7 @@
 /**
  * The shapes that travel between server and page, named once.
  *
- * @typedef {{text: string, style: "plain" | "muted" | "mono" | "key" | "call" | "add" | "del" | "role"}} Part
+ * @typedef {{text: string, style: "plain" | "muted" | "mono" | "key" | "call" | "add" | "del" | "role", args?: string}} Part
  *
  * @typedef {object} Row one event, said in a line
  * @property {number} n its number in the run, from 1
@@ -26,7 +26,7 @@
  * @property {string | null} [call_id]
  * @property {"llm" | "tool" | null} [call_kind] what a CALL_START started
  * @property {boolean} [ended]
- * @property {{input: Part[], outcome: Part[], error: string | null, same_as: number | null, rest_as: number | null}} preview
+ * @property {{input: Part[], outcome: Part[], error: string | null, same_as: number | null, rest_as: number | null, tree?: {input: Part[], outcome: Part[]}}} preview
  * @property {string} label
  *
  * @typedef {object} RunMeta

@@ -1,0 +1,80 @@
+// @ts-check
+/**
+ * The page: starts loading, then connects data to views. Data goes down by property, intent comes up by event; what
+ * each intent does is in core/actions.js, what each view draws is its own.
+ */
+
+import { Actions } from "./core/actions.js";
+import { Api } from "./core/api.js";
+import { bindings } from "./core/bindings.js";
+import { loadDetails } from "./core/details-loader.js";
+import { Keys } from "./core/keys.js";
+import { preference } from "./core/preferences.js";
+import { RunsData } from "./core/runs-data.js";
+import { Store } from "./core/store.js";
+import { parseAddress } from "./model/address.js";
+import { EVERYTHING, parseFilter } from "./model/filters.js";
+import { Screen } from "./views/screen.js";
+
+/** @typedef {import("./core/run-data.js").RunData} RunData */
+
+/**
+ * @typedef {object} State
+ * @property {string | null} runId
+ * @property {import("./model/address.js").View} view
+ * @property {import("./model/filters.js").Filter} filter
+ * @property {string} q
+ * @property {number} selected the selected event's number, 0 for none
+ * @property {ReadonlySet<number>} opened events open in place, the latest last
+ * @property {number} sideOpen the event open in the side panel, 0 for none
+ * @property {boolean} side whether events open to the side
+ * @property {boolean} follow
+ * @property {number} unseen
+ * @property {{from: number, to: number} | null} zoom
+ * @property {boolean} isShort whether the verdict is reduced to its cause
+ * @property {boolean} rail
+ * @property {string} theme
+ * @property {RunData | null} data
+ * @property {import("./model/timeline.js").Timeline | null} timeline
+ * @property {string | null} refusal
+ * @property {boolean} isSearching
+ */
+
+const place = parseAddress(location.search);
+const api = new Api({ token: new URLSearchParams(location.search).get("token") });
+const runs = new RunsData(api);
+
+/** @type {Store<State>} */
+const store = new Store(
+  {
+    runId: null,
+    view: place.view,
+    filter: place.filter ? parseFilter(place.filter) : EVERYTHING,
+    q: place.q,
+    selected: 0,
+    opened: new Set(),
+    sideOpen: 0,
+    side: place.side || preference("side", "off") === "on",
+    follow: false,
+    unseen: 0,
+    zoom: null,
+    isShort: matchMedia("(max-height: 719.9px)").matches,
+    rail: matchMedia("(min-width: 1100px)").matches && preference("rail", "open") === "open",
+    theme: preference("theme", "system"),
+    data: null,
+    timeline: null,
+    refusal: null,
+    isSearching: false,
+  },
+  (state, changed) => screen.draw(state, changed),
+);
+const screen = new Screen({ api, runs });
+const actions = new Actions({ api, runs, store, screen });
+const keys = new Keys(bindings(actions));
+screen.keyHelp.keys = keys;
+actions.listen();
+actions.start(place);
+
+// What an open event needs is fetched while the reader looks at the first rows.
+if ("requestIdleCallback" in window) requestIdleCallback(() => loadDetails(), { timeout: 2000 });
+else setTimeout(loadDetails, 500);

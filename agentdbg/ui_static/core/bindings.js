@@ -1,0 +1,48 @@
+// @ts-check
+/** Every key and what it does. The list that `?` shows is made from this one. */
+
+/** @typedef {import("./actions.js").Actions} Actions */
+
+/** @param {Actions} actions @returns {import("./keys.js").Binding[]} */
+export function bindings(actions) {
+  const wrong = "What went wrong";
+  const rows = "Rows";
+  const find = "Find";
+  const view = "View";
+  const runs = "Runs";
+  const copy = "Copy";
+  return [
+    { group: wrong, label: "Next, previous error", keys: ["e", "E"], run: (key) => actions.stepError(key === "e" ? 1 : -1) },
+    { group: wrong, label: "Next, previous loop", keys: ["l", "L"], run: (key) => actions.stepLoop(key === "l" ? 1 : -1) },
+    { group: wrong, label: "Verdict short or long", keys: ["v"], run: () => actions.toggleVerdict() },
+    { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copyReport() },
+
+    { group: rows, label: "Move", keys: ["ArrowDown", "ArrowUp", "j", "k"], shown: ["↓", "↑", "j", "k"], or: true, run: (key) => actions.move(key === "ArrowDown" || key === "j" ? 1 : -1) },
+    { group: rows, label: "", keys: ["PageDown", "PageUp"], run: (key) => actions.movePage(key === "PageDown" ? 1 : -1) },
+    { group: rows, label: "Open, close", keys: ["Enter", " "], shown: ["Enter"], run: () => actions.toggleSelected() },
+    { group: rows, label: "Unfold, fold (tree)", keys: ["ArrowRight", "ArrowLeft"], shown: ["→", "←"], run: (key) => actions.unfold(key === "ArrowRight") },
+    { group: rows, label: "First, last row", keys: ["Home", "End"], run: (key) => actions.moveTo(key === "Home" ? "first" : "last") },
+    { group: rows, label: "Open to the side", keys: ["\\"], run: () => actions.toggleSide() },
+
+    { group: find, label: "Search this run", keys: ["/"], run: () => actions.focusSearch() },
+    { group: find, label: "Next, previous match", keys: ["n", "N"], run: (key) => actions.stepMatch(key === "n" ? 1 : -1) },
+    { group: find, label: "All events", keys: ["a"], run: () => actions.filter("all") },
+    { group: find, label: "Errors only", keys: ["!"], run: () => actions.filter("errors") },
+    { group: find, label: "Close, then clear", keys: ["Escape"], shown: ["Esc"], run: () => actions.escape() },
+
+    { group: view, label: "List, tree, waterfall", keys: ["1", "2", "3"], run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall"])[Number(key) - 1]) },
+    { group: view, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
+    { group: view, label: "Light, dark, system", keys: ["t"], run: () => actions.cycleTheme() },
+    { group: view, label: "This list", keys: ["?"], run: () => actions.help() },
+
+    { group: runs, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.stepRun(key === "]" ? 1 : -1) },
+    { group: runs, label: "Find a run", keys: ["r"], run: () => actions.findRun() },
+    { group: runs, label: "Show, hide the runs", keys: ["b"], run: () => actions.toggleRail() },
+    { group: runs, label: "Rename this run", keys: ["F2"], run: () => actions.renameRun() },
+    { group: runs, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
+
+    { group: copy, label: "Link to this event", keys: ["y"], run: () => actions.copyLink() },
+    { group: copy, label: "This event as JSON", keys: ["Y"], run: () => actions.copyEvent() },
+    { group: copy, label: "Run id", keys: ["i"], run: () => actions.copyRunId() },
+  ];
+}

@@ -1,0 +1,62 @@
+// @ts-check
+/** Makes open events. Their code and styles are fetched when the page has nothing better to do, or when first needed. */
+
+import { h } from "./dom.js";
+import { formatAddress } from "../model/address.js";
+import { KINDS } from "../model/skeleton.js";
+
+/** @typedef {import("./run-data.js").RunData} RunData */
+
+/** @type {Promise<unknown> | null} */
+let loading = null;
+
+export function loadDetails() {
+  loading ??= Promise.all([import("../views/details/event-details.js"), styles("/static/views/details/details.css")]);
+  return loading;
+}
+
+/** @param {string} href */
+function styles(href) {
+  return new Promise((resolve) => {
+    const link = h("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve });
+    document.head.append(link);
+  });
+}
+
+/**
+ * An element that becomes the open event as soon as its words are here.
+ * @param {RunData} data @param {number} n @param {"inline" | "side"} placement
+ */
+export function makeDetails(data, n, placement) {
+  const holder = h("div", { class: "details-holder" });
+  const failed = (/** @type {Error} */ problem) => holder.replaceChildren(h("p", { class: "quiet" }, `This event could not be read: ${problem.message}.`));
+  Promise.all([loadDetails(), data.fetchEvent(n), data.getRow(n)])
+    .then(([, event, row]) => {
+      const details = /** @type {any} */ (document.createElement("event-details"));
+      details.context = contextOf(data, placement);
+      details.row = row;
+      details.event = event;
+      holder.replaceChildren(details);
+    })
+    .catch(failed);
+  return holder;
+}
+
+/** @param {RunData} data @param {"inline" | "side"} placement */
+function contextOf(data, placement) {
+  return {
+    runId: data.runId,
+    run: data.run,
+    total: data.skeleton.count,
+    placement,
+    getRow: (/** @type {number} */ n) => data.getRow(n),
+    getRows: (/** @type {number[]} */ numbers) => data.getRows(numbers),
+    fetchEvent: (/** @type {number} */ n) => data.fetchEvent(n),
+    previousOfKind: (/** @type {number} */ n, /** @type {string} */ kind) => {
+      const wanted = KINDS.indexOf(kind);
+      for (let before = n - 1; before >= 1; before -= 1) if (data.skeleton.kind[before] === wanted) return before;
+      return null;
+    },
+    hrefFor: (/** @type {number} */ n) => formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false }),
+  };
+}

@@ -1,0 +1,359 @@
+// @ts-check
+/**
+ * One run as the page knows it: its columns, the rows near what is read, its summary, and what arrives while it runs.
+ *
+ * The first rows are asked for before anything else, so they are painted before the columns are complete. Tells
+ * `rows` (words arrived), `columns` (events or their place changed), `summary`, `run` and `ended`.
+ */
+
+import { parseJson } from "../model/details/parse-json.js";
+import { findingOf } from "../model/rounds.js";
+import { RowCache, rowsQuery } from "../model/row-cache.js";
+import { KIND, Skeleton } from "../model/skeleton.js";
+import { LiveSocket } from "./live.js";
+
+/** @typedef {import("../model/types.js").Row} Row */
+/** @typedef {import("../model/types.js").RunMeta} RunMeta */
+/** @typedef {import("../model/types.js").Summary} Summary */
+/** @typedef {import("../model/types.js").Finding} Finding */
+/** @typedef {import("./api.js").Api} Api */
+
+const FIRST_ROWS = 80;
+const INDEXING_MS = 200;
+const EVENTS_KEPT = 24;
+const FINDINGS_SHOWN = 6;
+const AROUND_FINDING = 240;
+
+export class RunData extends EventTarget {
+  /** @param {Api} api @param {string} runId */
+  constructor(api, runId) {
+    super();
+    this.api = api;
+    this.runId = runId;
+    this.skeleton = new Skeleton();
+    this.rows = new RowCache();
+    /** @type {RunMeta | null} */
+    this.run = null;
+    /** @type {Summary | null} */
+    this.summary = null;
+    /** The loops worth a bracket, with their rounds. @type {Finding[]} */
+    this.findings = [];
+    /** How far the server has read the run, 0 to 1. */
+    this.progress = 0;
+    this.complete = false;
+    this.hasRows = false;
+    this.path = `/api/runs/${encodeURIComponent(runId)}`;
+  }
+
+  #stopped = new AbortController();
+  /** @type {LiveSocket | null} */
+  #live = null;
+  /** @type {Map<number, Promise<any>>} */
+  #events = new Map();
+  /** Calls that have begun and not ended, by the id their end will have. @type {Map<string, number>} */
+  #openCalls = new Map();
+  #columnsFrom = 0;
+  #findingsVersion = -1;
+
+  get isRunning() {
+    return this.run?.status === "running";
+  }
+
+  /** Load the run. @param {number} [around] an event number to begin near */
+  start(around = 1) {
+    const first = Math.max(0, around - FIRST_ROWS / 2);
+    return Promise.all([this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`), this.#loadColumns(), this.#loadSummary()]);
+  }
+
+  stop() {
+    this.#stopped.abort();
+    this.#live?.close();
+    clearTimeout(this.#refreshTimer);
+    clearTimeout(this.#needTimer);
+  }
+
+  /** @param {string} what @param {any} [detail] */
+  #tell(what, detail) {
+    if (!this.#stopped.signal.aborted) this.dispatchEvent(new CustomEvent(what, { detail }));
+  }
+
+  /** @param {string} path */
+  #json(path) {
+    return this.api.json(this.path + path, { signal: this.#stopped.signal });
+  }
+
+  // Rows
+
+  /** @param {string} query @returns {Promise<Row[]>} */
+  async #loadRows(query) {
+    const answer = await this.#json(`/rows?${query}`);
+    this.#takeRows(answer.rows);
+    return answer.rows;
+  }
+
+  /** @param {Row[]} rows */
+  #takeRows(rows) {
+    this.rows.add(rows);
+    for (const row of rows) this.#noticeCall(row);
+    this.hasRows = true;
+    // Until the columns are here, the rows themselves say where they stand.
+    if (this.#columnsFrom === 0 && this.skeleton.applyRows(rows)) this.#tell("columns");
+    this.#tell("rows", rows);
+  }
+
+  /** @type {Set<number>} */
+  #needed = new Set();
+  #needTimer = 0;
+  #fetching = false;
+
+  /** Ask for rows that are in sight and not here. The latest wish counts: what was scrolled past is not fetched. @param {number[]} numbers */
+  need(numbers) {
+    this.#needed = new Set(numbers.filter((n) => !this.rows.get(n)));
+    if (this.#needed.size > 0 && !this.#fetching && !this.#needTimer) {
+      this.#needTimer = window.setTimeout(() => this.#fetchNeeded(), 0);
+    }
+  }
+
+  async #fetchNeeded() {
+    this.#needTimer = 0;
+    const numbers = [...this.#needed].filter((n) => !this.rows.get(n));
+    if (numbers.length === 0 || this.#stopped.signal.aborted) return;
+    this.#fetching = true;
+    try {
+      await this.#loadRows(rowsQuery(numbers));
+    } catch {
+      // The api tells of a server that is gone; rows are asked for again with the next movement.
+      this.#needed.clear();
+    }
+    this.#fetching = false;
+    const left = [...this.#needed].filter((n) => !this.rows.get(n) && !numbers.includes(n));
+    if (left.length > 0) this.need(left);
+  }
+
+  /** One row, fetched if it is not here. @param {number} n @returns {Promise<Row | undefined>} */
+  async getRow(n) {
+    return this.rows.get(n) ?? (await this.#loadRows(`at=${n}`)).find((row) => row.n === n);
+  }
+
+  /** Several rows, in the order asked for. @param {number[]} numbers @returns {Promise<(Row | undefined)[]>} */
+  async getRows(numbers) {
+    const missing = numbers.filter((n) => !this.rows.get(n));
+    /** @type {Map<number, Row>} */
+    const fetched = new Map();
+    for (let at = 0; at < missing.length; at += 500) {
+      for (const row of await this.#loadRows(rowsQuery(missing.slice(at, at + 500)))) fetched.set(row.n, row);
+    }
+    return numbers.map((n) => fetched.get(n) ?? this.rows.get(n));
+  }
+
+  /** One whole event, its integers exact. @param {number} n @returns {Promise<any>} */
+  fetchEvent(n) {
+    let event = this.#events.get(n);
+    if (!event) {
+      event = this.api.text(`${this.path}/events/${n}`, { signal: this.#stopped.signal }).then(parseJson);
+      event.catch(() => this.#events.delete(n));
+      this.#events.set(n, event);
+      if (this.#events.size > EVENTS_KEPT) this.#events.delete(/** @type {number} */ (this.#events.keys().next().value));
+    }
+    return event;
+  }
+
+  /** The number of an event that is known by its id, or by its number. @param {string} wanted @returns {Promise<number | null>} */
+  async numberOf(wanted) {
+    if (/^\d+$/.test(wanted)) return Number(wanted);
+    const found = await this.#json(`/search?q=${encodeURIComponent(wanted)}&limit=50`);
+    for (const n of found.numbers) if ((await this.getRow(n))?.event_id === wanted) return n;
+    return null;
+  }
+
+  /** @param {string} q @param {AbortSignal} signal @returns {Promise<{total: number, numbers: number[], complete: boolean}>} */
+  search(q, signal) {
+    return this.api.json(`${this.path}/search?q=${encodeURIComponent(q)}&limit=10000`, { signal });
+  }
+
+  /** The report for an assistant, as Markdown. */
+  report() {
+    return this.api.text(`${this.path}/report`);
+  }
+
+  // Columns and summary
+
+  async #loadColumns() {
+    for (;;) {
+      const response = await this.api.request(`${this.path}/skeleton?from=${this.#columnsFrom}`, { signal: this.#stopped.signal });
+      const types = JSON.parse(response.headers.get("X-Types") ?? "[]");
+      const { complete, count } = this.skeleton.applyColumns(await response.arrayBuffer(), types);
+      this.#columnsFrom = count;
+      this.#tell("columns");
+      if (complete) break;
+      await pause(INDEXING_MS, this.#stopped.signal);
+    }
+    this.complete = true;
+    this.#tell("columns");
+    this.#followWhileRunning();
+    this.#loadFindings();
+  }
+
+  async #loadSummary() {
+    for (;;) {
+      const summary = await this.#json("/summary");
+      this.#takeSummary(summary);
+      if (summary.complete) return;
+      await pause(INDEXING_MS, this.#stopped.signal);
+    }
+  }
+
+  /** @param {Summary} summary */
+  #takeSummary(summary) {
+    this.summary = summary;
+    this.progress = summary.progress;
+    this.#takeRun(summary.run);
+    this.#tell("summary");
+    this.#loadFindings();
+  }
+
+  /** @param {RunMeta} run */
+  #takeRun(run) {
+    const ended = this.isRunning && run.status !== "running";
+    this.run = { ...this.run, ...run };
+    this.skeleton.setRunning(this.isRunning);
+    this.#tell("run");
+    if (this.isRunning) this.#followWhileRunning();
+    else if (ended) this.#settle();
+  }
+
+  /** The run is over: what was provisional (open calls, parents still to come) is read once more. */
+  async #settle() {
+    this.#live?.close();
+    this.#live = null;
+    this.#columnsFrom = 0;
+    this.rows.clear();
+    this.#openCalls.clear();
+    await Promise.allSettled([this.#loadColumns(), this.#loadSummary()]);
+    this.#tell("ended");
+  }
+
+  /** Find the rounds of the loops that need someone. */
+  async #loadFindings() {
+    if (!this.complete || this.#findingsVersion === this.skeleton.version) return;
+    this.#findingsVersion = this.skeleton.version;
+    if (this.summary?.findings) {
+      this.findings = this.summary.findings;
+      this.#tell("findings");
+      return;
+    }
+    const { skeleton } = this;
+    const warnings = [];
+    for (let n = 1; n <= skeleton.count && warnings.length < FINDINGS_SHOWN; n += 1) if (skeleton.isLoop(n)) warnings.push(n);
+    if (warnings.length === 0) return;
+    const found = await Promise.all(warnings.map((n) => this.#finding(n).catch(() => null)));
+    this.findings = found.filter((finding) => finding !== null);
+    this.#tell("findings");
+  }
+
+  /** @param {number} n @returns {Promise<Finding | null>} */
+  async #finding(n) {
+    const from = Math.max(1, n - AROUND_FINDING);
+    const to = Math.min(this.skeleton.count, n + AROUND_FINDING);
+    const [event, answer] = await Promise.all([this.fetchEvent(n), this.#json(`/rows?offset=${from - 1}&limit=${to - from + 1}`)]);
+    return findingOf({ n, payload: event.payload ?? {} }, answer.rows);
+  }
+
+  // While the run goes on
+
+  #followWhileRunning() {
+    if (!this.isRunning || !this.complete || this.#live || this.#stopped.signal.aborted) return;
+    this.#live = new LiveSocket({
+      url: () => this.api.socketUrl(`/ws/run/${this.runId}?rows=1&from=${this.skeleton.count}`),
+      onMessage: (message) => this.#receive(message),
+      poll: async () => {
+        const answer = await this.#json(`/rows?offset=${this.skeleton.count}&limit=500`);
+        this.#receive({ type: "rows", data: answer.rows });
+        this.#receive({ type: "summary", data: await this.#json("/summary") });
+      },
+    });
+  }
+
+  /** @param {{type: string, data: any}} message */
+  #receive(message) {
+    if (message.type === "rows") this.#takeLive(message.data);
+    else if (message.type === "summary") this.#takeSummary(message.data);
+    else if (message.type === "run") this.#takeRun(message.data);
+  }
+
+  /** @param {Row[]} rows */
+  #takeLive(rows) {
+    if (rows.length === 0) return;
+    const before = this.skeleton.count;
+    const fresh = rows.filter((row) => row.n > before);
+    this.rows.add(rows);
+    for (const row of rows) {
+      this.#noticeCall(row);
+      this.#noticeParent(row);
+    }
+    if (rows[0].n > before + 1) this.#refreshFrom(before);
+    else this.skeleton.applyRows(rows);
+    this.#columnsFrom = this.skeleton.count;
+    this.#tell("columns");
+    this.#tell("arrived", fresh);
+  }
+
+  /** A call that ends takes away the row of its start. @param {Row} row */
+  #noticeCall(row) {
+    if (row.kind === "call_start" && row.call_id && !row.ended) this.#openCalls.set(row.call_id, row.n);
+    const began = this.#openCalls.get(row.event_id);
+    if (began === undefined) return;
+    this.#openCalls.delete(row.event_id);
+    this.rows.forget(began);
+    this.skeleton.hide(began);
+    if (row.n - began > 1) this.#refreshFrom(began);
+  }
+
+  /** A span is written when it ends, after its children: from then on they have a parent to hang under. @param {Row} row */
+  #noticeParent(row) {
+    if (row.kind !== "span") return;
+    let first = row.n;
+    while (first > 1 && this.skeleton.endOf(first - 1) >= row.start_ms && this.skeleton.kind[first - 1] !== KIND.START) first -= 1;
+    if (first < row.n) this.#refreshFrom(first - 1);
+  }
+
+  #refreshTimer = 0;
+  #refreshedFrom = Infinity;
+
+  /** Read the columns again from an event on, soon and once for all who ask. @param {number} from */
+  #refreshFrom(from) {
+    this.#refreshedFrom = Math.min(this.#refreshedFrom, from);
+    if (this.#refreshTimer) return;
+    this.#refreshTimer = window.setTimeout(async () => {
+      this.#refreshTimer = 0;
+      const start = this.#refreshedFrom;
+      this.#refreshedFrom = Infinity;
+      try {
+        const response = await this.api.request(`${this.path}/skeleton?from=${start}`, { signal: this.#stopped.signal });
+        this.skeleton.applyColumns(await response.arrayBuffer(), JSON.parse(response.headers.get("X-Types") ?? "[]"));
+        this.#tell("columns");
+      } catch {
+        // Gone or stopped: the parents stay as they were known.
+      }
+    }, 250);
+  }
+
+  /** When the server came back, take up where it left. */
+  resume() {
+    if (this.#stopped.signal.aborted) return;
+    this.#columnsFrom = this.complete ? this.skeleton.count : 0;
+    this.complete = false;
+    Promise.allSettled([this.#loadColumns(), this.#loadSummary()]);
+  }
+}
+
+/** @param {number} ms @param {AbortSignal} signal */
+function pause(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("stopped", "AbortError"));
+    });
+  });
+}

@@ -1,0 +1,172 @@
+// @ts-check
+/**
+ * One row of the timeline: a sentence with its figures. Built from the event's columns alone until its words arrive,
+ * so that a fast scroll shows where things are before it shows what they say.
+ */
+
+import { glyph } from "../core/glyphs.js";
+import { h } from "../core/dom.js";
+import { formatAt, formatClock, formatCount, formatDuration, formatTokens } from "../model/format.js";
+import { KIND, KINDS } from "../model/skeleton.js";
+import { fillPreview } from "./row-preview.js";
+
+/** @typedef {import("../model/types.js").Row} Row */
+/** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
+
+/**
+ * Everything a row is made from. Two rows with equal facts look alike, so only a change of facts builds one anew.
+ * @typedef {object} RowFacts
+ * @property {number} n
+ * @property {Row | undefined} row
+ * @property {import("../model/address.js").View} view
+ * @property {number} depth
+ * @property {boolean | null} expanded whether children are shown; null when there are none, or no tree
+ * @property {boolean} isContext
+ * @property {boolean} hidesTools whether tools have no rows of their own under this filter
+ * @property {string} query
+ * @property {boolean} isMatch
+ * @property {{severity: string, round: number, edge: string} | null} gutter
+ * @property {number} share how much of the bar's room the duration fills, 0 to 1
+ * @property {{left: number, width: number} | null} bar place in the waterfall, in shares of its width
+ * @property {number} version of the columns, for what is read from them
+ */
+
+/**
+ * Fill a row's element.
+ * @param {HTMLElement} element @param {RowFacts} facts @param {Skeleton} skeleton @param {number} elapsed ms the run has lasted, for calls that go on
+ */
+export function fillRow(element, facts, skeleton, elapsed) {
+  const { n, row } = facts;
+  const kind = skeleton.kind[n];
+  const state = stateOf(skeleton, n, row);
+  element.className = "row";
+  element.id = `event-${n}`;
+  element.dataset.n = String(n);
+  element.dataset.kind = KINDS[kind];
+  element.dataset.eventType = row?.event_type ?? skeleton.typeOf(n);
+  setOrRemove(element, "data-event-id", row?.event_id);
+  setOrRemove(element, "data-state", state);
+  setOrRemove(element, "data-context", facts.isContext ? "" : undefined);
+  element.setAttribute("aria-label", row?.label || `${n}, ${skeleton.typeOf(n)}`);
+  const what = h("span", { class: "what", role: "gridcell" });
+  if (row) fillPreview(what, facts, row);
+  const cells = [
+    gutterCell(facts),
+    h("span", { class: "number digits", role: "gridcell" }, markedNumber(facts, what)),
+    h("span", { class: "sign" }, glyph(glyphName(kind, row))),
+    nameCell(facts, row),
+    what,
+  ];
+  if (facts.view === "waterfall") cells.push(waterfallCell(facts, skeleton, elapsed));
+  else cells.push(timeCell(facts, skeleton, elapsed), tokensCell(skeleton, n, row), atCell(skeleton, n, row));
+  cells.push(h("span", { class: "more" }, glyph("chevron-right")));
+  element.replaceChildren(...cells);
+}
+
+/** @param {Skeleton} skeleton @param {number} n @param {Row | undefined} row */
+function stateOf(skeleton, n, row) {
+  const kind = skeleton.kind[n];
+  if (kind === KIND.CALL_START) return skeleton.running ? "running" : "failed";
+  if (skeleton.isFailure(n)) return "failed";
+  if (kind === KIND.LOOP) return ["warning", "info", "warning", "critical"][skeleton.severity[n]];
+  if ((kind === KIND.SPAN || kind === KIND.END) && row?.status === "error") return "troubled";
+  return undefined;
+}
+
+/** @param {number} kind @param {Row | undefined} row */
+function glyphName(kind, row) {
+  return kind === KIND.CALL_START ? (row?.call_kind ?? "call_start") : KINDS[kind];
+}
+
+/** @param {RowFacts} facts */
+function gutterCell({ gutter }) {
+  const cell = h("span", { class: "gutter" });
+  if (!gutter) return cell;
+  cell.dataset.severity = gutter.severity;
+  cell.dataset.edge = gutter.edge;
+  if (gutter.round > 0) cell.append(h("b", { class: "round digits", title: `round ${gutter.round}` }, gutter.round));
+  return cell;
+}
+
+/** A match that the preview cannot show is marked at the number. @param {RowFacts} facts @param {HTMLElement} what */
+function markedNumber({ n, isMatch }, what) {
+  return isMatch && !what.querySelector("mark") ? h("mark", { title: "matches inside" }, n) : String(n);
+}
+
+/** @param {RowFacts} facts @param {Row | undefined} row */
+function nameCell(facts, row) {
+  const name = h("span", { class: "name", role: "gridcell" });
+  if (facts.view !== "list") {
+    for (let level = 0; level < Math.min(facts.depth, 12); level += 1) name.append(h("i", { class: "level" }));
+    const fold = h("span", { class: "fold" });
+    if (facts.expanded !== null) fold.append(glyph(facts.expanded ? "chevron-down" : "chevron-right"));
+    name.append(fold);
+  }
+  name.append(h("span", { class: "name-text cut", title: row?.name }, row?.name ?? ""));
+  if (row) name.append(h("span", { class: "name-number digits" }, ` #${facts.n}${facts.gutter?.round ? ` · round ${facts.gutter.round}` : ""}`));
+  return name;
+}
+
+/** @param {RowFacts} facts @param {Skeleton} skeleton @param {number} elapsed */
+function timeCell(facts, skeleton, elapsed) {
+  const { n } = facts;
+  const kind = skeleton.kind[n];
+  const duration = goingOn(skeleton, n) ? elapsed - skeleton.start[n] : shownDuration(skeleton, n);
+  const cell = h("span", { class: "time", role: "gridcell" });
+  if (duration === null) return cell;
+  cell.title = `${formatCount(duration)} ms`;
+  const bar = h("span", { class: kind === KIND.SPAN ? "bar bracket" : "bar" });
+  bar.style.setProperty("--share", String(facts.share));
+  cell.append(h("span", { class: "digits" }, formatDuration(duration)), h("span", { class: "bar-room" }, bar));
+  return cell;
+}
+
+/** The end of the run is a moment; how long the run took is said above. @param {Skeleton} skeleton @param {number} n */
+function shownDuration(skeleton, n) {
+  return skeleton.kind[n] === KIND.END ? null : skeleton.durationOf(n);
+}
+
+/** @param {Skeleton} skeleton @param {number} n */
+function goingOn(skeleton, n) {
+  return skeleton.kind[n] === KIND.CALL_START && skeleton.running;
+}
+
+/** @param {Skeleton} skeleton @param {number} n @param {Row | undefined} row */
+function tokensCell(skeleton, n, row) {
+  const tokens = row ? row.tokens : skeleton.tokensOf(n);
+  const cell = h("span", { class: "tokens digits", role: "gridcell" }, tokens === null ? "" : formatTokens(tokens));
+  if (tokens !== null) {
+    const parts = row?.tokens_in !== null && row?.tokens_in !== undefined ? `, ${formatCount(row.tokens_in)} in, ${formatCount(row.tokens_out ?? 0)} out` : "";
+    cell.title = `${formatCount(tokens)} tokens${parts}`;
+  }
+  return cell;
+}
+
+/** @param {Skeleton} skeleton @param {number} n @param {Row | undefined} row */
+function atCell(skeleton, n, row) {
+  const title = row ? `${formatClock(row.ts)}` : undefined;
+  return h("span", { class: "at digits", role: "gridcell", title }, formatAt(skeleton.start[n]));
+}
+
+/** @param {RowFacts} facts @param {Skeleton} skeleton @param {number} elapsed */
+function waterfallCell({ n, bar }, skeleton, elapsed) {
+  const cell = h("span", { class: "waterfall", role: "gridcell" });
+  if (!bar) return cell;
+  const duration = goingOn(skeleton, n) ? elapsed - skeleton.start[n] : shownDuration(skeleton, n);
+  cell.style.setProperty("--left", String(bar.left));
+  cell.style.setProperty("--width", String(bar.width));
+  const isSpan = skeleton.kind[n] === KIND.SPAN;
+  if (duration === null) {
+    cell.append(h("span", { class: "moment" }));
+    return cell;
+  }
+  cell.dataset.label = isSpan && bar.width > 0.14 ? "inside" : bar.left + bar.width > 0.86 ? "before" : "after";
+  cell.append(h("span", { class: isSpan ? "bar bracket" : "bar" }), h("span", { class: "bar-label digits" }, formatDuration(duration)));
+  return cell;
+}
+
+/** @param {HTMLElement} element @param {string} name @param {string | undefined} value */
+function setOrRemove(element, name, value) {
+  if (value === undefined) element.removeAttribute(name);
+  else element.setAttribute(name, value);
+}

@@ -1,0 +1,469 @@
+// @ts-check
+/**
+ * The rows of the run: list, tree and waterfall over one virtual list. Only what is in sight is in the page, whatever
+ * the run's length; what the reader looks at stays where it is when rows arrive, open, fold or are filtered.
+ */
+
+import { h, emit } from "../core/dom.js";
+import { EVERYTHING } from "../model/filters.js";
+import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
+import { gutterOf } from "../model/rounds.js";
+import { KIND } from "../model/skeleton.js";
+import { fillRow } from "./event-row.js";
+import { columnHeads, timeLines } from "./column-heads.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+/** @typedef {import("../model/timeline.js").Timeline} Timeline */
+
+const OVERSCAN = 8;
+const AHEAD = 40; // rows fetched beyond what is drawn, so that a calm scroll never meets an empty row
+const UNMEASURED_BODY = 280;
+const COMPACT_BELOW = 600;
+const MARGIN_ROWS = 3;
+const ARRIVED_MS = 700;
+
+export class EventRows extends HTMLElement {
+  /** @type {RunData | null} */
+  data = null;
+  /** @type {Timeline | null} */
+  timeline = null;
+  /** The selected event's number, 0 for none. */
+  selected = 0;
+  /** The events open in place. @type {ReadonlySet<number>} */
+  opened = new Set();
+  query = "";
+  /** The stretch of time the waterfall shows, null for all. @type {{from: number, to: number} | null} */
+  zoom = null;
+  follow = false;
+  /** What is said above the rows. */
+  note = h("div", { class: "row-note", hidden: true });
+  /** Makes the open event's element. @type {(n: number) => HTMLElement} */
+  makeDetails = () => h("div");
+
+  #heads = h("div", { class: "heads", "aria-hidden": "true" });
+  #lines = h("div", { class: "lines", "aria-hidden": "true" });
+  #window = h("div", { class: "window", role: "presentation" });
+  #track = h("div", { class: "track", role: "presentation" }, this.#window);
+  #scroller = h("div", { class: "scroller", role: "grid", tabindex: "0", "aria-label": "Events" }, this.#track);
+  #scroll = new ScrollTrack();
+  #heights = new RowHeights(0, () => 0);
+  #top = 0;
+  #viewport = 0;
+  #width = 0;
+  /** @type {Map<number, {element: HTMLElement, row: HTMLElement, facts: string, source: any}>} */
+  #items = new Map();
+  /** @type {Map<number, HTMLElement>} */
+  #bodies = new Map();
+  /** @type {Map<number, number>} */
+  #bodyHeights = new Map();
+  /** @type {Map<number, number>} when an event arrived live */
+  #arrived = new Map();
+  #gutter = gutterOf([]);
+  #shown = { key: "", numbers: new Uint32Array(0) };
+  #pressed = { x: 0, y: 0 };
+  #bodySizes = new ResizeObserver((entries) => this.#measure(entries));
+  #ticker = 0;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.append(this.#heads, this.note, this.#lines, this.#scroller);
+    this.#scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.#scroller.addEventListener("scrollend", () => this.#rebind());
+    this.#scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#stopFollowing(), { passive: true });
+    this.#scroller.addEventListener("touchmove", () => this.#stopFollowing(), { passive: true });
+    this.#window.addEventListener("pointerdown", (event) => (this.#pressed = { x: event.clientX, y: event.clientY }));
+    this.#window.addEventListener("click", (event) => this.#clicked(event));
+    new ResizeObserver(() => this.#resized()).observe(this.#scroller);
+  }
+
+  /** Whether rows are two lines high. */
+  get isCompact() {
+    return this.#width < COMPACT_BELOW;
+  }
+
+  focusRows() {
+    this.#scroller.focus({ preventScroll: true });
+  }
+
+  /** Start over with another run. @param {RunData} data @param {Timeline} timeline */
+  show(data, timeline) {
+    this.data = data;
+    this.timeline = timeline;
+    this.#bodies.clear();
+    this.#bodyHeights.clear();
+    this.#arrived.clear();
+    for (const item of this.#items.values()) item.element.remove();
+    this.#items.clear();
+    this.#shown = { key: "", numbers: new Uint32Array(0) };
+    this.#gutter = gutterOf([]);
+    this.#scrollTo(0);
+    this.update();
+  }
+
+  setFindings() {
+    this.#gutter = gutterOf(this.data?.findings ?? []);
+  }
+
+  /** @param {number[]} numbers */
+  markArrived(numbers) {
+    const now = performance.now();
+    for (const n of numbers.slice(-200)) this.#arrived.set(n, now);
+    for (const [n, since] of this.#arrived) if (now - since > ARRIVED_MS) this.#arrived.delete(n);
+  }
+
+  /** Bring the page in line with data, timeline and properties, holding what the reader looks at in its place. */
+  update() {
+    if (!this.timeline || !this.data) return;
+    const anchor = this.#anchor();
+    this.#layout();
+    if (this.follow && this.data.isRunning) this.#scrollTo(this.#heights.total);
+    else this.#restore(anchor);
+    this.#drawHeads();
+    this.#scroller.setAttribute("role", this.timeline.isTree ? "treegrid" : "grid");
+    this.#scroller.setAttribute("aria-rowcount", String(this.timeline.length));
+    this.#render();
+    this.#tick();
+  }
+
+  #drawHeads() {
+    const timeline = /** @type {Timeline} */ (this.timeline);
+    const range = this.#timeRange();
+    this.dataset.view = timeline.view;
+    this.#heads.replaceChildren(...columnHeads(timeline, range, this.#waterfallWidth()));
+    this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, this.#waterfallWidth()) : []));
+  }
+
+  #layout() {
+    const timeline = /** @type {Timeline} */ (this.timeline);
+    const numbers = timeline.numbers;
+    const key = `${timeline.skeleton.version} ${this.isCompact} ${[...this.opened].join()}`;
+    if (this.#shown.numbers === numbers && this.#shown.key === key) return;
+    this.#shown = { key, numbers };
+    const { skeleton } = timeline;
+    const compact = this.isCompact;
+    this.#heights = new RowHeights(numbers.length, (index) => {
+      const n = numbers[index];
+      const height = compact ? (skeleton.isFailure(n) ? 70 : 52) : 28;
+      return this.opened.has(n) ? height + (this.#bodyHeights.get(n) ?? UNMEASURED_BODY) : height;
+    });
+    for (const [n, body] of this.#bodies) {
+      if (this.opened.has(n)) continue;
+      this.#bodySizes.unobserve(body);
+      this.#bodies.delete(n);
+      this.#bodyHeights.delete(n);
+    }
+    this.#resizeTrack();
+  }
+
+  #resizeTrack() {
+    this.#scroll.resize(this.#heights.total, this.#viewport);
+    this.#track.style.height = `${this.#scroll.height}px`;
+  }
+
+  // Staying in place
+
+  /** What the reader looks at: the selected row if it is in sight, else the first rows in sight. */
+  #anchor() {
+    const { numbers } = this.#shown;
+    if (numbers.length === 0 || this.#top <= 0) return [];
+    const { inSightFirst, inSightLast } = windowOf(this.#heights, this.#top, this.#viewport, 0);
+    /** @type {{n: number, distance: number}[]} */
+    const candidates = [];
+    for (let index = inSightFirst; index <= inSightLast; index += 1) {
+      const candidate = { n: numbers[index], distance: this.#heights.topOf(index) - this.#top };
+      if (candidate.n === this.selected) candidates.unshift(candidate);
+      else candidates.push(candidate);
+    }
+    return candidates;
+  }
+
+  /** @param {{n: number, distance: number}[]} anchor */
+  #restore(anchor) {
+    const timeline = /** @type {Timeline} */ (this.timeline);
+    for (const { n, distance } of anchor) {
+      const place = timeline.placeOf(n);
+      if (place >= 0) return this.#scrollTo(this.#heights.topOf(place) - distance);
+    }
+    return this.#scrollTo(anchor.length === 0 ? this.#top : 0);
+  }
+
+  /** @param {ResizeObserverEntry[]} entries */
+  #measure(entries) {
+    if (!this.timeline) return;
+    const anchor = this.#anchor();
+    for (const entry of entries) {
+      const n = Number(/** @type {HTMLElement} */ (entry.target).dataset.n);
+      const height = Math.round(entry.borderBoxSize[0].blockSize);
+      const place = this.timeline.placeOf(n);
+      if (height === 0 || place < 0 || !this.opened.has(n)) continue;
+      this.#heights.changed(place, height - (this.#bodyHeights.get(n) ?? UNMEASURED_BODY));
+      this.#bodyHeights.set(n, height);
+    }
+    this.#resizeTrack();
+    this.#restore(anchor);
+    this.#render();
+  }
+
+  #resized() {
+    this.#viewport = this.#scroller.clientHeight;
+    this.#width = this.#scroller.clientWidth;
+    this.update();
+  }
+
+  // Scrolling
+
+  /** @param {number} top */
+  #scrollTo(top) {
+    const track = this.#scroll.bind(top);
+    this.#top = Math.max(0, Math.min(top, Math.max(0, this.#heights.total - this.#viewport)));
+    if (Math.abs(this.#scroller.scrollTop - track) > 0.5) this.#scroller.scrollTop = track;
+  }
+
+  #scrolled() {
+    const before = this.#top;
+    this.#top = this.#scroll.moved(this.#scroller.scrollTop);
+    if (Math.abs(this.#top - before) < 0.5) return;
+    if (this.#top < before - 2) this.#stopFollowing();
+    this.#render();
+  }
+
+  /** A long list's track is bound to the list again when the reader pauses. */
+  #rebind() {
+    if (!this.#scroll.isScaled) return;
+    this.#scrollTo(this.#top);
+    this.#render();
+  }
+
+  #stopFollowing() {
+    if (this.follow) emit(this, "follow", { on: false });
+  }
+
+  /** Bring a row into sight. `before` leaves a few rows of what led to it above. @param {number} n @param {"nearest" | "before"} [where] */
+  reveal(n, where = "nearest") {
+    const place = this.timeline?.placeOf(n) ?? -1;
+    if (place < 0) return;
+    this.#layout();
+    const row = this.isCompact ? 70 : 28;
+    const visible = scrollToShow(this.#heights, place, this.#top, this.#viewport, 0, row) === null;
+    let top = null;
+    if (where === "before" && !visible) top = this.#heights.topOf(place) - MARGIN_ROWS * row * 2;
+    else if (this.opened.has(n)) top = scrollToShow(this.#heights, place, this.#top, this.#viewport, 0);
+    else top = scrollToShow(this.#heights, place, this.#top, this.#viewport, row, row);
+    if (top !== null) this.#scrollTo(top);
+    this.#render();
+  }
+
+  /** How many rows fit, for page up and page down. */
+  get page() {
+    return Math.max(1, Math.floor(this.#viewport / (this.isCompact ? 56 : 28)) - 1);
+  }
+
+  /** The place of the first row in sight. */
+  get firstInSight() {
+    return windowOf(this.#heights, this.#top, this.#viewport, 0).inSightFirst;
+  }
+
+  /** How many rows stand below what is in sight. */
+  get below() {
+    const { inSightLast } = windowOf(this.#heights, this.#top, this.#viewport, 0);
+    return Math.max(0, this.#heights.count - 1 - inSightLast);
+  }
+
+  // Drawing
+
+  #render() {
+    const { timeline, data } = this;
+    if (!timeline || !data || this.#viewport === 0) return;
+    const { numbers } = this.#shown;
+    const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
+    const wanted = numbers.subarray(seen.first, seen.last + 1);
+    const keep = new Set(wanted);
+    for (const [n, item] of this.#items) {
+      if (keep.has(n)) continue;
+      item.element.remove();
+      this.#items.delete(n);
+    }
+    this.#window.style.top = `${this.#heights.topOf(seen.first) - this.#scroll.shift}px`;
+    let cursor = this.#window.firstElementChild;
+    for (let index = 0; index < wanted.length; index += 1) {
+      const item = this.#item(wanted[index]);
+      this.#fill(item, wanted[index], seen.first + index);
+      if (item.element === cursor) cursor = cursor.nextElementSibling;
+      else this.#window.insertBefore(item.element, cursor);
+    }
+    const active = this.#items.get(this.selected);
+    if (active) this.#scroller.setAttribute("aria-activedescendant", active.row.id);
+    else this.#scroller.removeAttribute("aria-activedescendant");
+    this.#ask(seen);
+    const first = numbers[seen.inSightFirst];
+    emit(this, "rows-moved", { first, last: numbers[seen.inSightLast], from: this.#earliest(seen), to: this.#latest(seen), below: this.below });
+  }
+
+  /** @param {number} n */
+  #item(n) {
+    let item = this.#items.get(n);
+    if (!item) {
+      const row = h("div", { class: "row", role: "row" });
+      item = { element: h("div", { class: "item", role: "rowgroup" }, row), row, facts: "", source: null };
+      this.#items.set(n, item);
+    }
+    return item;
+  }
+
+  /** @param {{element: HTMLElement, row: HTMLElement, facts: string, source: any}} item @param {number} n @param {number} place */
+  #fill(item, n, place) {
+    const timeline = /** @type {Timeline} */ (this.timeline);
+    const data = /** @type {RunData} */ (this.data);
+    const { skeleton } = timeline;
+    const row = data.rows.get(n);
+    const facts = this.#facts(n, place, row);
+    const key = JSON.stringify({ ...facts, row: undefined });
+    if (item.facts !== key || item.source !== row) {
+      fillRow(item.row, facts, skeleton, this.#elapsed());
+      item.facts = key;
+      item.source = row;
+    }
+    const isOpen = this.opened.has(n);
+    item.row.setAttribute("aria-rowindex", String(place + 1));
+    item.row.setAttribute("aria-selected", String(n === this.selected));
+    setOptional(item.row, "aria-level", timeline.isTree ? String(facts.depth + 1) : null);
+    setOptional(item.row, "aria-expanded", timeline.isTree && facts.expanded !== null ? String(facts.expanded) : null);
+    item.element.toggleAttribute("data-open", isOpen);
+    const arrived = this.#arrived.get(n);
+    item.element.toggleAttribute("data-arrived", arrived !== undefined && performance.now() - arrived < ARRIVED_MS);
+    this.#fillBody(item, n, isOpen);
+  }
+
+  /** @param {{element: HTMLElement}} item @param {number} n @param {boolean} isOpen */
+  #fillBody(item, n, isOpen) {
+    const present = item.element.children[1];
+    if (!isOpen) {
+      present?.remove();
+      return;
+    }
+    let body = this.#bodies.get(n);
+    if (!body) {
+      body = h("div", { class: "body", role: "row", "data-n": n }, h("div", { class: "body-cell", role: "gridcell" }, this.makeDetails(n)));
+      this.#bodies.set(n, body);
+      this.#bodySizes.observe(body);
+    }
+    if (present !== body) item.element.append(body);
+  }
+
+  /** @param {number} n @param {number} place @param {import("../model/types.js").Row | undefined} row @returns {import("./event-row.js").RowFacts} */
+  #facts(n, place, row) {
+    const timeline = /** @type {Timeline} */ (this.timeline);
+    const { skeleton, filter, view } = timeline;
+    const going = skeleton.kind[n] === KIND.CALL_START && skeleton.running;
+    const duration = going ? Math.max(0, this.#elapsed() - skeleton.start[n]) : skeleton.durationOf(n);
+    const scale = skeleton.kind[n] === KIND.SPAN ? timeline.scale.span : timeline.scale.call;
+    return {
+      n,
+      row,
+      view,
+      depth: timeline.depthAt(place),
+      expanded: timeline.isTree && timeline.tree.hasChildren(n) ? !timeline.folded.has(n) : null,
+      isContext: timeline.isContext(n),
+      hidesTools: filter !== EVERYTHING && filter.types.size > 0 && !filter.types.has("TOOL_CALL"),
+      query: this.query,
+      isMatch: timeline.matches?.has(n) ?? false,
+      gutter: this.#gutter(n),
+      share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
+      bar: view === "waterfall" ? this.#barOf(n, duration ?? 0) : null,
+      version: skeleton.kind[n] * 64 + skeleton.status[n] * 8 + skeleton.severity[n] + (going ? Math.round(this.#elapsed() / 100) * 1024 : 0),
+    };
+  }
+
+  /** @param {number} n @param {number} duration */
+  #barOf(n, duration) {
+    const { from, to } = this.#timeRange();
+    const span = Math.max(1, to - from);
+    const { skeleton } = /** @type {Timeline} */ (this.timeline);
+    const left = (skeleton.start[n] - from) / span;
+    const right = (skeleton.start[n] + duration - from) / span;
+    if (right < 0 || left > 1) return null;
+    const clipped = Math.max(0, left);
+    return { left: round(clipped), width: round(Math.max(0, Math.min(1, right) - clipped)) };
+  }
+
+  #timeRange() {
+    return this.zoom ?? { from: 0, to: Math.max(1, this.timeline?.skeleton.extent() ?? 1, this.data?.isRunning ? this.#elapsed() : 0) };
+  }
+
+  #waterfallWidth() {
+    return Math.max(120, this.#width - 500);
+  }
+
+  /** How long the run has lasted, by the reader's clock, while it runs. */
+  #elapsed() {
+    const started = Date.parse(this.data?.run?.started_at ?? "");
+    return Number.isNaN(started) ? 0 : Math.max(0, Date.now() - started);
+  }
+
+  /** Calls that go on are drawn ten times a second, while any is in sight. */
+  #tick() {
+    const going = this.data?.isRunning && [...this.#items.keys()].some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
+    if (going && !this.#ticker) this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 100);
+    if (!going && this.#ticker) {
+      clearInterval(this.#ticker);
+      this.#ticker = 0;
+    }
+  }
+
+  /** @param {{first: number, last: number}} seen */
+  #ask(seen) {
+    const { numbers } = this.#shown;
+    const data = /** @type {RunData} */ (this.data);
+    const drawn = Array.from(numbers.subarray(seen.first, seen.last + 1));
+    if (drawn.every((n) => data.rows.get(n))) return;
+    data.need(Array.from(numbers.subarray(Math.max(0, seen.first - AHEAD), seen.last + 1 + AHEAD)));
+  }
+
+  /** @param {{inSightFirst: number, inSightLast: number}} seen */
+  #earliest(seen) {
+    let earliest = Infinity;
+    const { start } = /** @type {Timeline} */ (this.timeline).skeleton;
+    for (let index = seen.inSightFirst; index <= seen.inSightLast; index += 1) earliest = Math.min(earliest, start[this.#shown.numbers[index]]);
+    return Number.isFinite(earliest) ? earliest : 0;
+  }
+
+  /** @param {{inSightFirst: number, inSightLast: number}} seen */
+  #latest(seen) {
+    let latest = 0;
+    const { skeleton } = /** @type {Timeline} */ (this.timeline);
+    for (let index = seen.inSightFirst; index <= seen.inSightLast; index += 1) {
+      const n = this.#shown.numbers[index];
+      // Spans and the run's end reach back over everything; their start says where the reader is.
+      const long = skeleton.kind[n] === KIND.SPAN || skeleton.kind[n] === KIND.END;
+      latest = Math.max(latest, long ? skeleton.start[n] : skeleton.endOf(n));
+    }
+    return latest;
+  }
+
+  // Pointing
+
+  /** @param {MouseEvent} event */
+  #clicked(event) {
+    const target = /** @type {Element} */ (event.target);
+    const row = /** @type {HTMLElement | null} */ (target.closest(".row"));
+    if (!row || event.defaultPrevented || event.button !== 0) return;
+    // A press that moved selected text, or meant to; it neither opens nor closes.
+    const moved = Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) > 4;
+    if (moved || (getSelection()?.toString() && getSelection()?.containsNode(row, true))) return;
+    const n = Number(row.dataset.n);
+    emit(this, target.closest(".fold")?.firstChild ? "fold" : "toggle", { n });
+  }
+}
+
+/** @param {number} share */
+function round(share) {
+  return Math.round(share * 1e5) / 1e5;
+}
+
+/** @param {Element} element @param {string} name @param {string | null} value */
+function setOptional(element, name, value) {
+  if (value === null) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+customElements.define("event-rows", EventRows);

@@ -1,0 +1,74 @@
+// @ts-check
+/** While a run goes on: what it does now, how much arrived below what is read, and whether to follow it. */
+
+import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
+import { counted, formatDuration } from "../model/format.js";
+import { KIND } from "../model/skeleton.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+
+const NOW_MS = 100;
+
+export class LiveBar extends HTMLElement {
+  /** @type {RunData | null} */
+  data = null;
+  follow = false;
+  /** Events that arrived below what is in sight since the reader last was at the end. */
+  unseen = 0;
+
+  #now = h("span", { class: "now" });
+  #unseen = h("button", { class: "button primary unseen", type: "button", onclick: () => emit(this, "to-end") });
+  #follow = h("button", { class: "button", type: "button", "data-follow": true, onclick: () => emit(this, "follow", { on: !this.follow }) }, h("span", null, "Follow"), h("kbd", null, "f"));
+  #timer = 0;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.append(h("span", { class: "dot" }), this.#now, h("span", { class: "spring" }), this.#unseen, this.#follow);
+  }
+
+  update() {
+    const running = this.data?.isRunning ?? false;
+    this.hidden = !running;
+    if (running && !this.#timer) this.#timer = window.setInterval(() => this.#draw(), NOW_MS);
+    if (!running && this.#timer) {
+      clearInterval(this.#timer);
+      this.#timer = 0;
+    }
+    if (running) this.#draw();
+  }
+
+  #draw() {
+    this.#follow.setAttribute("aria-pressed", String(this.follow));
+    this.#unseen.hidden = this.unseen === 0 || this.follow;
+    const label = counted(this.unseen, "new event");
+    if (!this.#unseen.hidden && this.#unseen.firstChild?.textContent !== label) this.#unseen.replaceChildren(h("span", null, label), glyph("arrow-down", { size: 14 }));
+    const { name, doing } = this.#doing();
+    if (this.#now.dataset.name !== name) {
+      this.#now.dataset.name = name;
+      this.#now.replaceChildren(h("b", null, name), h("span", { class: "digits quiet" }));
+    }
+    const text = /** @type {HTMLElement} */ (this.#now.lastElementChild);
+    if (text.textContent !== doing) text.textContent = doing;
+  }
+
+  /** The latest call that has begun and not ended; without one, when something last happened. */
+  #doing() {
+    const data = /** @type {RunData} */ (this.data);
+    const { skeleton } = data;
+    const elapsed = Date.now() - Date.parse(data.run?.started_at ?? "");
+    for (let n = skeleton.count; n >= Math.max(1, skeleton.count - 2000); n -= 1) {
+      if (skeleton.kind[n] !== KIND.CALL_START || !skeleton.isShown(n)) continue;
+      const row = data.rows.get(n);
+      if (!row) {
+        data.need([n]);
+        break;
+      }
+      return { name: row.name, doing: `${row.call_kind === "llm" ? "answering" : "running"} for ${formatDuration(Math.max(0, elapsed - skeleton.start[n]))}` };
+    }
+    const last = skeleton.count > 0 ? skeleton.endOf(skeleton.count) : 0;
+    return { name: "Running", doing: `last event ${formatDuration(Math.max(0, Math.round((elapsed - last) / 1000) * 1000))} ago` };
+  }
+}
+
+customElements.define("live-bar", LiveBar);

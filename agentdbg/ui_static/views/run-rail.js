@@ -1,0 +1,232 @@
+// @ts-check
+/** The runs: newest first under their day, what came of each in a line, found by typing. Thousands scroll as tens do. */
+
+import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
+import { formatAge, formatCount } from "../model/format.js";
+import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
+import { nameOf, railItems, runFigures, runLabel, standing, startOf } from "../model/runs.js";
+
+/** @typedef {import("../model/types.js").RunMeta} RunMeta */
+/** @typedef {import("../model/runs.js").RailItem} RailItem */
+
+const OVERSCAN = 4;
+const STATUSES = [["", "All", "all"], ["error", "Failed", "error"], ["running", "Running", "running"]];
+
+export class RunRail extends HTMLElement {
+  /** Those loaded so far, newest first. @type {RunMeta[]} */
+  runs = [];
+  /** How many there are. */
+  total = 0;
+  /** @type {Record<string, number>} */
+  counts = {};
+  /** @type {string | null} */
+  selectedId = null;
+  q = "";
+  status = "";
+  theme = "system";
+
+  #field = h("input", { type: "search", placeholder: "Find a run", "aria-label": "Find a run", autocomplete: "off", spellcheck: "false", "data-run-search": true });
+  #statuses = h("div", { class: "statuses", role: "group", "aria-label": "Which runs" });
+  #window = h("div", { class: "window", role: "presentation" });
+  #track = h("div", { class: "track", role: "presentation" }, this.#window);
+  #scroller = h("div", { class: "scroller", role: "listbox", tabindex: "0", "aria-label": "Runs" }, this.#track);
+  #nothing = h("p", { class: "nothing quiet", hidden: true });
+  #themeButton = h("button", { class: "icon-button", type: "button", onclick: () => emit(this, "theme") });
+  /** @type {RailItem[]} */
+  #items = [];
+  #heights = new RowHeights(0, () => 0);
+  /** @type {Map<string, {element: HTMLElement, source: any, age: string}>} */
+  #drawn = new Map();
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const button = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ intent) =>
+      h("button", { class: `icon-button ${intent}`, type: "button", "aria-label": label, title: label, onclick: () => emit(this, intent) }, glyph(name));
+    this.append(
+      h("header", { class: "brand" }, h("h1", null, "AgentDbg"), this.#themeButton, button("help", "Keys (?)", "help"), button("panel", "Hide the runs (b)", "rail")),
+      h("label", { class: "field find" }, glyph("search"), this.#field, h("kbd", null, "r")),
+      this.#statuses,
+      this.#scroller,
+      this.#nothing,
+    );
+    this.#field.addEventListener("input", () => emit(this, "find-runs", { q: this.#field.value, status: this.status }));
+    this.#field.addEventListener("keydown", (event) => this.#fieldKey(event));
+    this.#scroller.addEventListener("scroll", () => this.#draw(), { passive: true });
+    this.#scroller.addEventListener("keydown", (event) => this.#listKey(event));
+    this.#window.addEventListener("click", (event) => this.#clicked(event));
+    new ResizeObserver(() => this.update()).observe(this.#scroller);
+  }
+
+  focusField() {
+    this.#field.focus();
+    this.#field.select();
+  }
+
+  focusList() {
+    this.#scroller.focus();
+  }
+
+  update() {
+    if (!this.firstChild) return;
+    const rowHeight = this.clientWidth > 340 ? 68 : 64;
+    const known = this.runs.length;
+    this.#items = railItems(this.runs, Date.now());
+    const items = this.#items;
+    // Runs not loaded yet have their room already, so that the scroll bar says how many there are.
+    this.#heights = new RowHeights(items.length + Math.max(0, this.total - known), (index) =>
+      index >= items.length || items[index].kind === "run" ? rowHeight : 28,
+    );
+    this.#track.style.height = `${this.#heights.total + 12}px`;
+    this.#drawStatuses();
+    this.#drawTheme();
+    if (document.activeElement !== this.#field) this.#field.value = this.q;
+    this.#nothing.hidden = known > 0 || (!this.q && !this.status);
+    this.#nothing.textContent = this.q ? `No run matches ${this.q}.` : "No such run.";
+    this.#draw();
+  }
+
+  /** Bring the selected run into sight. */
+  reveal() {
+    const place = this.#items.findIndex((item) => item.kind === "run" && item.run.run_id === this.selectedId);
+    if (place < 0) return;
+    const top = scrollToShow(this.#heights, place, this.#scroller.scrollTop, this.#scroller.clientHeight, 28);
+    if (top !== null) this.#scroller.scrollTop = top;
+    this.#draw();
+  }
+
+  /** The run above or below the selected one. @param {1 | -1} direction @returns {string | null} */
+  neighbour(direction) {
+    const runs = this.#items.flatMap((item) => (item.kind === "run" ? [item.run] : []));
+    const place = runs.findIndex((run) => run.run_id === this.selectedId);
+    return runs[place < 0 ? 0 : place + direction]?.run_id ?? null;
+  }
+
+  #drawStatuses() {
+    const chips = STATUSES.map(([value, name, count]) =>
+      h("button", { type: "button", "aria-pressed": String(value === this.status), "data-run-status": count, onclick: () => emit(this, "find-runs", { q: this.q, status: value }) }, `${name} ${formatCount(this.counts[count] ?? 0)}`),
+    );
+    if (this.#statuses.contains(document.activeElement)) {
+      const place = [...this.#statuses.children].indexOf(/** @type {Element} */ (document.activeElement));
+      this.#statuses.replaceChildren(...chips);
+      chips[place]?.focus();
+    } else this.#statuses.replaceChildren(...chips);
+  }
+
+  #drawTheme() {
+    const signs = { system: "system", light: "sun", dark: "moon" };
+    const label = `Theme: ${this.theme} (t)`;
+    if (this.#themeButton.title === label) return;
+    this.#themeButton.title = label;
+    this.#themeButton.setAttribute("aria-label", label);
+    this.#themeButton.replaceChildren(glyph(signs[/** @type {keyof typeof signs} */ (this.theme)] ?? "moon"));
+  }
+
+  #draw() {
+    const seen = windowOf(this.#heights, this.#scroller.scrollTop, this.#scroller.clientHeight, OVERSCAN);
+    if (seen.last >= this.#items.length && this.runs.length < this.total) emit(this, "more-runs");
+    const items = this.#items.slice(seen.first, seen.last + 1);
+    const keep = new Set(items.map((item) => item.key));
+    for (const [key, { element }] of this.#drawn) {
+      if (keep.has(key)) continue;
+      element.remove();
+      this.#drawn.delete(key);
+    }
+    this.#window.style.top = `${this.#heights.topOf(seen.first)}px`;
+    let cursor = this.#window.firstElementChild;
+    for (const item of items) {
+      const element = this.#element(item);
+      if (element === cursor) cursor = cursor.nextElementSibling;
+      else this.#window.insertBefore(element, cursor);
+    }
+    const active = this.selectedId ? this.#drawn.get(this.selectedId) : undefined;
+    if (active) this.#scroller.setAttribute("aria-activedescendant", active.element.id);
+    else this.#scroller.removeAttribute("aria-activedescendant");
+  }
+
+  /** @param {RailItem} item */
+  #element(item) {
+    const now = Date.now();
+    const age = item.kind === "run" ? `${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.inSession}` : `${item.kind === "session" ? item.count : ""}`;
+    const source = item.kind === "run" ? item.run : null;
+    let drawn = this.#drawn.get(item.key);
+    if (!drawn) {
+      drawn = { element: h("div", item.kind === "run" ? { role: "option", id: `run-${item.run.run_id}` } : { role: "presentation" }), source: undefined, age: "" };
+      this.#drawn.set(item.key, drawn);
+    }
+    if (drawn.source !== source || drawn.age !== age) {
+      if (item.kind === "run") fillRun(drawn.element, item.run, item.inSession, now);
+      else fillHeading(drawn.element, item);
+      drawn.source = source;
+      drawn.age = age;
+    }
+    if (item.kind === "run") drawn.element.setAttribute("aria-selected", String(item.run.run_id === this.selectedId));
+    return drawn.element;
+  }
+
+  /** @param {MouseEvent} event */
+  #clicked(event) {
+    const row = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-run-id]"));
+    if (row) emit(this, "open-run", { runId: row.dataset.runId });
+  }
+
+  /** @param {KeyboardEvent} event */
+  #listKey(event) {
+    const moves = /** @type {Record<string, 1 | -1>} */ ({ ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 });
+    const direction = moves[event.key];
+    if (direction) {
+      event.preventDefault();
+      const runId = this.neighbour(direction);
+      if (runId) emit(this, "open-run", { runId, keepFocus: true });
+    } else if (event.key === "Delete" && this.selectedId) {
+      event.preventDefault();
+      emit(this, "delete-run", { runId: this.selectedId });
+    } else if (event.key === "Enter" && this.selectedId) {
+      event.preventDefault();
+      emit(this, "open-run", { runId: this.selectedId });
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  #fieldKey(event) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      if (this.#field.value) {
+        this.#field.value = "";
+        emit(this, "find-runs", { q: "", status: this.status });
+      } else this.#field.blur();
+    } else if (event.key === "Enter" || event.key === "ArrowDown") {
+      event.preventDefault();
+      this.focusList();
+      const [first] = this.#items.flatMap((item) => (item.kind === "run" ? [item.run] : []));
+      if (first && event.key === "Enter") emit(this, "open-run", { runId: first.run_id });
+    }
+  }
+}
+
+/** @param {HTMLElement} element @param {RunMeta} run @param {boolean} inSession @param {number} now */
+function fillRun(element, run, inSession, now) {
+  const { glyph: sign, tone } = standing(run);
+  element.className = "run";
+  element.dataset.runId = run.run_id;
+  element.dataset.status = run.status;
+  element.dataset.tone = tone;
+  element.toggleAttribute("data-in-session", inSession);
+  element.setAttribute("aria-label", runLabel(run, now));
+  element.replaceChildren(
+    h("span", { class: "sign" }, glyph(sign)),
+    h("span", { class: "name cut", title: nameOf(run) }, nameOf(run)),
+    h("span", { class: "age digits", title: run.started_at }, run.status === "running" ? "now" : formatAge(startOf(run), now)),
+    h("span", { class: "headline cut" }, run.headline || run.run_id.slice(0, 8)),
+    h("span", { class: "figures digits cut" }, runFigures(run, now)),
+  );
+}
+
+/** @param {HTMLElement} element @param {Exclude<RailItem, {kind: "run"}>} item */
+function fillHeading(element, item) {
+  element.className = item.kind;
+  if (item.kind === "day") element.replaceChildren(item.label);
+  else element.replaceChildren(h("span", null, "session "), h("code", { class: "cut" }, item.label), h("span", null, `${item.count} runs`));
+}
+
+customElements.define("run-rail", RunRail);

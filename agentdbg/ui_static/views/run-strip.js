@@ -1,0 +1,170 @@
+// @ts-check
+/**
+ * The whole run on one line. Click jumps to what was going on then, drag zooms the waterfall, double click resets.
+ * It says nothing that the rows do not say, so it is hidden from those who listen to the rows.
+ */
+
+import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
+import { stripBars } from "../model/strip.js";
+import { ticks } from "../model/time-axis.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+
+const MODEL_TOP = 10;
+const MODEL_HEIGHT = 20;
+const TOOL_TOP = 33;
+const TOOL_HEIGHT = 8;
+const HEIGHT = 46;
+const DRAG = 5;
+const TONES = { llm: "--llm-bar", tool: "--tool-bar", error: "--error-bar", span: "--sunken", running: "--accent" };
+
+export class RunStrip extends HTMLElement {
+  /** @type {RunData | null} */
+  data = null;
+  selected = 0;
+  /** What the list shows, in ms. */
+  seen = { from: 0, to: 0 };
+  /** @type {{from: number, to: number} | null} */
+  zoom = null;
+
+  #canvas = h("canvas", null);
+  #thumb = h("div", { class: "thumb" });
+  #pointer = h("div", { class: "pointer" });
+  #axis = h("div", { class: "axis digits" });
+  #loops = h("div", { class: "loops" });
+  #drag = h("div", { class: "drag", hidden: true });
+  #room = h("div", { class: "room" }, this.#canvas, this.#loops, this.#axis, this.#thumb, this.#pointer, this.#drag);
+  #width = 0;
+  #drawn = "";
+  #dragFrom = 0;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    this.setAttribute("aria-hidden", "true");
+    this.append(h("div", { class: "signs" }, glyph("llm", { size: 12 }), glyph("tool", { size: 12 })), this.#room);
+    this.#room.addEventListener("pointerdown", (event) => this.#press(event));
+    this.#room.addEventListener("dblclick", () => emit(this, "zoom", { zoom: null }));
+    new ResizeObserver(() => this.#resize()).observe(this.#room);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.update(true));
+  }
+
+  #resize() {
+    this.#width = this.#room.clientWidth;
+    this.update(true);
+  }
+
+  get #extent() {
+    const data = this.data;
+    if (!data) return 1;
+    const known = data.skeleton.extent();
+    const started = Date.parse(data.run?.started_at ?? "");
+    return Math.max(1, known, data.isRunning && !Number.isNaN(started) ? Date.now() - started : 0);
+  }
+
+  /** @param {boolean} [anew] also when the columns are the same, because colours or sizes changed */
+  update(anew = false) {
+    const { data } = this;
+    this.hidden = !data || data.skeleton.count === 0;
+    if (!data || this.#width === 0) return;
+    const extent = this.#extent;
+    const key = `${data.skeleton.version} ${this.#width} ${data.isRunning ? Math.round(extent / 250) : extent}`;
+    if (anew || key !== this.#drawn) {
+      this.#drawn = key;
+      this.#paint(extent);
+      this.#drawAxis(extent);
+    }
+    this.#drawLoops(extent);
+    place(this.#thumb, this.seen.from / extent, this.seen.to / extent);
+    this.#pointer.hidden = this.selected === 0 || this.selected > data.skeleton.count;
+    if (!this.#pointer.hidden) place(this.#pointer, data.skeleton.start[this.selected] / extent, 0);
+    this.toggleAttribute("data-zoomed", this.zoom !== null);
+    if (this.zoom) place(this.#drag, this.zoom.from / extent, this.zoom.to / extent);
+    this.#drag.hidden = this.zoom === null && this.#dragFrom === 0;
+  }
+
+  /** @param {number} extent */
+  #paint(extent) {
+    const data = /** @type {RunData} */ (this.data);
+    const ratio = devicePixelRatio || 1;
+    this.#canvas.width = Math.round(this.#width * ratio);
+    this.#canvas.height = Math.round(HEIGHT * ratio);
+    const context = /** @type {CanvasRenderingContext2D} */ (this.#canvas.getContext("2d"));
+    context.scale(ratio, ratio);
+    const style = getComputedStyle(this);
+    const colours = Object.fromEntries(Object.entries(TONES).map(([tone, token]) => [tone, resolved(this, style, token)]));
+    const bars = stripBars(data.skeleton, this.#width, extent);
+    context.fillStyle = colours.span;
+    for (const bar of bars.spans) context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
+    for (const bar of bars.models) {
+      const height = Math.max(2, bar.height * MODEL_HEIGHT);
+      context.fillStyle = colours[bar.tone];
+      // A hairline between neighbours, where there is room for one.
+      context.fillRect(bar.x, MODEL_TOP + MODEL_HEIGHT - height, bar.width > 4 ? bar.width - 1 : bar.width, height);
+    }
+    for (const bar of bars.tools) {
+      context.fillStyle = colours[bar.tone];
+      context.fillRect(bar.x, TOOL_TOP, bar.width > 4 ? bar.width - 1 : bar.width, TOOL_HEIGHT);
+    }
+  }
+
+  /** @param {number} extent */
+  #drawAxis(extent) {
+    this.#axis.replaceChildren(...ticks(0, extent, this.#width, 96).map(({ at, label }) => {
+      const tick = h("span", { class: at / extent > 0.97 ? "tick last" : "tick" }, label);
+      place(tick, at / extent, 0);
+      return tick;
+    }));
+  }
+
+  /** @param {number} extent */
+  #drawLoops(extent) {
+    const { skeleton, findings } = /** @type {RunData} */ (this.data);
+    this.#loops.replaceChildren(...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
+      const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
+      place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
+      return bracket;
+    }));
+  }
+
+  /** @param {PointerEvent} event */
+  #press(event) {
+    if (event.button !== 0 || !this.data) return;
+    const box = this.#room.getBoundingClientRect();
+    const extent = this.#extent;
+    const share = (/** @type {PointerEvent} */ at) => Math.max(0, Math.min(1, (at.clientX - box.left) / box.width));
+    const begin = share(event);
+    this.#room.setPointerCapture(event.pointerId);
+    const move = (/** @type {PointerEvent} */ at) => {
+      if (Math.abs(share(at) - begin) * box.width < DRAG) return;
+      this.#dragFrom = 1;
+      this.#drag.hidden = false;
+      place(this.#drag, Math.min(begin, share(at)), Math.max(begin, share(at)));
+    };
+    const release = (/** @type {PointerEvent} */ at) => {
+      this.#room.removeEventListener("pointermove", move);
+      this.#dragFrom = 0;
+      if (Math.abs(share(at) - begin) * box.width < DRAG) {
+        if (event.detail < 2) emit(this, "jump-to-time", { at: begin * extent });
+      } else emit(this, "zoom", { zoom: { from: Math.min(begin, share(at)) * extent, to: Math.max(begin, share(at)) * extent } });
+    };
+    this.#room.addEventListener("pointermove", move);
+    this.#room.addEventListener("pointerup", release, { once: true });
+  }
+}
+
+/** A token's colour as the canvas needs it: `light-dark()` already decided. @param {HTMLElement} element @param {CSSStyleDeclaration} style @param {string} token */
+function resolved(element, style, token) {
+  element.style.setProperty("accent-color", `var(${token})`);
+  const colour = style.accentColor;
+  element.style.removeProperty("accent-color");
+  return colour;
+}
+
+/** @param {HTMLElement} element @param {number} from @param {number} to shares of the width */
+function place(element, from, to) {
+  element.style.setProperty("--from", String(Math.max(0, Math.min(1, from))));
+  element.style.setProperty("--to", String(Math.max(0, Math.min(1, to))));
+}
+
+customElements.define("run-strip", RunStrip);

@@ -1,0 +1,180 @@
+// @ts-check
+/** What came of the run: its state and name, the cause in a sentence, what followed, and the figures on one line. */
+
+import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
+import { formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../model/format.js";
+import { nameOf, standing, startOf } from "../model/runs.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+/** @typedef {import("../model/types.js").Summary} Summary */
+/** @typedef {import("../model/types.js").RunMeta} RunMeta */
+
+const SIGNS = { Finished: "ok", Failed: "failed", Interrupted: "failed", Died: "died", Running: "running" };
+
+export class RunVerdict extends HTMLElement {
+  /** @type {RunData | null} */
+  data = null;
+  isShort = false;
+
+  #title = h("div", { class: "title" });
+  #actions = h("div", { class: "actions" });
+  #lines = h("ol", { class: "lines" });
+  #figures = h("div", { class: "figures digits" });
+  #report = h("button", { class: "button report", type: "button", "data-report": true, onclick: () => emit(this, "copy-report") }, h("span", null, "Copy for assistant"));
+  #drawn = "";
+  #renaming = false;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Back to the runs", onclick: () => emit(this, "back") }, glyph("back"));
+    const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
+    const find = h("button", { class: "icon-button find", type: "button", "aria-label": "Search this run", onclick: () => emit(this, "focus-search") }, glyph("search"));
+    const more = h("button", { class: "button more", type: "button", "aria-label": "More about this run", popovertarget: "run-menu" }, glyph("more"));
+    this.#actions.append(find, this.#report, more);
+    this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
+    document.body.append(this.#menu(more));
+  }
+
+  /** @param {HTMLElement} opener */
+  #menu(opener) {
+    const item = (/** @type {string} */ label, /** @type {string} */ key, /** @type {string} */ intent, danger = false) =>
+      h("button", { type: "button", class: danger ? "danger" : null, "data-action": intent, onclick: () => { menu.hidePopover(); emit(this, intent); } }, h("span", null, label), key ? h("kbd", null, key) : h("span"));
+    const menu = h("div", { id: "run-menu", class: "menu", popover: "auto" },
+      item("Rename", "F2", "rename-run"),
+      item("Copy run id", "i", "copy-id"),
+      item("Save all events as JSON", "", "save-run"),
+      item("Verdict short or long", "v", "verdict"),
+      item("Delete", "", "delete-run", true),
+    );
+    menu.addEventListener("toggle", (event) => {
+      if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
+      const box = opener.getBoundingClientRect();
+      menu.style.top = `${box.bottom + 4}px`;
+      menu.style.left = `${Math.max(8, box.right - menu.offsetWidth)}px`;
+      menu.querySelector("button")?.focus();
+    });
+    return menu;
+  }
+
+  /** @param {string} text what the button says instead, for a moment */
+  answerReport(text) {
+    const label = /** @type {HTMLElement} */ (this.#report.firstElementChild);
+    label.textContent = text;
+    setTimeout(() => (label.textContent = "Copy for assistant"), 2500);
+  }
+
+  update() {
+    const run = this.data?.run;
+    const summary = this.data?.summary ?? null;
+    this.dataset.short = String(this.isShort);
+    if (!run) return;
+    this.#drawTitle(run, summary);
+    const key = JSON.stringify([summary?.verdict, summary?.figures, summary?.complete]);
+    if (key === this.#drawn || !summary) return;
+    this.#drawn = key;
+    this.dataset.tone = summary.verdict.tone;
+    this.#lines.replaceChildren(...summary.verdict.lines.map((line) => this.#line(line)));
+    this.#drawFigures(summary);
+  }
+
+  /** @param {RunMeta} run @param {Summary | null} summary */
+  #drawTitle(run, summary) {
+    if (this.#renaming) return;
+    const word = summary?.verdict.word ?? standing(run).word;
+    const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
+    const tone = sign === "running" ? "running" : sign === "ok" ? "ok" : "error";
+    const now = Date.now();
+    const since = run.status === "running" ? `started ${formatDuration(Math.floor((now - startOf(run)) / 1000) * 1000)} ago` : formatStarted(startOf(run), now);
+    const key = `${word} ${nameOf(run)} ${since}`;
+    if (this.#title.dataset.key === key) return;
+    this.#title.dataset.key = key;
+    this.#title.replaceChildren(
+      h("span", { class: `word ${tone}` }, glyph(sign), word),
+      h("h2", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, nameOf(run)),
+      h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
+      h("span", { class: "since quiet digits", title: run.started_at }, since),
+    );
+  }
+
+  /** @param {import("../model/types.js").VerdictLine} line */
+  #line(line) {
+    const text = h("span", { class: "sentence" });
+    for (const part of line.parts) text.append(part.style === "plain" ? part.text : h("code", { class: part.style }, part.text));
+    const jump = line.n === null ? null : h("a", { class: "jump digits", href: `?run_id=${this.data?.runId}&event=${line.n}`, "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, `#${line.n}`);
+    return h("li", null, jump, text);
+  }
+
+  /** @param {MouseEvent} event @param {number} n */
+  #jump(event, n) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    emit(this, "navigate", { n });
+  }
+
+  /** @param {Summary} summary */
+  #drawFigures({ figures, complete, run }) {
+    const many = (/** @type {number | null} */ count, /** @type {string} */ one, bad = false) =>
+      count ? figure(formatCount(count), count === 1 ? one : `${one}s`, bad) : null;
+    const tokens = figures.total_tokens ?? ((figures.tokens_in ?? 0) + (figures.tokens_out ?? 0) || null);
+    const inOut = figures.tokens_in !== null && figures.tokens_out !== null ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out` : "";
+    const figuresShown = [
+      figure(formatDuration(run.status === "running" ? figures.duration_ms ?? null : figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
+      many(figures.llm_calls, "LLM call"),
+      many(figures.tool_calls, "tool call"),
+      many(figures.errors, "error", true),
+      many(figures.loops, "loop", true),
+      tokens ? figure(formatTokens(tokens), `tokens${inOut}`, false, `${formatCount(tokens)} tokens`) : null,
+      figures.cost_usd ? figure(formatCost(figures.cost_usd), "", false, `$${figures.cost_usd}`) : null,
+      shares(figures),
+    ].filter((shown) => shown !== null);
+    this.#figures.replaceChildren(...figuresShown);
+    this.#figures.toggleAttribute("data-counting", !complete);
+  }
+
+  /** Let the reader type a new name where the old one stands. @returns {Promise<string | null>} null when given up */
+  rename() {
+    const name = this.#title.querySelector(".name");
+    const run = this.data?.run;
+    if (!name || !run || this.#renaming) return Promise.resolve(null);
+    this.#renaming = true;
+    const field = h("input", { class: "rename", type: "text", "aria-label": "New name of the run", maxlength: "200", "data-rename": true });
+    field.value = nameOf(run);
+    name.replaceWith(field);
+    field.focus();
+    field.select();
+    return new Promise((resolve) => {
+      const finish = (/** @type {string | null} */ value) => {
+        if (!this.#renaming) return;
+        this.#renaming = false;
+        this.#title.dataset.key = "";
+        this.update();
+        resolve(value);
+      };
+      field.addEventListener("blur", () => finish(field.value.trim() && field.value.trim() !== nameOf(run) ? field.value.trim() : null));
+      field.addEventListener("keydown", (event) => {
+        if (event.key === "Enter") field.blur();
+        if (event.key === "Escape") {
+          event.preventDefault();
+          event.stopPropagation();
+          finish(null);
+        }
+      });
+    });
+  }
+}
+
+/** @param {string} value @param {string} unit @param {boolean} [bad] @param {string} [exact] */
+function figure(value, unit, bad = false, exact) {
+  return h("span", { class: bad ? "figure bad" : "figure", title: exact }, h("b", null, value), unit ? ` ${unit}` : "");
+}
+
+/** Where the time went. @param {Summary["figures"]} figures */
+function shares(figures) {
+  const { duration_ms: total, model_ms: model, tool_ms: tool, waiting_ms: waiting } = figures;
+  if (!total || (!model && !tool)) return null;
+  const percent = (/** @type {number | null} */ part) => `${Math.round((100 * (part ?? 0)) / total)} %`;
+  return h("span", { class: "shares quiet" }, `model ${percent(model)} · tools ${percent(tool)} · waiting ${percent(waiting)}`);
+}
+
+customElements.define("run-verdict", RunVerdict);

@@ -1,0 +1,205 @@
+// @ts-check
+/** All views together: hands each what it shows when that changed, and carries the state into title and address. */
+
+import { emit, h } from "../core/dom.js";
+import { makeDetails } from "../core/details-loader.js";
+import { describeFilter, isEverything } from "../model/filters.js";
+import { formatCount } from "../model/format.js";
+import { nameOf, standing } from "../model/runs.js";
+import "./empty-state.js";
+import "./event-rows.js";
+import "./key-help.js";
+import "./live-bar.js";
+import "./page-notices.js";
+import "./run-rail.js";
+import "./run-strip.js";
+import "./run-verdict.js";
+import "./toast-stack.js";
+import "./tool-bar.js";
+
+/** @typedef {import("../app.js").State} State */
+
+const ANNOUNCE_MS = 150;
+/** Changes that leave the rows as they are. */
+const BESIDE_ROWS = new Set(["clock", "runs", "gone", "summary", "rail", "theme", "isShort", "unseen", "refusal", "isSearching", "seen"]);
+
+export class Screen {
+  /** @param {{api: import("../core/api.js").Api, runs: import("../core/runs-data.js").RunsData}} sources */
+  constructor({ api, runs }) {
+    this.api = api;
+    this.runs = runs;
+    this.app = /** @type {HTMLElement} */ (document.querySelector(".app"));
+    this.rail = /** @type {import("./run-rail.js").RunRail} */ (document.querySelector("run-rail"));
+    this.verdict = /** @type {import("./run-verdict.js").RunVerdict} */ (document.querySelector("run-verdict"));
+    this.strip = /** @type {import("./run-strip.js").RunStrip} */ (document.querySelector("run-strip"));
+    this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
+    this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
+    this.liveBar = /** @type {import("./live-bar.js").LiveBar} */ (document.querySelector("live-bar"));
+    this.notices = /** @type {import("./page-notices.js").PageNotices} */ (document.querySelector("page-notices"));
+    this.empty = /** @type {import("./empty-state.js").EmptyState} */ (document.querySelector("empty-state"));
+    this.keyHelp = /** @type {import("./key-help.js").KeyHelp} */ (document.querySelector("key-help"));
+    this.toasts = /** @type {import("./toast-stack.js").ToastStack} */ (document.querySelector("toast-stack"));
+    this.side = /** @type {HTMLElement} */ (document.querySelector(".side"));
+    this.progress = /** @type {HTMLElement} */ (document.querySelector(".progress"));
+    this.announcer = /** @type {HTMLElement} */ (document.querySelector("#announcer"));
+  }
+
+  #sideShown = "";
+
+  /** @param {State} state @param {Set<string>} changed */
+  draw(state, changed) {
+    const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
+    const { data, timeline } = state;
+    if (has("rail", "runId", "runs", "theme")) this.#drawFrame(state);
+    if (has("runs", "runId", "theme", "clock")) this.#drawRail(state);
+    if (has("data", "run", "summary", "isShort", "clock")) this.#drawVerdict(state);
+    if (has("gone", "refusal", "summary", "data")) this.#drawNotices(state);
+    if (!data || !timeline) return;
+    timeline.view = state.view;
+    timeline.filter = state.filter;
+    if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
+    this.toolBar.timeline = timeline;
+    this.toolBar.query = state.q;
+    this.toolBar.isSearching = state.isSearching;
+    this.toolBar.rank = timeline.matches?.rankOf(timeline.placeOf(state.selected)) ?? 0;
+    if (has("data", "columns", "view", "filter", "q", "found", "selected", "isSearching", "run")) this.toolBar.update();
+    this.#drawStrip(state);
+    this.liveBar.data = data;
+    this.liveBar.follow = state.follow;
+    this.liveBar.unseen = state.unseen;
+    if (has("data", "run", "follow", "unseen")) this.liveBar.update();
+    if (has("data", "sideOpen", "side")) this.#drawSide(state);
+    this.#drawProgress(state);
+  }
+
+  /** @param {State} state */
+  #drawFrame({ rail, runId, theme }) {
+    const nothing = this.runs.isLoaded && this.runs.runs.length === 0 && !this.runs.q && !this.runs.status && runId === null;
+    this.app.dataset.rail = rail ? "open" : "closed";
+    this.app.dataset.pane = runId === null && !nothing ? "runs" : "run";
+    if (theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    if (this.empty.hidden === nothing) {
+      this.empty.hidden = !nothing;
+      this.empty.update();
+    }
+    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", runId === null);
+    if (runId === null) {
+      this.strip.hidden = true;
+      this.liveBar.hidden = true;
+      document.title = "AgentDbg";
+    }
+  }
+
+  /** @param {State} state */
+  #drawRail({ runId, theme }) {
+    const before = this.rail.selectedId;
+    Object.assign(this.rail, { runs: this.runs.runs, total: this.runs.total, counts: this.runs.counts, q: this.runs.q, status: this.runs.status, selectedId: runId, theme });
+    this.rail.update();
+    if (before !== runId) this.rail.reveal();
+  }
+
+  /** @param {State} state */
+  #drawVerdict({ data, isShort }) {
+    this.verdict.data = data;
+    this.verdict.isShort = isShort;
+    this.verdict.update();
+    if (!data?.run) return;
+    const { tone, word } = standing(data.run);
+    const sign = { ok: "✓", error: "✕", running: "●" }[tone];
+    document.title = `${sign} ${nameOf(data.run)} · AgentDbg`;
+    const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
+    const href = `/static/icons/${tone}.svg`;
+    if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+    this.verdict.setAttribute("aria-label", word);
+  }
+
+  /** @param {State} state */
+  #drawNotices({ data, refusal }) {
+    this.notices.isGone = this.api.isGone;
+    this.notices.refusal = refusal;
+    this.notices.summary = data?.summary ?? null;
+    this.notices.update();
+  }
+
+  /** @param {State} state @param {Set<string>} changed */
+  #drawRows(state, changed) {
+    const { rows } = this;
+    const data = /** @type {import("../core/run-data.js").RunData} */ (state.data);
+    const timeline = /** @type {import("../model/timeline.js").Timeline} */ (state.timeline);
+    rows.selected = state.selected;
+    rows.opened = state.opened;
+    rows.query = state.q;
+    rows.zoom = state.zoom;
+    rows.follow = state.follow;
+    rows.makeDetails = (n) => makeDetails(data, n, "inline");
+    if (rows.data !== data) rows.show(data, timeline);
+    if (changed.has("findings")) rows.setFindings();
+    this.#drawNote(state);
+    rows.update();
+  }
+
+  /** What the filter hides and the search finds, above the rows. @param {State} state */
+  #drawNote({ filter, q, timeline, zoom, view }) {
+    if (!timeline) return;
+    const { note } = this.rows;
+    const matches = q ? timeline.matches : null;
+    const filtered = !isEverything(filter);
+    const words = [];
+    if (filtered && timeline.length > 0) words.push(`${formatCount(timeline.numbers.length)} of ${formatCount(timeline.shownTotal)} events: ${describeFilter(filter)}. `);
+    if (filtered && timeline.length === 0 && timeline.skeleton.count > 0) words.push(h("span", { class: "nothing" }, `No events: ${describeFilter(filter)}. `), this.#link("Show all events", () => emit(this.toolBar, "filter", { chip: "all" })));
+    if (matches && timeline.found?.q === q) {
+      const among = filtered ? ` among ${describeFilter(filter)}` : "";
+      if (matches.shown > 0 && filtered) words.push(h("b", null, matches.shown === 1 ? "1 match" : `${formatCount(matches.shown)} matches`), " here");
+      if (matches.shown === 0) words.push(h("span", { class: "nothing" }, `No event matches ${q}${among}. `));
+      if (matches.hidden > 0) {
+        const show = this.#link(matches.shown > 0 ? `${formatCount(matches.hidden)} more` : `${formatCount(matches.hidden)} ${matches.hidden === 1 ? "match" : "matches"}`, () => emit(this.toolBar, "filter", { chip: "all" }));
+        words.push(matches.shown > 0 ? ", " : "", show, matches.shown > 0 ? " in hidden events." : " in other events.");
+      } else if (matches.shown > 0 && filtered) words.push(".");
+    }
+    if (zoom && view === "waterfall") words.push(words.length > 0 ? " " : "", "The waterfall shows a part of the run. ", this.#link("Show all of it", () => emit(this.strip, "zoom", { zoom: null })));
+    const text = words.map((word) => (typeof word === "string" ? word : word.textContent)).join("");
+    note.hidden = words.length === 0;
+    if (note.textContent !== text) note.replaceChildren(h("span", null, ...words));
+  }
+
+  /** @param {string} text @param {() => void} act */
+  #link(text, act) {
+    return h("button", { class: "link", type: "button", onclick: act }, text);
+  }
+
+  /** @param {State} state */
+  #drawStrip({ data, selected, zoom }) {
+    this.strip.data = data;
+    this.strip.selected = selected;
+    this.strip.zoom = zoom;
+    this.strip.update();
+  }
+
+  /** @param {State} state */
+  #drawSide({ data, sideOpen, side }) {
+    const shown = data && side && sideOpen > 0 ? `${data.runId} ${sideOpen}` : "";
+    if (shown === this.#sideShown) return;
+    this.#sideShown = shown;
+    this.side.hidden = shown === "";
+    if (!data || shown === "") {
+      this.side.replaceChildren();
+      return;
+    }
+    const close = h("button", { class: "icon-button close-side", type: "button", "aria-label": "Close", onclick: () => emit(this.side, "close-side") }, "✕");
+    this.side.replaceChildren(close, h("div", { class: "side-body", tabindex: "-1" }, makeDetails(data, sideOpen, "side")));
+  }
+
+  /** @param {State} state */
+  #drawProgress({ data, isSearching }) {
+    const indexing = data !== null && !data.complete && !this.api.isGone;
+    this.progress.toggleAttribute("data-on", indexing || isSearching);
+    this.progress.style.setProperty("--done", String(isSearching ? 0.6 : (data?.progress ?? 0)));
+  }
+
+  /** @param {string} text */
+  announce(text) {
+    this.announcer.textContent = "";
+    setTimeout(() => (this.announcer.textContent = text), ANNOUNCE_MS);
+  }
+}
