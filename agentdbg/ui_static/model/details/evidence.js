@@ -13,7 +13,9 @@ import { responseMessages, textOf } from "./messages.js";
 import { oneLine, visibleText } from "./text.js";
 import { inline, sameValue } from "./values.js";
 
-const WORDS = 60;
+/** How much of a text a cell shows; a table of many columns has less room for each. */
+const ROOM = 60;
+const LITTLE_ROOM = 36;
 
 /**
  * @param {Rounds} found
@@ -21,6 +23,7 @@ const WORDS = 60;
  * @returns {Column[]}
  */
 export function evidenceColumns(found, events) {
+  const room = found.steps.length > 1 ? LITTLE_ROOM : ROOM;
   /** @type {Column[]} */
   const columns = [];
   found.steps.forEach((step, index) => {
@@ -28,22 +31,22 @@ export function evidenceColumns(found, events) {
     const stored = numbers.map((n) => (n === null ? null : (events.get(n) ?? null)));
     if (step.kind === "llm") {
       const spoken = stored.map((event) => (event ? textOf(mergedAnswer(event)) : ""));
-      if (spoken.some(Boolean)) columns.push({ heading: step.name, role: "words", cells: wordCells(spoken, numbers) });
+      if (spoken.some(Boolean)) columns.push({ heading: step.name, role: "words", cells: wordCells(spoken, numbers, room) });
       return;
     }
     if (step.kind !== "tool") {
-      columns.push({ heading: step.name, role: "state", cells: valueCells(stored.map((event) => event?.payload.state), numbers, "state") });
+      columns.push({ heading: step.name, role: "state", cells: valueCells(stored.map((event) => event?.payload.state), numbers, room) });
       return;
     }
     const sent = stored.map((event) => event?.payload.args);
     const thoughts = sent.map(onlyText);
     // A tool that takes one text, like `think`, is read by its words.
     if (!step.anchor && thoughts.every((text, at) => text !== null || sent[at] === undefined)) {
-      columns.push({ heading: step.name, role: "words", cells: wordCells(thoughts.map((text) => text ?? ""), numbers) });
+      columns.push({ heading: step.name, role: "words", cells: wordCells(thoughts.map((text) => text ?? ""), numbers, room) });
       return;
     }
-    columns.push({ heading: `${step.name} sent`, role: "sent", cells: argumentCells(sent, numbers) });
-    if (step.anchor) columns.push({ heading: "and got", role: "got", cells: outcomeCells(stored) });
+    columns.push({ heading: `${step.name} sent`, role: "sent", cells: argumentCells(sent, numbers, room) });
+    if (step.anchor) columns.push({ heading: "and got", role: "got", cells: outcomeCells(stored, room + 12) });
   });
   return columns;
 }
@@ -60,10 +63,11 @@ export function evidenceSentence(columns, rounds) {
   const first = `${word(rounds)} ${rounds === 1 ? "round" : "rounds"}${outcome}.`;
   /** @type {string[]} */
   const steady = [];
-  for (const [role, subject] of /** @type {const} */ ([["sent", "arguments are"], ["words", "words are"]])) {
+  for (const [role, subject] of /** @type {const} */ ([["sent", "the arguments"], ["words", "the model\u2019s words"]])) {
     const from = steadyFrom(columns.find((column) => column.role === role));
     if (from === null) continue;
-    steady.push(from === 2 ? `the ${subject} the same every time` : `the ${subject} the same from round ${from} on`);
+    const verb = steady.length === 0 ? " are the same" : "";
+    steady.push(`${subject}${verb} ${from === 2 ? "every time" : `from round ${from} on`}`);
   }
   if (steady.length === 0) return first;
   const joined = steady.join(", ");
@@ -89,33 +93,33 @@ function onlyText(args) {
   return values.length === 1 && typeof values[0] === "string" ? values[0] : null;
 }
 
-/** @param {string[]} texts @param {(number | null)[]} numbers @returns {Cell[]} */
-function wordCells(texts, numbers) {
+/** @param {string[]} texts @param {(number | null)[]} numbers @param {number} room @returns {Cell[]} */
+function wordCells(texts, numbers, room) {
   return texts.map((text, index) => {
     if (text === "") return { n: numbers[index], parts: [], tone: "none" };
     const same = texts.indexOf(text);
     if (same < index) return { n: numbers[index], parts: [{ text: `same words as round ${same + 1}` }], tone: "same" };
     const before = texts.slice(0, index).findLast(Boolean) ?? null;
-    return { n: numbers[index], parts: quoteWithChange(text, before), tone: "plain" };
+    return { n: numbers[index], parts: quoteWithChange(text, before, room), tone: "plain" };
   });
 }
 
-/** The text in quotes, the first word that differs from the text before set strong. @param {string} text @param {string | null} before @returns {CellPart[]} */
-function quoteWithChange(text, before) {
+/** The text in quotes, the first word that differs from the text before set strong. @param {string} text @param {string | null} before @param {number} room @returns {CellPart[]} */
+function quoteWithChange(text, before, room) {
   const words = visibleText(oneLine(text, 400)).split(" ");
   const earlier = before === null ? [] : visibleText(oneLine(before, 400)).split(" ");
   let at = 0;
   while (at < words.length && at < earlier.length && words[at] === earlier[at]) at += 1;
-  if (at === 0 || at >= words.length) return [{ text: `\u201c${oneLine(text, WORDS)}\u201d` }];
+  if (at === 0 || at >= words.length) return [{ text: `\u201c${oneLine(text, room)}\u201d` }];
   // Keep a few of the shared words, so that the changed one is read in its place.
   const from = Math.max(0, at - 3);
   const lead = `${from > 0 ? "\u2026" : ""}${words.slice(from, at).join(" ")} `;
-  const rest = oneLine(words.slice(at + 1).join(" "), Math.max(12, WORDS - lead.length - words[at].length));
+  const rest = oneLine(words.slice(at + 1).join(" "), Math.max(12, room - lead.length - words[at].length));
   return [{ text: `\u201c${lead}` }, { text: words[at], strong: true }, { text: `${rest ? ` ${rest}` : ""}\u201d` }];
 }
 
-/** @param {any[]} list @param {(number | null)[]} numbers @returns {Cell[]} */
-function argumentCells(list, numbers) {
+/** @param {any[]} list @param {(number | null)[]} numbers @param {number} room @returns {Cell[]} */
+function argumentCells(list, numbers, room) {
   return list.map((args, index) => {
     const n = numbers[index];
     if (args === undefined || args === null) return { n, parts: [], tone: "none" };
@@ -128,7 +132,7 @@ function argumentCells(list, numbers) {
       if (changed.length <= 2) return { n, parts: changed.flatMap((key, at) => changedArgument(key, before[key], args[key], at > 0)), tone: "plain" };
       return { n, parts: [{ text: `${changed.length} of ${keys.length} arguments changed` }], tone: "plain" };
     }
-    if (typeof args !== "object" || keys.length <= 2) return { n, parts: [{ text: inline(args, WORDS).replace(/^\{(.*)\}$/, "$1") }], tone: "plain" };
+    if (typeof args !== "object" || keys.length <= 2) return { n, parts: [{ text: inline(args, room).replace(/^\{(.*)\}$/, "$1") }], tone: "plain" };
     return { n, parts: [{ text: plural(keys.length, "argument") }], tone: "plain" };
   });
 }
@@ -140,8 +144,8 @@ function changedArgument(key, before, after, more) {
   return [{ text: `${more ? ", " : ""}${name} ${change}`, strong: true }];
 }
 
-/** @param {(StoredEvent | null)[]} stored @returns {Cell[]} */
-function outcomeCells(stored) {
+/** @param {(StoredEvent | null)[]} stored @param {number} room @returns {Cell[]} */
+function outcomeCells(stored, room) {
   const outcomes = stored.map((event) => {
     if (!event) return null;
     const error = event.payload.error;
@@ -155,18 +159,18 @@ function outcomeCells(stored) {
       const what = outcome.failed ? "same error" : "same result";
       return { n: null, parts: [{ text: same === 0 ? what : `${what} as round ${same + 1}` }], tone: "same" };
     }
-    const text = typeof outcome.value === "string" ? oneLine(visibleText(outcome.value), WORDS) : inline(outcome.value, WORDS);
+    const text = typeof outcome.value === "string" ? oneLine(visibleText(outcome.value), room) : inline(outcome.value, room);
     return { n: null, parts: [{ text: text === "" || text === "null" ? "empty" : text }], tone: outcome.failed ? "error" : "plain" };
   });
 }
 
-/** @param {any[]} list @param {(number | null)[]} numbers @param {string} what @returns {Cell[]} */
-function valueCells(list, numbers, what) {
+/** @param {any[]} list @param {(number | null)[]} numbers @param {number} room @returns {Cell[]} */
+function valueCells(list, numbers, room) {
   return list.map((value, index) => {
     const n = numbers[index];
     if (value === undefined || value === null) return { n, parts: [], tone: "none" };
     const same = list.findIndex((other) => sameValue(other, value));
-    if (same < index) return { n, parts: [{ text: `same ${what} as round ${same + 1}` }], tone: "same" };
-    return { n, parts: [{ text: inline(value, WORDS) }], tone: "plain" };
+    if (same < index) return { n, parts: [{ text: `same state as round ${same + 1}` }], tone: "same" };
+    return { n, parts: [{ text: inline(value, room) }], tone: "plain" };
   });
 }

@@ -110,7 +110,7 @@ function addUsage(add, payload, row) {
   const figures = /** @type {const} */ ([
     ["tokens in", tokens.in ?? row?.tokens_in],
     ["cached", tokens.cached],
-    ["written to cache", tokens.written],
+    ["cache write", tokens.written],
     ["tokens out", tokens.out ?? row?.tokens_out],
     ["reasoning", tokens.reasoning],
   ]);

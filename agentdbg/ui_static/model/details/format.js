@@ -6,10 +6,10 @@ export function exact(value) {
   return value.toLocaleString("en-US", { maximumFractionDigits: 3 });
 }
 
-/** 950, 7.6k, 188k, 2.1M. @param {number} value */
-export function short(value) {
+/** 950, 7.6k, 188k, 2.1M; figures that stand under each other can keep their decimals longer. @param {number} value @param {number} [decimalsBelow] */
+export function short(value, decimalsBelow = 9_950) {
   if (value < 1000) return String(value);
-  if (value < 999_500) return value < 9_950 ? `${(value / 1000).toFixed(1)}k` : `${Math.round(value / 1000)}k`;
+  if (value < 999_500) return value < decimalsBelow ? `${(value / 1000).toFixed(1)}k` : `${Math.round(value / 1000)}k`;
   return value < 9_950_000 ? `${(value / 1e6).toFixed(1)}M` : `${Math.round(value / 1e6)}M`;
 }
 

@@ -46,7 +46,7 @@ const ITEM_ROLES = {
   computer_call_output: "tool",
 };
 
-/** The parts that a request has beside its messages, which are shown as facts or not at all. */
+/** The parts of a request that have a place of their own; the rest are its parameters. */
 const NOT_MESSAGES = new Set(["messages", "input", "contents", "system", "instructions", "tools", "systemInstruction", "system_instruction", "prompt"]);
 
 /** @param {any} prompt @returns {Message[]} */
@@ -55,14 +55,19 @@ export function promptMessages(prompt) {
   if (typeof prompt === "string") return [message("user", partsOf(prompt))];
   if (Array.isArray(prompt)) return listMessages(prompt, "user");
   if (typeof prompt !== "object") return [message("user", [other(null, prompt)])];
-  const list = prompt.messages ?? prompt.input ?? prompt.contents ?? prompt.prompt;
+  const list = promptList(prompt);
   if (list === undefined) return isMessage(prompt) ? messagesOf(prompt, "user") : [message("user", [other(null, prompt)])];
   const system = prompt.system ?? prompt.instructions ?? prompt.systemInstruction ?? prompt.system_instruction;
   const messages = promptMessages(list);
   if (system) messages.unshift(message("system", partsOf(system?.parts ?? system)));
-  const rest = Object.fromEntries(Object.entries(prompt).filter(([key]) => !NOT_MESSAGES.has(key)));
-  if (Object.keys(rest).length > 0) messages.push(message("parameters", [other(null, rest)]));
   return messages;
+}
+
+/** What a request said beside its messages, such as max_tokens; null when nothing. @param {any} prompt @returns {Record<string, any> | null} */
+export function promptParameters(prompt) {
+  if (typeof prompt !== "object" || prompt === null || Array.isArray(prompt) || promptList(prompt) === undefined) return null;
+  const rest = Object.entries(prompt).filter(([key, value]) => !NOT_MESSAGES.has(key) && value !== null);
+  return rest.length > 0 ? Object.fromEntries(rest) : null;
 }
 
 /** What the model said, as messages of the assistant. @param {any} response @returns {Message[]} */
@@ -106,6 +111,11 @@ export function offeredTools(payload) {
 /** All the text of a message, for comparing words. @param {Message} one */
 export function textOf(one) {
   return one.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n").trim();
+}
+
+/** Where a request object keeps its messages. @param {any} prompt */
+function promptList(prompt) {
+  return prompt.messages ?? prompt.input ?? prompt.contents ?? prompt.prompt;
 }
 
 /** @param {any[]} list @param {string} speaker @returns {Message[]} */

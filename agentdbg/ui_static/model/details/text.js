@@ -53,8 +53,9 @@ export function insidePair(text, at) {
 export function oneLine(text, limit) {
   const flat = text.slice(0, limit * 4).replace(/\s+/g, " ").trim();
   if (flat.length <= limit) return text.length > limit * 4 ? `${flat}\u2026` : flat;
-  const cut = insidePair(flat, limit) ? limit - 1 : limit;
-  return `${flat.slice(0, cut).trimEnd()}\u2026`;
+  const space = flat.lastIndexOf(" ", limit);
+  const cut = space > limit - 12 ? space : insidePair(flat, limit) ? limit - 1 : limit;
+  return `${flat.slice(0, cut).replace(/[\s,;:]+$/, "")}\u2026`;
 }
 
 /** How many bytes the text takes as UTF-8. @param {string} text */

@@ -6,6 +6,7 @@ import { exact, plural, size } from "../../model/details/format.js";
 import { previousModelCall, rowsBetween } from "../../model/details/lookups.js";
 import { promptMessages, responseMessages } from "../../model/details/messages.js";
 import { byteLength, oneLine, visibleText } from "../../model/details/text.js";
+import { classify } from "../../model/details/values.js";
 import { action, foldedText, textNodes } from "./fold.js";
 import { eventLink } from "./links.js";
 import { errorView, isFilled } from "./stack-view.js";
@@ -19,6 +20,8 @@ import { imageView, pairsView, valueView } from "./value-view.js";
 /** @typedef {NonNullable<Awaited<ReturnType<typeof previousModelCall>>>} EarlierCall */
 
 const EARLIER_AT_ONCE = 40;
+/** So many messages that nobody has seen before are shown without being asked for. */
+const FEW_EARLIER = 12;
 
 export class EventConversation extends HTMLElement {
   /** @type {Message[]} */
@@ -60,7 +63,8 @@ export class EventConversation extends HTMLElement {
     if (!this.isConnected && !this.parentNode) return earlier;
     const guessed = newPart(this.#messages, null);
     const { system, from } = newPart(this.#messages, earlier?.messages ?? []);
-    if (earlier !== null && !this.#earlier.hasAttribute("data-open")) {
+    if (earlier === null && guessed.from - guessed.system <= FEW_EARLIER) this.#showEarlier(guessed.system, guessed.from);
+    else if (earlier !== null && !this.#earlier.hasAttribute("data-open")) {
       this.#drawFold(system, from, earlier.n);
       if (from !== guessed.from) this.#drawFresh(from);
     }
@@ -95,6 +99,7 @@ export class EventConversation extends HTMLElement {
 
   /** @param {number} from @param {number} to */
   #showEarlier(from, to) {
+    if (to <= from) return;
     this.#earlier.setAttribute("data-open", "");
     const first = Math.max(from, to - EARLIER_AT_ONCE);
     const views = this.#messages.slice(first, to).flatMap((one) => this.#turnsOf(one));
@@ -143,7 +148,7 @@ export class EventConversation extends HTMLElement {
   #resultTurn(part) {
     const name = part.name ?? (part.callId === null ? null : (this.#calls.get(part.callId) ?? null));
     const turn = h("div", { class: "turn", "data-role": "tool", "data-tool": name, "data-failed": part.failed });
-    const said = h("div", { class: "said" }, valueView(part.value, { compact: true }));
+    const said = h("div", { class: "said" }, resultView(part.value));
     turn.append(h("span", { class: "who", title: name === null ? null : visibleText(name) }, "tool"), said);
     return turn;
   }
@@ -161,7 +166,7 @@ export class EventConversation extends HTMLElement {
       case "call":
         return callView(part, !whole);
       case "result":
-        return valueView(part.value, { compact: true });
+        return resultView(part.value);
       case "image":
         return imageView(part);
       case "other":
@@ -206,6 +211,12 @@ export class EventConversation extends HTMLElement {
       if (found.status === "error") turn.setAttribute("data-failed", "");
     }
   }
+}
+
+/** What a tool gave the model; words without quotes, because a model reads them as words. @param {any} value @returns {HTMLElement} */
+function resultView(value) {
+  const shape = classify(value);
+  return shape.kind === "string" ? foldedText(shape.text, { cut: shape.cut }) : valueView(value, { compact: true });
 }
 
 /** A call the model asked for: its name, and the arguments as keys and values. @param {Extract<MessagePart, { type: "call" }>} part @param {boolean} compact */

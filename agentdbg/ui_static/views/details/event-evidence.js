@@ -60,7 +60,7 @@ export class EventEvidence extends HTMLElement {
         const at = from + index;
         const number = h("th", { scope: "row" }, h("span", { class: "round", "aria-label": `round ${at + 1}` }, String(at + 1)));
         const cells = columns.map((column) => cellView(column.cells[at], context));
-        body.append(h("tr", null, number, ...cells, h("td", { class: "number" }, round.tokens === null ? "\u2013" : short(round.tokens))));
+        body.append(h("tr", null, number, ...cells, h("td", { class: "number" }, round.tokens === null ? "\u2013" : short(round.tokens, 99_950))));
       });
     };
     add(0, ROUNDS_AT_ONCE);

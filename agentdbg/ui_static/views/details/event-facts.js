@@ -58,7 +58,8 @@ export class EventFacts extends HTMLElement {
     const place = fact.source === undefined ? null : parseSource(fact.source);
     if (place) {
       const label = `${shortPath(place.file, null)}${place.line === null ? "" : `:${place.line}`}`;
-      value.append(editorLink(context, place, label), editorChoice());
+      value.append(editorChoice());
+      return [h("div", { class: "source" }, h("dt", null, fact.label), value, h("dd", { class: "place" }, editorLink(context, place, label)))];
     } else if (fact.n !== undefined) value.append(eventLink(context, fact.n, fact.value));
     else value.append(fact.value);
     return [h("dt", null, fact.label), value];

@@ -25,8 +25,8 @@ export function foldedText(text, options = {}) {
   const fold = () => {
     body.replaceChildren(...textNodes(text.slice(0, point)));
     more.replaceChildren();
-    if (point === text.length) more.append(...present(mark()));
-    else more.append("\u2026 ", action(`show all, ${size(byteLength(text))}`, unfold));
+    if (point < text.length) more.append("\u2026 ", action(`show all, ${size(byteLength(text))}`, unfold));
+    more.append(...present(mark()));
   };
   const unfold = () => {
     body.replaceChildren();

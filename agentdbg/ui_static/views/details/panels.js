@@ -14,7 +14,7 @@ import { h } from "../../core/dom.js";
 import { tokensOf } from "../../model/details/facts.js";
 import { exact, plural } from "../../model/details/format.js";
 import { sameErrors } from "../../model/details/lookups.js";
-import { offeredTools } from "../../model/details/messages.js";
+import { offeredTools, promptParameters } from "../../model/details/messages.js";
 import { changesOf } from "../../model/details/state-diff.js";
 import { visibleText } from "../../model/details/text.js";
 import { EventConversation } from "./event-conversation.js";
@@ -50,7 +50,10 @@ function model({ event, row, context, addFacts }) {
       label: "Conversation",
       fill(panel) {
         const view = new EventConversation();
-        panel.append(view, ...metaSection(event));
+        const parameters = promptParameters(event.payload.prompt);
+        panel.append(view);
+        if (parameters !== null) panel.append(section("parameters", pairsView(parameters)));
+        panel.append(...restSections(event.payload, TOLD_OF_A_MODEL), ...metaSection(event));
         void view.show(event, row, context).then((earlier) => {
           const before = tokensOf(earlier?.event.payload.usage).in;
           const now = tokensOf(event.payload.usage).in;
@@ -168,6 +171,7 @@ function other({ event }) {
   return [{ id: "payload", label: "Payload", fill: (panel) => panel.append(valueView(event.payload), ...metaSection(event)) }];
 }
 
+const TOLD_OF_A_MODEL = new Set(["model", "prompt", "response", "usage", "provider", "temperature", "stop_reason", "finish_reason", "status", "error", "tools", "cost_usd", "source"]);
 const TOLD_OF_A_TOOL = new Set(["tool_name", "args", "result", "status", "error", "source", "cost_usd"]);
 const TOLD_OF_AN_ERROR = new Set(["error_type", "type", "message", "stack", "stack_trace", "details", "context", "fatal", "guardrail", "threshold", "actual", "source"]);
 

@@ -3,6 +3,7 @@
 import { h } from "../../core/dom.js";
 import { dollars, duration, exact } from "../../model/details/format.js";
 import { visibleText } from "../../model/details/text.js";
+import { textNodes } from "./fold.js";
 import { errorView, isFilled, section } from "./stack-view.js";
 import { pairsView, valueView } from "./value-view.js";
 
@@ -21,7 +22,7 @@ export function startPanel(panel, event) {
     const name = payload.function_name ? `arguments of ${visibleText(String(payload.function_name))}` : "arguments";
     panel.append(section(name, isFilled(given) ? pairsView(given) : h("span", { class: "quiet" }, "none")));
   }
-  panel.append(section("limits", limitsView(payload.guardrails)), section("program", pairsView(programOf(payload))));
+  panel.append(section("limits", limitsView(payload.guardrails)), section("program", plainPairs(programOf(payload))));
   panel.append(...leftOver(payload, TOLD_AT_THE_START));
   if (isFilled(event.meta)) panel.append(section("metadata", pairsView(/** @type {Record<string, any>} */ (event.meta))));
 }
@@ -33,7 +34,7 @@ export function endPanel(panel, event, context) {
   if (!isFilled(payload.error) || isFilled(payload.result)) {
     panel.append(section("result", isFilled(payload.result) ? valueView(payload.result) : h("span", { class: "quiet" }, "nothing returned")));
   }
-  if (isFilled(payload.summary)) panel.append(section("summary", figuresView(asObject(payload.summary))));
+  if (isFilled(payload.summary)) panel.append(section("summary", plainPairs(figuresOf(asObject(payload.summary)))));
   if (isFilled(payload.final_state)) panel.append(section("final state", valueView(payload.final_state)));
   panel.append(...leftOver(payload, TOLD_AT_THE_END));
   const metadata = isFilled(context.run?.metadata) ? context.run.metadata : event.meta;
@@ -49,14 +50,9 @@ function limitsView(guardrails) {
 
 /** @param {Record<string, any>} payload */
 function programOf(payload) {
-  /** @type {Record<string, any>} */
-  const program = {};
-  if (Array.isArray(payload.argv) && payload.argv.length > 0) program.command = payload.argv.map(String).join(" ");
-  if (payload.cwd) program.folder = payload.cwd;
-  if (payload.python_version) program.python = payload.python_version;
-  if (payload.platform) program.platform = payload.platform;
-  if (payload.agentdbg_version) program.agentdbg = payload.agentdbg_version;
-  return isFilled(program) ? program : { recorded: null };
+  const command = Array.isArray(payload.argv) ? payload.argv.map(String).join(" ") : payload.argv;
+  const known = { command, folder: payload.cwd, python: payload.python_version, platform: payload.platform, agentdbg: payload.agentdbg_version };
+  return Object.entries(known).flatMap(([name, value]) => (isFilled(value) ? [/** @type {[string, string]} */ ([name, String(value)])] : []));
 }
 
 /** @param {Record<string, any>} payload @param {Set<string>} told */
@@ -66,14 +62,22 @@ function leftOver(payload, told) {
 }
 
 /** The counters in the words of the page, zeros left out. @param {Record<string, any>} summary */
-function figuresView(summary) {
-  const list = h("dl", { class: "pairs" });
+function figuresOf(summary) {
+  /** @type {[string, string][]} */
+  const figures = [];
   for (const [key, value] of Object.entries(summary)) {
     if (typeof value !== "number" || value === 0) continue;
-    const [name, text] = key === "duration_ms" ? ["time", duration(value)] : key === "cost_usd" ? ["cost", dollars(value)] : [key.replaceAll("_", " "), exact(value)];
-    list.append(h("dt", null, visibleText(name)), h("dd", null, h("span", { class: "value" }, text)));
+    if (key === "duration_ms") figures.push(["time", duration(value)]);
+    else if (key === "cost_usd") figures.push(["cost", dollars(value)]);
+    else figures.push([key.replaceAll("_", " "), exact(value)]);
   }
-  return list;
+  return figures;
+}
+
+/** Our own words for things, which need no quotes. @param {[string, string][]} pairs */
+function plainPairs(pairs) {
+  if (pairs.length === 0) return h("span", { class: "quiet" }, "not recorded");
+  return h("dl", { class: "pairs" }, ...pairs.flatMap(([name, text]) => [h("dt", null, visibleText(name)), h("dd", null, h("span", { class: "value" }, ...textNodes(text)))]));
 }
 
 /** @param {any} value @returns {Record<string, any>} */

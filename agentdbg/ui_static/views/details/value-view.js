@@ -7,7 +7,7 @@ import { visibleText } from "../../model/details/text.js";
 import { classify, inline } from "../../model/details/values.js";
 import { action, cutMark, foldable, foldedText, redactedMark, textNodes } from "./fold.js";
 
-/** @typedef {{ depth?: number, compact?: boolean, limit?: number, lines?: number, tone?: string }} ValueOptions */
+/** @typedef {{ depth?: number, compact?: boolean }} ValueOptions */
 
 const FEW_KEYS = 6;
 const SOME_KEYS = 40;
@@ -113,7 +113,10 @@ function proseView(text, cut, options) {
     return h("div", { class: "json-text", title: "JSON text, shown as the values it holds; the JSON tab has the text" }, valueView(inside, { ...options, depth: options.depth ?? 0 }));
   }
   const few = (options.depth ?? 0) > 0;
-  return foldedText(text, { cut, limit: options.limit ?? (few ? 320 : 1200), lines: options.lines ?? (few ? 6 : 14) });
+  // One endless word is no prose: the start of a file, a key, an encoded picture.
+  const encoded = /\S{200}/.test(text.slice(0, 400));
+  if (encoded) return foldedText(text, { cut, mono: true, limit: 60, lines: 2 });
+  return foldedText(text, { cut, limit: few ? 240 : 1200, lines: few ? 5 : 14 });
 }
 
 /** The object or list that a text holds, undefined when it holds none. @param {string} text @returns {any} */

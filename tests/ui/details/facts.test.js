@@ -1,0 +1,59 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/facts.js";
+import { dollars, duration, short, size } from "../../../agentdbg/ui_static/model/details/format.js";
+
+/** @param {Partial<import("../../../agentdbg/ui_static/model/details/types.js").StoredEvent>} more */
+const event = (more) => ({ event_id: "e", event_type: "LLM_CALL", ts: "2026-11-15T14:03:06.806Z", duration_ms: 1900, name: "gpt-4o", payload: {}, ...more });
+
+/** @param {ReturnType<typeof factsOf>} facts */
+const asPairs = (facts) => Object.fromEntries(facts.map((fact) => [fact.label, fact.value]));
+
+test("a model call tells its model, tokens and cost exactly, and leaves out what nobody knows", () => {
+  const usage = { prompt_tokens: 7719, completion_tokens: 74, prompt_tokens_details: { cached_tokens: 1024 }, completion_tokens_details: { reasoning_tokens: 0 } };
+  const facts = asPairs(factsOf(event({ payload: { model: "gpt-4o", provider: "unknown", temperature: 0, stop_reason: "tool_calls", usage, cost_usd: 0.0204, status: "ok" } }), null));
+
+  assert.equal(facts["tokens in"], "7,719");
+  assert.equal(facts.cached, "1,024");
+  assert.equal(facts["tokens out"], "74");
+  assert.equal(facts.temperature, "0");
+  assert.equal(facts.cost, "$0.020");
+  assert.equal(facts.time, "1.9 s");
+  assert.ok(!("provider" in facts) && !("reasoning" in facts) && !("status" in facts));
+});
+
+test("an event with a duration began that much before it was written", () => {
+  const started = factsOf(event({}), null).find((fact) => fact.label === "started");
+
+  assert.equal(started?.title, "2026-11-15T14:03:04.906Z");
+});
+
+test("a failed call, a guardrail and a loop say so in their tone", () => {
+  const failed = factsOf(event({ event_type: "TOOL_CALL", payload: { status: "error" } }), null);
+  const guard = asPairs(factsOf(event({ event_type: "ERROR", payload: { guardrail: "max_tokens", threshold: 50000, actual: 50212, fatal: true } }), null));
+  const loop = factsOf(event({ event_type: "LOOP_WARNING", payload: { kind: "stall", severity: "warning" } }), null);
+
+  assert.deepEqual(failed[0], { label: "status", value: "failed", tone: "error" });
+  assert.deepEqual([guard.guardrail, guard.limit, guard.reached], ["max_tokens", "50,000", "50,212"]);
+  assert.equal(loop.find((fact) => fact.label === "severity")?.tone, "warn");
+});
+
+test("every provider's token names are known, and a missing usage is no crash", () => {
+  assert.deepEqual(tokensOf({ input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 1 }), { in: 5, out: 2, total: null, cached: 3, written: 1, reasoning: null });
+  assert.equal(tokensOf({ prompt_token_count: 5, thoughts_token_count: 9 }).reasoning, 9);
+  assert.equal(tokensOf(null).in, null);
+  assert.equal(tokensOf("many").in, null);
+});
+
+test("a broken clock leaves the time out", () => {
+  assert.ok(!factsOf(event({ ts: "yesterday" }), null).some((fact) => fact.label === "started"));
+});
+
+test("figures read as a person says them", () => {
+  assert.deepEqual([950, 4240, 59_949, 77_000, 7_500_000].map(duration), ["950 ms", "4.2 s", "59.9 s", "1 min 17 s", "2 h 5 min"]);
+  assert.deepEqual([950, 7600, 188_400, 2_100_000].map((value) => short(value)), ["950", "7.6k", "188k", "2.1M"]);
+  assert.deepEqual([1, 812, 6200, 1_300_000].map(size), ["1 byte", "812 bytes", "6.2 kB", "1.3 MB"]);
+  assert.deepEqual([0, 0.49, 0.0204, 0.000051].map(dollars), ["$0", "$0.49", "$0.020", "$0.000051"]);
+});
