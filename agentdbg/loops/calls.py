@@ -103,7 +103,7 @@ def _nothing_new(earlier: Step, later: Step) -> bool:
     """Whether `later` asked nearly what `earlier` asked and got nearly what it got."""
     if earlier.turn != later.turn and not (earlier.failed and later.failed):
         return False
-    if earlier.failed != later.failed or not later.outcome or not earlier.outcome:
+    if earlier.failed != later.failed or earlier.forgotten:
         return False
     same_input = earlier.arguments_key == later.arguments_key
     if not same_input:

@@ -22,9 +22,10 @@ MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
 
 _MAX_ITEMS = 200
+_BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
-_BARE = frozenset({b"null", b"true", b"{}", b"[]", b'""', b'"ok"', b""})
+_BARE = frozenset({b"null", b"true", b"{}", b"[]", b"ok", b""})
 _ACKNOWLEDGING = frozenset(
     b"200 accepted acknowledged added complete completed created deleted done finished noted null ok okay queued "
     b"received removed result saved sent status stored succeeded success successful successfully true updated "
@@ -35,7 +36,8 @@ _NEGATIVE = frozenset(
     b"invalid missing no none not nothing refused rejected timeout unable unauthorized unavailable unexpected "
     b"unknown wrong".split()
 )
-_FAILURE_OPENINGS = (b"error", b"traceback (most", b"exception", b"failed", b"failure", b"fatal:", b"fatal error")
+_FAILURE_OPENINGS = ("error", "traceback (most", "exception", "failed", "failure", "fatal:", "fatal error")
+_FAILURE_INITIALS = frozenset("EeTtFf \n")
 
 
 def signature_of(event: Event) -> str:
@@ -58,6 +60,7 @@ class Step:
         "event_id",
         "exact",
         "failed",
+        "forgotten",
         "fresh",
         "kind",
         "llm_calls",
@@ -89,6 +92,7 @@ class Step:
         self.outcome = b""
         self.rest = 0
         self.failed = False
+        self.forgotten = False
         self.fresh = False
         self.polling = False
         self.previous: Step | None = None
@@ -128,6 +132,7 @@ class Step:
 
     def _keep_outcome(self, outcome: bytes) -> None:
         if len(outcome) > MAX_COMPARED_BYTES:
+            # Equal ends make equal hashes; what differs only there still differs.
             self.rest = hash(outcome[MAX_COMPARED_BYTES:])
             outcome = outcome[:MAX_COMPARED_BYTES]
         self.outcome = outcome
@@ -169,7 +174,7 @@ class Step:
     @property
     def is_bare(self) -> bool:
         """Whether the result only acknowledges and tells nothing: null, true, "ok", empty."""
-        if self.failed or self.rest or len(self.outcome) > _BRIEF_BYTES:
+        if self.failed or len(self.outcome) > _BARE_BYTES:
             return False
         return self.outcome in _BARE or _ACKNOWLEDGING.issuperset(words(self.outcome))
 
@@ -184,10 +189,16 @@ class Step:
     def forget_text(self) -> None:
         """Let go of the bytes; what was worked out from them stays."""
         self.arguments = self.outcome = b""
+        self.forgotten = True
         self._arguments_words = None
 
 
 def _encode(value: Any) -> bytes:
+    """The value as bytes, text as it stands."""
+    if value is None:
+        return b"null"
+    if isinstance(value, str):
+        return value.encode(errors="replace")
     if isinstance(value, list) and len(value) > _MAX_ITEMS:
         value = [*value[:_MAX_ITEMS], len(value)]
     try:
@@ -198,7 +209,7 @@ def _encode(value: Any) -> bytes:
 
 def _canonical(encoded: bytes) -> bytes:
     """The same input written one way: keys sorted, ids of the single call left out."""
-    if not encoded.startswith((b"{", b"[", b'"{')):
+    if not encoded.startswith((b"{", b"[")):
         return encoded
     try:
         return encode_json(_sorted(decode_json(encoded), 0))
@@ -229,14 +240,14 @@ def _error_text(error: Any) -> bytes:
 def _says_it_failed(result: Any) -> bool:
     """Whether a call that returned normally returned a failure, as tools for models do."""
     if isinstance(result, str):
-        return result[:24].lstrip().lower().encode(errors="replace").startswith(_FAILURE_OPENINGS)
+        return result[:1] in _FAILURE_INITIALS and result[:24].lstrip().lower().startswith(_FAILURE_OPENINGS)
     if isinstance(result, dict):
         return bool(
             result.get("error")
+            or result.get("success") is False
             or result.get("isError") is True
             or result.get("is_error") is True
-            or result.get("success") is False
-            or result.get("status") in {"error", "failed"}
+            or result.get("status") in ("error", "failed")
         )
     return False
 
