@@ -1,0 +1,130 @@
+"""
+The command `agentdbg`: finds the command asked for, and turns what goes wrong into a sentence and an exit code.
+
+0 success · 1 a comparison or an assertion that does not hold · 2 run not found or wrong use · 10 a fault of ours.
+`AGENTDBG_TRACEBACK=1` shows the stack of a fault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.terminal import problem
+from agentdbg.exceptions import AgentDbgError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import typer
+
+__all__ = ["COMMANDS", "app", "main"]
+
+app: typer.Typer
+
+COMMANDS = {
+    "list": "Show the recorded runs, newest first.",
+    "view": "Open the viewer in the browser.",
+    "show": "Print a run as a readable tree.",
+    "tail": "Follow a run while it is recorded.",
+    "export": "Write a run as one JSON document.",
+    "rename": "Give a run another name.",
+    "delete": "Delete runs; they can be brought back for a day.",
+    "restore": "Bring a deleted run back.",
+    "prune": "Delete or compress old runs.",
+    "scrub": "Remove a secret from stored runs.",
+    "config": "Show every setting, its value and where it came from.",
+    "doctor": "Find out why a run is empty or missing.",
+    "demo": "Record a few small agents to look at.",
+}
+
+
+def main() -> None:
+    """Run one command and exit."""
+    _print_any_text()
+    sys.exit(_run(sys.argv[1:]))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        plain = _find_plain(arguments)
+        if plain is not None:
+            function, values = plain
+            function(**values)
+        else:
+            __getattr__("app")(arguments or ["--help"], prog_name="agentdbg")
+        sys.stdout.flush()
+    except SystemExit as leaving:
+        return _exit_code(leaving)
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # noqa: BLE001 -- the one place where a fault becomes a sentence
+        return exit_code_of(error)
+    return 0
+
+
+def _find_plain(arguments: Sequence[str]) -> tuple[Callable[..., None], dict[str, Any]] | None:
+    """The command and its values, where the arguments need no help from typer."""
+    if not arguments or arguments[0] not in COMMANDS or "_AGENTDBG_COMPLETE" in os.environ:
+        return None
+    function = importlib.import_module(f"agentdbg.commands.{arguments[0]}").command
+    values = read_plainly(parameters_of(function), arguments[1:])
+    return None if values is None else (function, values)
+
+
+def __getattr__(name: str) -> Any:
+    """`app`, the typer application, made when somebody needs it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from agentdbg.commands.typer_app import make_app  # noqa: PLC0415 -- a plainly right command does without typer
+
+    globals()["app"] = made = make_app(COMMANDS)
+    return made
+
+
+def exit_code_of(error: Exception) -> int:
+    """Say what went wrong, and give the exit code for it."""
+    if isinstance(error, AgentDbgError):
+        problem(str(error))
+        return error.exit_code
+    if os.environ.get("AGENTDBG_TRACEBACK") == "1":
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        problem(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+    else:
+        problem(f"internal error, {what}; AGENTDBG_TRACEBACK=1 shows where")
+    return AgentDbgError.exit_code
+
+
+def _exit_code(leaving: SystemExit) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _let_go_of_stdout()
+    return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
+
+
+def _print_any_text() -> None:
+    """A name the terminal's encoding does not have must not stop a command."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError, OSError):
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr] # what is no text stream has none
+
+
+def _let_go_of_stdout() -> None:
+    """Whoever read our output has gone; the interpreter must not complain about it at exit."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""`agentdbg list`: the recorded runs, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from agentdbg.commands.options import Option
+from agentdbg.commands.terminal import Column, Styled, Terminal
+from agentdbg.events import SPEC_VERSION
+from agentdbg.exceptions import UsageError
+from agentdbg.run_index import RunFilter, RunIndex
+from agentdbg.storage.reader import default_data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agentdbg.events import RunMeta
+
+EXAMPLES = """
+agentdbg list
+agentdbg list --status error --since 2d
+agentdbg list --name airline --meta session_id=s-12
+agentdbg list -n 1 --json
+"""
+
+_STATUSES = ("ok", "error", "running")
+_WIDE = 110
+_STYLES = {"ok": "ok", "error": "error", "running": "accent"}
+
+
+def command(
+    limit: Annotated[int, Option("--limit", "-n", metavar="N", help="How many runs at most.", at_least=0)] = 20,
+    status: Annotated[str | None, Option("--status", metavar="STATUS", help="Only ok, error or running ones.")] = None,
+    name: Annotated[str | None, Option("--name", metavar="TEXT", help="Only those with this in their name.")] = None,
+    since: Annotated[str | None, Option("--since", metavar="WHEN", help="2h, 7d, today or 2026-11-01.")] = None,
+    meta: Annotated[list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Only with this metadata.")] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the recorded runs, newest first."""
+    if status is not None and status not in _STATUSES:
+        raise UsageError(f"there is no status {status!r}; it is one of {', '.join(_STATUSES)}")
+    data_dir = default_data_dir()
+    index = RunIndex(data_dir)
+    index.refresh(thorough=False)
+    page = index.page(RunFilter(status=status, name=name, since=_moment(since), meta=_pairs(meta or [])), limit)
+    out = Terminal()
+    if as_json:
+        out.json({"spec_version": SPEC_VERSION, "runs": page.runs})
+        return
+    if not page.runs:
+        _say_none(out, data_dir, is_filtered=any((status, name, since, meta)) or limit == 0)
+        return
+    headlines = {}
+    if out.width is not None and out.width >= _WIDE:
+        headlines = index.headlines([run["run_id"] for run in page.runs])
+    _print_table(out, page.runs, headlines)
+    if page.total > len(page.runs) and out.is_terminal:
+        out.line(Styled(f"{page.total - len(page.runs):,} more; `agentdbg list -n {page.total}` shows all", "muted"))
+
+
+def _moment(text: str | None) -> str | None:
+    if text is None:
+        return None
+    from agentdbg.commands.times import since  # noqa: PLC0415 -- only where a time is given
+
+    return since(text)
+
+
+def _pairs(given: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"{text!r} is not key=value; write --meta session_id=s-12")
+        pairs[key] = value
+    return pairs
+
+
+def _say_none(out: Terminal, data_dir: Path, *, is_filtered: bool) -> None:
+    if is_filtered:
+        out.line("No run matches. `agentdbg list` without options shows what is there.", cut=False)
+    else:
+        out.line(f"No runs in {data_dir} yet.", cut=False)
+        out.line(
+            "`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.", cut=False
+        )
+
+
+def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, str | None]) -> None:
+    columns = [
+        Column("run_id"),
+        Column("run_name", least=16),
+        Column("started_at", optional=True),
+        Column("duration" if out.is_terminal else "duration_ms", right=True),
+        Column("llm_calls", right=True, optional=True),
+        Column("tool_calls", right=True, optional=True),
+        Column("status"),
+    ]
+    if headlines:
+        columns.append(Column("what came of it", least=24, optional=True))
+    length = _telling_length([run["run_id"] for run in runs])
+    out.table(columns, [_row(out, run, length, headlines) for run in runs])
+
+
+def _row(out: Terminal, run: RunMeta, length: int, headlines: dict[str, str | None]) -> list[str | Styled]:
+    status = run["status"]
+    row: list[str | Styled] = [
+        Styled(run["run_id"][:length], "accent"),
+        run["run_name"] or "–",  # noqa: RUF001
+        *_times(out, run),
+        str(run["counts"]["llm_calls"]),
+        str(run["counts"]["tool_calls"]),
+        Styled(status, _STYLES.get(status, "")),
+    ]
+    if headlines:
+        row.append(Styled(headlines.get(run["run_id"]) or "", "" if status == "error" else "muted"))
+    return row
+
+
+def _times(out: Terminal, run: RunMeta) -> tuple[str, str]:
+    """For a person in local time and words, for a program as stored."""
+    length = run["duration_ms"]
+    if not out.is_terminal:
+        return run["started_at"], "" if length is None else str(length)
+    from agentdbg.analysis.wording import duration  # noqa: PLC0415 -- a program gets the numbers
+    from agentdbg.commands.times import local_time  # noqa: PLC0415
+
+    return local_time(run["started_at"]), duration(length)
+
+
+def _telling_length(ids: Sequence[str]) -> int:
+    """How many characters tell the listed runs apart, at least eight."""
+    length = 8
+    while len({run_id[:length] for run_id in ids}) < len(set(ids)):
+        length += 1
+    return length

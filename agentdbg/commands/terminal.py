@@ -1,0 +1,254 @@
+"""
+What reaches the terminal: cleaned text, colours where a person looks, aligned tables, progress for what takes long.
+
+Everything printed goes through `clean`, so no name or message recorded by a program can move the cursor, change the
+title or hide text. In a pipe there are no colours and nothing is cut.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+import unicodedata
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["Column", "Progress", "Styled", "Terminal", "cell_width", "clean", "fit", "problem"]
+
+# C0 and C1 controls, what turns or hides text (bidirectional marks, zero-width, tags), line separators, surrogates.
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+_CODES = {
+    "strong": "1",
+    "muted": "2",
+    "error": "31",
+    "ok": "32",
+    "warn": "33",
+    "accent": "34",
+    "llm": "35",
+    "tool": "36",
+}
+
+
+class Styled(NamedTuple):
+    """A piece of text and the name of a style; the style is dropped where nobody sees colours."""
+
+    text: str
+    style: str = ""
+
+
+def clean(text: str, *, keep_lines: bool = False) -> str:
+    """Text that is safe to print: what would act on the terminal is shown as an escape instead."""
+    if text.isascii() and text.isprintable():
+        return text
+
+    def shown(found: re.Match[str]) -> str:
+        character = found[0]
+        if character in "\n\t" and keep_lines:
+            return character
+        if character in "\n\r\t":
+            return " "
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+    return _UNSAFE.sub(shown, text)
+
+
+def cell_width(text: str) -> int:
+    """How many columns a cleaned text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def fit(text: str, width: int) -> str:
+    """The text within so many columns; a cut ends in `…`."""
+    if cell_width(text) <= width:
+        return text
+    kept, used = [], 0
+    for character in text:
+        used += _columns(character)
+        if used > width - 1:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…" if width > 0 else ""
+
+
+class Column(NamedTuple):
+    """A column of a table. `least` is how narrow it may get; 0 keeps it whole. `optional` columns go first."""
+
+    title: str
+    right: bool = False
+    least: int = 0
+    optional: bool = False
+
+
+class Terminal:
+    """Standard output as a person or a program sees it."""
+
+    def __init__(self, stream: IO[str] | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self.is_terminal = _is_terminal(self._stream)
+        self.has_colour = _wants_colour(self.is_terminal)
+        self.width = _width(self._stream) if self.is_terminal else None
+
+    def line(self, *pieces: str | Styled, indent: int = 0, cut: bool = True) -> None:
+        """One line; on a terminal it is cut to the width unless `cut` is off."""
+        room = self.width - indent if cut and self.width is not None else None
+        written = [" " * indent]
+        for piece in pieces:
+            text, style = (piece, "") if isinstance(piece, str) else piece
+            text = clean(text)
+            if room is not None:
+                text = fit(text, room)
+                room -= cell_width(text)
+            written.append(self.paint(text, style))
+        self._stream.write("".join(written).rstrip(" ") + "\n")
+
+    def block(self, text: str, indent: int = 0, style: str = "") -> None:
+        """Text of several lines, each kept whole."""
+        for line in clean(text, keep_lines=True).split("\n"):
+            self._stream.write(" " * indent + self.paint(line, style) + "\n")
+
+    def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str | Styled]]) -> None:
+        """Aligned columns; on a terminal optional ones give way first, then the flexible ones get narrower."""
+        cells = [
+            [Styled(clean(cell), "") if isinstance(cell, str) else Styled(clean(cell[0]), cell[1]) for cell in row]
+            for row in rows
+        ]
+        shown = list(range(len(columns)))
+        widths = [
+            max([cell_width(column.title), *(cell_width(row[at].text) for row in cells)])
+            for at, column in enumerate(columns)
+        ]
+        if self.width is not None:
+            shown = _fit_columns(columns, widths, shown, self.width)
+        header = [Styled(columns[at].title, "muted") for at in range(len(columns))]
+        for row in (header, *cells):
+            self._stream.write(self._table_line(columns, widths, shown, row))
+
+    def _table_line(self, columns: Sequence[Column], widths: list[int], shown: list[int], row: Sequence[Styled]) -> str:
+        parts = []
+        for at in shown:
+            text = fit(row[at].text, widths[at])
+            gap = " " * (widths[at] - cell_width(text))
+            painted = self.paint(text, row[at].style)
+            parts.append(gap + painted if columns[at].right else painted + gap)
+        return "  ".join(parts).rstrip() + "\n"
+
+    def json(self, value: Any) -> None:
+        """One JSON document and nothing else."""
+        from agentdbg.encoding import encode_json  # noqa: PLC0415 -- only where JSON is asked for
+
+        self.bytes(encode_json(value) + b"\n")
+
+    def bytes(self, content: bytes) -> None:
+        """Bytes as they are, in order with what was printed before."""
+        self._stream.flush()
+        buffer = getattr(self._stream, "buffer", None)
+        if buffer is None:
+            self._stream.write(content.decode())
+        else:
+            buffer.write(content)
+            buffer.flush()
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def paint(self, text: str, style: str) -> str:
+        """Text that was cleaned before, in a colour if somebody sees it."""
+        code = _CODES.get(style)
+        return f"\x1b[{code}m{text}\x1b[0m" if code and text and self.has_colour else text
+
+
+def _fit_columns(columns: Sequence[Column], widths: list[int], shown: list[int], room: int) -> list[int]:
+    """Which columns are shown; the widths of flexible ones are made smaller in place."""
+
+    def needed() -> int:
+        return sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
+
+    for column in reversed(range(len(columns))):
+        least = sum(columns[at].least or widths[at] for at in shown) + 2 * (len(shown) - 1)
+        if columns[column].optional and least > room:
+            shown = [at for at in shown if at != column]
+    for at in sorted(shown, key=lambda at: -widths[at]):
+        if columns[at].least and needed() > room:
+            widths[at] = max(columns[at].least, widths[at] - (needed() - room))
+    return shown
+
+
+def problem(message: str) -> None:
+    """Say on stderr what happened and what to do."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    prefix = "\x1b[31magentdbg:\x1b[0m " if _wants_colour(_is_terminal(stream)) else "agentdbg: "
+    try:
+        stream.write(f"{prefix}{clean(message)}\n")
+    except (OSError, ValueError):
+        return  # nobody is listening
+
+
+class Progress:
+    """A line on stderr that says how far something is, once it has taken a second and if a person watches."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._began = time.monotonic()
+        self._shown_at = 0.0
+        self._is_on = _is_terminal(sys.stderr)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown_at:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    def at(self, share: float) -> None:
+        """Say how much is done, from 0 to 1."""
+        now = time.monotonic()
+        if self._is_on and now - self._began > 1 and now - self._shown_at > 0.1:
+            self._shown_at = now
+            sys.stderr.write(f"\r{clean(self._what)} {min(share, 1):.0%}\x1b[K")
+            sys.stderr.flush()
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def _wants_colour(is_terminal: bool) -> bool:
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return is_terminal and os.environ.get("TERM") != "dumb"
+
+
+def _width(stream: Any) -> int:
+    try:
+        given = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        given = 0
+    if given <= 0:
+        try:
+            given = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            given = 80
+    return max(given, 20)

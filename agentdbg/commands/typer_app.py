@@ -1,0 +1,128 @@
+"""
+The commands as a typer application: help with examples, completion, and a kind word where arguments are wrong.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from agentdbg.commands.options import Argument, Parameter, parameters_of
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+__all__ = ["make_app"]
+
+_HELP = {"help_option_names": ["-h", "--help"]}
+_START_HERE = """\b
+Start here:
+  agentdbg demo             record a few small agents and open the viewer
+  agentdbg view             open your latest run
+  agentdbg COMMAND --help   says more, with examples"""
+
+
+def make_app(commands: Mapping[str, str]) -> typer.Typer:
+    """The application; `commands` are the names and what each does in one line."""
+
+    class Commands(TyperGroup):
+        """Knows the names of all commands, and imports the one that is used."""
+
+        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the signature is typer's
+            return list(commands)
+
+        def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+            return _command(cmd_name) if cmd_name in commands else None
+
+        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+            with formatter.section("Commands"):
+                formatter.write_dl(list(commands.items()))
+
+        def invoke(self, ctx: Any) -> Any:
+            try:
+                return super().invoke(ctx)
+            except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):
+                raise
+            except Exception as error:
+                if hasattr(error, "format_message"):  # typer's own complaint about the arguments
+                    raise
+                from agentdbg.cli import exit_code_of  # noqa: PLC0415 -- the one place that knows the codes
+
+                raise typer.Exit(exit_code_of(error)) from error
+
+    app = typer.Typer(
+        name="agentdbg",
+        cls=Commands,
+        help="The debugger for AI agents: see what your agent did, and where it went wrong.",
+        epilog=_START_HERE,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=_HELP,
+    )
+    app.callback()(_root)
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"agentdbg {__version__}")
+        raise typer.Exit
+
+
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version.", is_eager=True, callback=_print_version),
+) -> None:
+    pass
+
+
+def _command(name: str) -> Any:
+    module = importlib.import_module(f"agentdbg.commands.{name}")
+    # The mark `\b` keeps the lines of the examples as they are.
+    examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines())
+    single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    text = inspect.cleandoc(module.command.__doc__ or "")
+    single.command(name, help=text, epilog=examples, context_settings=_HELP)(_as_typer_has_it(module.command))
+    return typer.main.get_command(single)
+
+
+def _as_typer_has_it(function: Callable[..., None]) -> Callable[..., None]:
+    """The same function with typer's declarations in the place of ours."""
+
+    def call(**values: Any) -> None:
+        function(**values)
+
+    signature = []
+    for found in parameters_of(function):
+        inner: Any = list[found.type] if found.is_list else found.type  # type: ignore[name-defined] # built at run time
+        if found.default is None:
+            inner = inner | None
+        annotation = Annotated[inner, _declared(found)]
+        default = inspect.Parameter.empty if found.is_required else found.default
+        signature.append(
+            inspect.Parameter(found.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        )
+    call.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined] # what typer reads
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in signature}
+    return call
+
+
+def _declared(found: Parameter) -> Any:
+    declared = found.declared
+    if isinstance(declared, Argument):
+        complete = _complete_runs if declared.completes == "runs" else None
+        return typer.Argument(metavar=declared.metavar, help=declared.help, autocompletion=complete)
+    return typer.Option(*declared.names, help=declared.help, metavar=declared.metavar, min=declared.at_least)
+
+
+def _complete_runs(incomplete: str) -> list[tuple[str, str]]:
+    """The latest runs whose id begins like that, with their names."""
+    from agentdbg.storage.reader import list_runs  # noqa: PLC0415 -- only while completing
+
+    found = [(run["run_id"][:8], run["run_name"] or "") for run in list_runs(50)]
+    return [(run_id, name) for run_id, name in [("latest", "the newest run"), *found] if run_id.startswith(incomplete)]
