@@ -20,7 +20,7 @@ from agentdbg.errors import describe_error, safe_text
 from agentdbg.event_lines import NO_META, event_line, join_objects, with_source
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
 from agentdbg.exceptions import RunStopped
-from agentdbg.faults import contain
+from agentdbg.faults import contain, tell_once
 from agentdbg.guardrails import Guards, Limits
 from agentdbg.loops import LoopDetector
 from agentdbg.prices import PriceTable
@@ -70,6 +70,8 @@ class ActiveRun:
         self._limits = limits
         self._redaction = config.redaction
         self._redactor = Redactor(_rules(config, config.max_field_bytes))
+        for problem in self._redactor.problems:
+            tell_once(problem, problem)
         self._short_redactor = Redactor(_rules(config, min(config.max_field_bytes, _CALL_START_BYTES)))
         detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(limits, self.counters, detector)
@@ -306,7 +308,7 @@ class ActiveRun:
         for settle in list(self.before_end.values()):
             try:
                 settle()
-            except Exception as fault:  # noqa: BLE001, PERF203 -- one that fails must not keep the others from it
+            except Exception as fault:  # noqa: BLE001 -- one that fails must not keep the others from it
                 contain(fault, "record what was still open when the run ended", self.count_fault)
         self.before_end.clear()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,13 +21,8 @@ _MOST_FRAMES = 80
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 # The demo's agents live in our folder but stand for a user's program.
 _NOT_OURS = _OWN_FOLDER + "demo" + os.sep
-_LIBRARY_FOLDERS = tuple(
-    {
-        folder.rstrip(os.sep) + os.sep
-        for name, folder in sysconfig.get_paths().items()
-        if name in {"stdlib", "platstdlib", "purelib", "platlib"}
-    }
-)
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
 
@@ -68,7 +62,7 @@ def forget_paths() -> None:
 def _classify(path: str) -> int:
     if path.startswith(_OWN_FOLDER) and not path.startswith(_NOT_OURS):
         kind = _OURS
-    elif path.startswith(_LIBRARY_FOLDERS) or f"{os.sep}site-packages{os.sep}" in path or path.startswith("<frozen"):
+    elif path.startswith((_STANDARD_LIBRARY, "<frozen")) or any(folder in path for folder in _PACKAGES):
         kind = _LIBRARY
     else:
         kind = _USER

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from agentdbg.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.errors import describe_error
@@ -17,10 +17,12 @@ from agentdbg.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.sources import function_source, user_source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
 __all__ = ["current_run", "has_active_run", "trace", "traced_run"]
+
+Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 
 _LIMITS = (
     "stop_on_loop",
@@ -34,6 +36,23 @@ _LIMITS = (
 )
 
 
+@overload
+def trace(f: Function, /) -> Function: ...
+@overload
+def trace(
+    f: str | None = None,
+    *,
+    name: str | None = None,
+    meta: Mapping[str, Any] | None = None,
+    stop_on_loop: bool | None = None,
+    stop_on_loop_min_repetitions: int | None = None,
+    max_llm_calls: int | None = None,
+    max_tool_calls: int | None = None,
+    max_events: int | None = None,
+    max_duration_s: float | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+) -> Callable[[Function], Function]: ...
 def trace(
     f: Any = None,
     *,

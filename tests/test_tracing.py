@@ -164,7 +164,7 @@ class _Unprintable(Exception):
         MemoryError(),
         RecursionError(),
         StopIteration(5),
-        ExceptionGroup("several", [ValueError("one")]) if hasattr(__builtins__, "ExceptionGroup") else OSError(5, "io"),
+        OSError(5, "io"),
         BaseException("base"),
     ],
     ids=lambda error: type(error).__name__,

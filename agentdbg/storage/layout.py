@@ -29,6 +29,7 @@ __all__ = [
     "index_dir",
     "is_run_id",
     "make_private_folder",
+    "make_run_folder",
     "open_private",
     "replace_file",
     "run_dir",
@@ -41,6 +42,7 @@ RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
 EVENTS_GZIP_FILE = "events.jsonl.gz"
 LABEL_FILE = "label.json"
+_OURS = {"runs", "trash", "index", "viewer.lock", "config.yaml", "policy.yaml"}
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # Windows has neither; there the flags are 0 and change nothing.
@@ -76,6 +78,16 @@ def viewer_lock_path(data_dir: Path) -> Path:
 def is_run_id(text: str) -> bool:
     """Whether `text` is a canonical UUID, as run folders are named."""
     return _RUN_ID.fullmatch(text) is not None
+
+
+def make_run_folder(folder: str) -> None:
+    """Make a run's folder and the two above it, private; a data folder that holds other things too stays as it is."""
+    runs = os.path.dirname(folder)
+    data_dir = os.path.dirname(runs)
+    if not (os.path.isdir(data_dir) and set(os.listdir(data_dir)) - _OURS):
+        make_private_folder(data_dir)
+    make_private_folder(runs)
+    make_private_folder(folder)
 
 
 def make_private_folder(path: str | Path) -> None:

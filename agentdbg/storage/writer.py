@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import tell_once
-from agentdbg.storage.layout import EVENTS_FILE, RUN_FILE, make_private_folder, open_private, replace_file
+from agentdbg.storage.layout import EVENTS_FILE, RUN_FILE, make_run_folder, open_private, replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,7 +98,7 @@ class RunWriter:
 
     def _open(self) -> bool:
         try:
-            make_private_folder(self._folder)
+            make_run_folder(self._folder)
             path = os.path.join(self._folder, EVENTS_FILE)
             descriptor = _raised(open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND))
         except OSError as error:

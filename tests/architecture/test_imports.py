@@ -1,0 +1,137 @@
+"""Who may import whom. Data walks one way, and so do imports."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import agentdbg
+
+PACKAGE = Path(agentdbg.__file__).parent
+# Low to high. A module may import from its own layer and from lower ones, never from a higher one.
+LAYERS: list[set[str]] = [
+    {"version", "exceptions", "encoding", "faults", "setting_values", "errors", "usage", "owner", "sources"},
+    {"events", "config", "config_files", "schemas", "prices", "event_lines", "counters", "run_summary", "state_diff"},
+    {"redaction", "loops", "guardrails", "analysis", "stopping", "terminal"},
+    {"storage"},
+    {"run_index", "run_facts", "event_index", "event_source", "event_scan", "follow", "views"},
+    {"context", "deadline"},
+    {"pipeline", "functions"},
+    {"runs", "recording", "seams", "tracing"},
+    {"integrations", "interop", "autorun", "demo"},
+    {"server"},
+    {"commands"},
+    {"cli", "__main__", "__init__"},
+]
+WRITE_SIDE = {"context", "deadline", "pipeline", "functions", "runs", "recording", "seams", "tracing"}
+# What records does so through the same pipeline; everything else on the read side never loads it.
+MAY_RECORD = WRITE_SIDE | {"integrations", "interop", "autorun", "demo", "__init__"}
+RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_runs.py"}
+
+
+def _room(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def _layer(room: str) -> int:
+    for number, rooms in enumerate(LAYERS):
+        if room in rooms:
+            return number
+    pytest.fail(f"{room} has no layer: add it to LAYERS where it belongs")
+
+
+def _imports(path: Path) -> set[str]:
+    """The rooms of ours a file imports when it is loaded or run; imports for type checkers do not count."""
+    found: set[str] = set()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "agentdbg":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[1] for alias in node.names if alias.name.startswith("agentdbg.")}
+    return {room for room in found if (PACKAGE / room).exists() or (PACKAGE / f"{room}.py").exists()}
+
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_imports_upwards(path: Path) -> None:
+    """The direction is what keeps every part understandable on its own."""
+    own = _layer(_room(path))
+    upwards = {room for room in _imports(path) if _layer(room) > own}
+    assert not upwards, f"{path.name} imports {upwards} from above"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_read_side_never_imports_the_write_side(path: Path) -> None:
+    """The files on disk are all the two sides share."""
+    if _room(path) in MAY_RECORD or str(path.relative_to(PACKAGE)) in RECORDING_COMMANDS:
+        return
+    assert not _imports(path) & WRITE_SIDE
+
+
+def _loaded_by(program: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\nimport sys\nprint(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ},
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    """It is imported by every process of the user's program, whether it records or not."""
+    heavy = {"typer", "rich", "fastapi", "yaml", "asyncio", "sqlite3", "msgspec", "re2", "json", "inspect", "logging"}
+    bare = _loaded_by("")
+    assert not (_loaded_by("import agentdbg") - bare) & heavy
+
+
+def test_recording_loads_no_server_no_yaml_and_opens_no_socket() -> None:
+    """What the agent's process does not need it does not get."""
+    program = (
+        "import agentdbg, sys\n"
+        "def watch(event, arguments):\n"
+        "    if event.startswith(('socket.', 'subprocess.', 'os.posix_spawn', 'os.exec', 'os.system')):\n"
+        "        raise SystemExit(f'{event} {arguments}')\n"
+        "sys.addaudithook(watch)\n"
+        "with agentdbg.traced_run('r', max_llm_calls=9):\n"
+        "    agentdbg.record_llm_call('m', prompt='password=hunter2')\n"
+    )
+    assert not _loaded_by(program) & {"typer", "rich", "fastapi", "yaml", "asyncio", "sqlite3", "socket", "http"}
+
+
+def test_the_public_names_are_sorted_and_exist() -> None:
+    """`from agentdbg import *` and the documentation agree with the package."""
+    assert agentdbg.__all__ == sorted(agentdbg.__all__)
+    assert all(hasattr(agentdbg, name) for name in agentdbg.__all__)
+    assert set(agentdbg.__all__) == {
+        "AgentDbgGuardrailExceeded",
+        "AgentDbgLoopAbort",
+        "__version__",
+        "current_run",
+        "has_active_run",
+        "llm",
+        "llm_call",
+        "record_error",
+        "record_event",
+        "record_llm_call",
+        "record_state",
+        "record_tool_call",
+        "tool",
+        "tool_call",
+        "trace",
+        "traced_run",
+    }

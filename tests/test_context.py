@@ -1,0 +1,319 @@
+"""Which run code records into: threads, pools, tasks, forks; and never into another's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentdbg import current_run, has_active_run, record_llm_call, record_tool_call, trace, traced_run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Recorded
+
+
+def test_eight_threads_started_in_a_run_record_into_it(recorded: Recorded) -> None:
+    """Nobody copies contexts by hand, so nobody has to."""
+
+    def work(worker: int) -> None:
+        for i in range(100):
+            record_tool_call(f"tool-{worker}", {"i": i})
+
+    with traced_run("threads"):
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    run = recorded.only()
+    seen = {(call["name"], call["payload"]["args"]["i"]) for call in run.of_type("TOOL_CALL")}
+    assert len(seen) == len(run.of_type("TOOL_CALL")) == 800
+    assert run.meta["counts"]["tool_calls"] == 800
+
+
+def test_a_pool_shared_by_two_runs_keeps_them_apart(recorded: Recorded) -> None:
+    """A pool's thread outlives the task that started it; the run must travel with the task."""
+    with ThreadPoolExecutor(2) as pool:
+        with traced_run("a"):
+            list(pool.map(lambda i: record_tool_call("a", {"i": i}), range(20)))
+        assert not pool.submit(has_active_run).result()
+        with traced_run("b"):
+            list(pool.map(lambda i: record_tool_call("b", {"i": i}), range(20)))
+            assert pool.submit(lambda: current_run().run_id).result() == current_run().run_id  # type: ignore[union-attr]
+
+    for run, name in zip(recorded.all(), "ab", strict=True):
+        assert {call["name"] for call in run.of_type("TOOL_CALL")} == {name}
+        assert len(run.of_type("TOOL_CALL")) == 20
+
+
+def test_a_pool_inside_a_thread_inside_a_run(recorded: Recorded) -> None:
+    """Layers of concurrency are what real servers are made of."""
+
+    def outer() -> None:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda i: record_tool_call("deep", {"i": i}), range(5)))
+        record_tool_call("after")
+
+    with traced_run("deep"):
+        thread = threading.Thread(target=outer)
+        thread.start()
+        thread.join()
+
+    assert [call["name"] for call in recorded.only().of_type("TOOL_CALL")] == ["deep"] * 5 + ["after"]
+
+
+def test_a_thread_that_belongs_to_no_run_records_into_none(recorded: Recorded) -> None:
+    """A background thread of the host must not leak into whatever agent happens to run."""
+    go, done = threading.Event(), threading.Event()
+    seen = []
+
+    def background() -> None:
+        go.wait()
+        seen.append((record_llm_call("background"), has_active_run()))
+        done.set()
+
+    thread = threading.Thread(target=background)
+    thread.start()
+    with traced_run("agent"):
+        go.set()
+        done.wait()
+    thread.join()
+
+    assert seen == [(None, False)]
+    assert recorded.only().types() == ["RUN_START", "RUN_END"]
+
+
+@pytest.mark.asyncio
+async def test_fifty_tasks_with_runs_of_their_own_never_mix(recorded: Recorded) -> None:
+    """Two live runs never mix: not two, not fifty."""
+
+    @trace
+    async def agent(number: int) -> None:
+        for i in range(40):
+            record_tool_call("t", {"agent": number, "i": i, "x": number * i})
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(agent(n) for n in range(50)))
+    runs = recorded.all()
+    assert len(runs) == 50
+    for run in runs:
+        calls = run.of_type("TOOL_CALL")
+        assert len(calls) == 40
+        assert len({call["payload"]["args"]["agent"] for call in calls}) == 1
+
+
+@pytest.mark.asyncio
+async def test_tasks_and_to_thread_inside_a_run_belong_to_it(recorded: Recorded) -> None:
+    """asyncio hands contexts on by itself; this holds us to not breaking that."""
+    async with traced_run("tasks"):
+        await asyncio.gather(*(asyncio.to_thread(record_tool_call, "t", {"n": n}) for n in range(10)))
+        await asyncio.get_running_loop().run_in_executor(None, record_tool_call, "executor")
+
+    assert len(recorded.only().of_type("TOOL_CALL")) == 11
+
+
+def test_a_tool_in_a_thread_hangs_under_that_threads_own_model_call(recorded: Recorded) -> None:
+    """Two threads thinking at once must not claim each other's tools."""
+    barrier = threading.Barrier(2)
+
+    def think(name: str) -> None:
+        record_llm_call(name)
+        barrier.wait()
+        record_tool_call(f"tool of {name}")
+
+    with traced_run("two minds"):
+        threads = [threading.Thread(target=think, args=(name,)) for name in ("a", "b")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    run = recorded.only()
+    models = {event["event_id"]: event["name"] for event in run.of_type("LLM_CALL")}
+    assert {event["name"]: models[event["parent_id"]] for event in run.of_type("TOOL_CALL")} == {
+        "tool of a": "a",
+        "tool of b": "b",
+    }
+
+
+def _run_program(tmp_path: Path, data_dir: Path, program: str, **env: str) -> subprocess.CompletedProcess[str]:
+    path = tmp_path / "program.py"
+    path.write_text(textwrap.dedent(program))
+    variables = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), **env}
+    return subprocess.run(
+        [sys.executable, str(path)], env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_children_record_into_the_run_and_do_not_end_it(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """Workers are forked; their exit is not the end of the agent."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        import os, sys
+        from agentdbg import traced_run, record_tool_call
+        with traced_run("forks"):
+            record_tool_call("parent")
+            pids = []
+            for child in range(5):
+                pid = os.fork()
+                if pid == 0:
+                    for i in range(20):
+                        record_tool_call(f"child-{child}", {"i": i})
+                    sys.exit(0) if child % 2 else os._exit(0)
+                pids.append(pid)
+            for pid in pids:
+                os.waitpid(pid, 0)
+            record_tool_call("parent again")
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    run = recorded.only()
+    assert run.types()[-1] == "RUN_END"
+    assert run.types().count("RUN_END") == 1
+    calls = [(call["name"], (call["payload"]["args"] or {}).get("i")) for call in run.of_type("TOOL_CALL")]
+    assert len(set(calls)) == len(calls) == 102
+    ids = [event["event_id"] for event in run.events]
+    assert len(set(ids)) == len(ids)
+    assert run.meta["counts"]["tool_calls"] == 102
+    assert run.meta["status"] == "ok"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_that_outlives_the_run_is_counted_not_written(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """RUN_END is the last word, also when a forked worker goes on talking."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        import os, time
+        from agentdbg import traced_run, record_tool_call
+        read, write = os.pipe()
+        with traced_run("forks"):
+            if os.fork() == 0:
+                os.read(read, 1)
+                assert record_tool_call("late") is None
+                os._exit(0)
+        os.write(write, b"x")
+        assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "RUN_END"]
+    assert run.meta["dropped_events"] == 1
+
+
+def test_a_spawned_pool_has_runs_of_its_own(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
+    """A new interpreter knows nothing of its parent's run; what it traces is its own."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        import multiprocessing
+        from agentdbg import trace, traced_run, record_tool_call
+
+        @trace(name="child")
+        def work(n):
+            record_tool_call("t", {"n": n})
+
+        if __name__ == "__main__":
+            with traced_run("parent"):
+                with multiprocessing.get_context("spawn").Pool(2) as pool:
+                    pool.map(work, range(3))
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(run.meta["run_name"] for run in recorded.all()) == ["child", "child", "child", "parent"]
+    assert {run.meta["status"] for run in recorded.all()} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"), [("", "ok"), ("raise ValueError('x')", "error"), ("import sys; sys.exit(4)", "ok")]
+)
+def test_an_implicit_run_lasts_as_long_as_the_process(
+    tmp_path: Path, data_dir: Path, recorded: Recorded, ending: str, status: str
+) -> None:
+    """With one variable, code that records but traces nothing gets one run."""
+    program = f"from agentdbg import record_llm_call\nrecord_llm_call('m')\nrecord_llm_call('n')\n{ending}\n"
+    done = _run_program(tmp_path, data_dir, program, AGENTDBG_IMPLICIT_RUN="1")
+    assert done.returncode == {"": 0, "raise ValueError('x')": 1}.get(ending, 4)
+    run = recorded.only()
+    assert run.meta["status"] == status
+    assert run.types() == ["RUN_START", "LLM_CALL", "LLM_CALL", *(["ERROR"] if status == "error" else []), "RUN_END"]
+
+
+def test_a_daemon_thread_cut_off_at_exit_has_its_run_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
+    """The program ended in the middle of that agent, and the run says so."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        import threading, time
+        from agentdbg import trace, record_llm_call
+        started = threading.Event()
+
+        @trace
+        def agent():
+            record_llm_call("m")
+            started.set()
+            time.sleep(60)
+
+        threading.Thread(target=agent, daemon=True).start()
+        started.wait()
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    run = recorded.only()
+    assert run.meta["status"] == "error"
+    assert run.one("ERROR")["name"] == "RunLeftOpen"
+
+
+def test_a_signal_handler_may_record_in_the_middle_of_recording(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """A handler runs between any two bytecodes, also ours; it must not wait for itself."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        import signal, time
+        from agentdbg import traced_run, record_tool_call, record_state
+        ticks = 0
+        def tick(*_):
+            global ticks
+            ticks += 1
+            record_state({"tick": ticks})
+        signal.signal(signal.SIGALRM, tick)
+        with traced_run("signals"):
+            signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+            end = time.monotonic() + 1
+            n = 0
+            while time.monotonic() < end:
+                record_tool_call(f"t{n % 50}", {"n": n})
+                n += 1
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        print(n, ticks)
+        """,
+    )
+    assert done.returncode == 0, done.stderr
+    calls, ticks = map(int, done.stdout.split())
+    run = recorded.only()
+    assert len(run.of_type("TOOL_CALL")) == calls
+    assert len(run.of_type("STATE_UPDATE")) == ticks > 0

@@ -1,0 +1,411 @@
+"""Limits: exact, not to be swallowed, and everything that led to the stop on disk before it is raised."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import (
+    AgentDbgGuardrailExceeded,
+    AgentDbgLoopAbort,
+    llm,
+    llm_call,
+    record_error,
+    record_event,
+    record_llm_call,
+    record_state,
+    record_tool_call,
+    tool,
+    trace,
+    traced_run,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Recorded
+
+
+def _models(count: int) -> None:
+    for number in range(count):
+        record_llm_call(f"model-{number}", response=str(number))
+
+
+_CROSSINGS: list[tuple[dict[str, Any], Callable[[], None], str, float]] = [
+    ({"max_llm_calls": 3}, lambda: _models(10), "max_llm_calls", 4),
+    ({"max_tool_calls": 2}, lambda: [record_tool_call(f"t{n}") for n in range(9)], "max_tool_calls", 3),  # type: ignore[list-item]
+    ({"max_events": 2}, lambda: [record_state({"n": n}) for n in range(9)], "max_events", 3),  # type: ignore[list-item]
+    ({"max_events": 2}, lambda: [record_error("e") for n in range(9)], "max_events", 3),  # type: ignore[list-item]
+    ({"max_events": 2}, lambda: [record_event("OWN", "e") for n in range(9)], "max_events", 3),  # type: ignore[list-item]
+    (
+        {"max_tokens": 25},
+        lambda: [record_llm_call(f"m{n}", usage={"prompt_tokens": 9, "completion_tokens": 1}) for n in range(9)],  # type: ignore[list-item]
+        "max_tokens",
+        30,
+    ),
+    ({"max_cost_usd": 0.5}, lambda: [record_llm_call(f"m{n}", cost_usd=0.2) for n in range(9)], "max_cost_usd", 0.6),  # type: ignore[list-item]
+]
+
+
+@pytest.mark.parametrize(("limits", "cross", "name", "actual"), _CROSSINGS)
+def test_crossing_a_limit_writes_everything_and_then_raises(
+    recorded: Recorded, limits: dict[str, Any], cross: Callable[[], None], name: str, actual: float
+) -> None:
+    """Whatever stopped the run is on disk when the caller sees the exception."""
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught, traced_run("limited", **limits):
+        cross()
+
+    run = recorded.only()
+    assert (caught.value.guardrail, caught.value.threshold, caught.value.actual) == (name, limits[name], actual)
+    error = run.events[-2]
+    assert error["event_type"] == "ERROR"
+    payload = error["payload"]
+    assert payload["error_type"] == "AgentDbgGuardrailExceeded"
+    assert payload["message"].startswith(f"{name} exceeded")
+    assert payload["stack"] is None
+    assert (payload["guardrail"], payload["threshold"], payload["actual"]) == (name, limits[name], actual)
+    assert error["parent_id"] == run.events[-3]["parent_id"]
+    assert run.events[-1]["payload"]["status"] == run.meta["status"] == "error"
+    assert run.one("RUN_START")["payload"]["guardrails"][name] == limits[name]
+
+
+def test_counts_include_the_crossing_event(recorded: Recorded) -> None:
+    """The call was made, so it counts: N+1."""
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("limited", max_llm_calls=3):
+        _models(10)
+
+    run = recorded.only()
+    assert run.meta["counts"]["llm_calls"] == len(run.of_type("LLM_CALL")) == 4
+
+
+def test_an_around_seam_makes_no_call_too_many(recorded: Recorded) -> None:
+    """A limit that is noticed after the call has been paid for is half a limit."""
+    made = []
+
+    @llm(model="m")
+    def ask(n: int) -> int:
+        made.append(n)
+        return n
+
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("limited", max_llm_calls=3):
+        for n in range(10):
+            ask(n)
+
+    run = recorded.only()
+    assert made == [0, 1, 2]
+    assert run.meta["counts"]["llm_calls"] == 3
+    assert run.types(call_starts=True)[-3:] == ["LLM_CALL", "ERROR", "RUN_END"]
+
+
+def test_sixteen_threads_racing_for_a_hundred_places_make_a_hundred_calls(recorded: Recorded) -> None:
+    """Exact across threads: not 101, not 99."""
+    made = []
+
+    @llm(model="m")
+    def ask(n: int) -> int:
+        made.append(n)
+        time.sleep(0.0005)
+        return n
+
+    def work() -> None:
+        try:
+            for n in range(50):
+                ask(n)
+        except AgentDbgGuardrailExceeded:
+            pass
+
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("race", max_llm_calls=100):
+        threads = [threading.Thread(target=work) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        record_state({"after": 1})
+
+    run = recorded.only()
+    assert len(made) == 100
+    assert run.meta["counts"]["llm_calls"] == len(run.of_type("LLM_CALL")) == 100
+    assert run.meta["status"] == "error"
+
+
+def test_a_limit_cannot_be_swallowed(recorded: Recorded) -> None:
+    """`except Exception` around every step is what agents look like."""
+    made = []
+
+    @trace(max_llm_calls=2)
+    def agent() -> str:
+        while True:
+            try:
+                with llm_call("m", prompt=len(made)) as call:
+                    made.append(1)
+                    call.response = len(made)
+            except Exception:
+                pass
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        agent()
+
+    assert caught.value.guardrail == "max_llm_calls"
+    assert len(made) == 2
+    assert recorded.only().meta["status"] == "error"
+
+
+def test_a_run_whose_stop_was_swallowed_and_left_normally_still_ends_as_error(recorded: Recorded) -> None:
+    """The return value is the caller's; the status is ours."""
+
+    @trace(max_tool_calls=1)
+    def agent() -> str:
+        try:
+            record_tool_call("a")
+            record_tool_call("b")
+        except Exception:
+            return "partial answer"
+        return "full answer"
+
+    assert agent() == "partial answer"
+    run = recorded.only()
+    assert run.meta["status"] == "error"
+    assert run.one("RUN_END")["payload"]["error"]["error_type"] == "AgentDbgGuardrailExceeded"
+
+
+def test_cleanup_after_a_stop_is_recorded_and_not_interrupted(recorded: Recorded) -> None:
+    """`finally` blocks save what can be saved; the stop is already on its way."""
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("limited", max_llm_calls=1):
+        try:
+            _models(5)
+        finally:
+            record_state({"saved": True})
+            with tool_call_block():
+                pass
+
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "LLM_CALL", "LLM_CALL", "ERROR", "STATE_UPDATE", "TOOL_CALL", "RUN_END"]
+
+
+def tool_call_block() -> Any:
+    from agentdbg import tool_call
+
+    return tool_call("close files")
+
+
+def test_a_call_that_crosses_tokens_gives_its_result_and_the_next_is_refused(recorded: Recorded) -> None:
+    """The answer was paid for; throwing it away would be a second loss."""
+    answers = []
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught, traced_run("t", max_tokens=10):
+        for n in range(5):
+            with llm_call("m", prompt=n) as call:
+                call.response = f"answer {n}"
+                call.usage = {"prompt_tokens": 8, "completion_tokens": 4}
+            answers.append(call.response)
+
+    assert answers == ["answer 0"]
+    assert caught.value.actual == 12
+    assert recorded.only().types() == ["RUN_START", "LLM_CALL", "ERROR", "RUN_END"]
+
+
+def test_stop_on_loop_writes_the_warning_then_the_error(recorded: Recorded) -> None:
+    """The reason comes before the consequence, in the file too."""
+    with pytest.raises(AgentDbgLoopAbort) as caught, traced_run("loop", stop_on_loop=True):
+        for _ in range(20):
+            record_llm_call("m", response="try again")
+            record_tool_call("search", {"q": "same"}, "nothing")
+
+    run = recorded.only()
+    assert caught.value.guardrail == "stop_on_loop"
+    assert isinstance(caught.value, AgentDbgGuardrailExceeded)
+    assert run.types()[-3:] == ["LOOP_WARNING", "ERROR", "RUN_END"]
+    warning = run.one("LOOP_WARNING")
+    assert warning["payload"]["severity"] == "critical"
+    assert warning["payload"]["repetitions"] == caught.value.actual == 3
+    assert run.events[-2]["payload"]["error_type"] == "AgentDbgLoopAbort"
+    assert run.meta["counts"]["loop_warnings"] == 1
+
+
+def test_a_later_loop_stop_writes_no_second_warning(recorded: Recorded) -> None:
+    """`stop_on_loop_min_repetitions` gives an agent time to find out by itself."""
+    with (
+        pytest.raises(AgentDbgLoopAbort) as caught,
+        traced_run("loop", stop_on_loop=True, stop_on_loop_min_repetitions=5),
+    ):
+        for _ in range(20):
+            record_tool_call("search", {"q": "same"}, "nothing")
+
+    run = recorded.only()
+    assert caught.value.actual == 5
+    assert len(run.of_type("TOOL_CALL")) == 5
+    assert len(run.of_type("LOOP_WARNING")) == 1
+
+
+def test_a_working_agent_is_never_stopped_by_stop_on_loop(recorded: Recorded) -> None:
+    """Think, act, think, act with new results each time is work, not a loop."""
+    with traced_run("work", stop_on_loop=True):
+        for n in range(30):
+            record_llm_call("m", response=f"now looking at page {n} of the manual, section {n * 7}")
+            record_tool_call("read_page", {"page": n}, f"text of page {n}: {'lorem ' * n}")
+
+    assert recorded.only().meta["status"] == "ok"
+
+
+@pytest.mark.parametrize("limit", ["3", 3.0])
+def test_limits_from_the_environment_and_odd_types_hold(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, limit: Any
+) -> None:
+    """Settings are text; arguments are whatever people pass."""
+    if isinstance(limit, str):
+        monkeypatch.setenv("AGENTDBG_MAX_LLM_CALLS", limit)
+        limits = {}
+    else:
+        limits = {"max_llm_calls": limit}
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("limited", **limits):
+        _models(10)
+
+    assert recorded.only().meta["counts"]["llm_calls"] == 4
+
+
+def test_arguments_beat_the_environment(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest setting wins."""
+    monkeypatch.setenv("AGENTDBG_MAX_LLM_CALLS", "1")
+    with traced_run("roomy", max_llm_calls=5):
+        _models(5)
+
+    assert recorded.only().meta["status"] == "ok"
+
+
+def test_a_limit_that_makes_no_sense_is_said_and_not_applied(
+    recorded: Recorded, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The agent runs; its owner learns that the limit does not hold."""
+    with traced_run("odd", max_llm_calls="many"):
+        _models(5)
+
+    assert recorded.only().meta["status"] == "ok"
+    assert "max_llm_calls='many', which is not a whole number; kept no limit" in capsys.readouterr().err
+
+
+def test_time_stops_a_busy_thread_that_records_nothing(recorded: Recorded) -> None:
+    """An agent stuck in its own code is stuck all the same."""
+
+    @trace(max_duration_s=0.1)
+    def agent() -> None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    started = time.monotonic()
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        agent()
+
+    assert time.monotonic() - started < 10
+    assert caught.value.guardrail == "max_duration_s"
+    assert caught.value.threshold == 0.1
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "ERROR", "RUN_END"]
+    assert run.one("ERROR")["payload"]["guardrail"] == "max_duration_s"
+
+
+@pytest.mark.asyncio
+async def test_time_stops_a_waiting_task(recorded: Recorded) -> None:
+    """A task is stopped by cancelling it, and its caller sees why."""
+
+    @trace(max_duration_s=0.05)
+    async def agent() -> None:
+        record_llm_call("m")
+        await asyncio.sleep(20)
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        await agent()
+
+    assert caught.value.guardrail == "max_duration_s"
+    assert recorded.only().types() == ["RUN_START", "LLM_CALL", "ERROR", "RUN_END"]
+    await asyncio.sleep(0)  # the cancelling has been taken back: this task goes on
+
+
+def test_time_also_stops_at_the_next_record(recorded: Recorded) -> None:
+    """The clock is looked at with every event too."""
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("slow", max_duration_s=0.02):
+        for n in range(1000):
+            record_tool_call(f"t{n}")
+            time.sleep(0.005)
+
+    assert recorded.only().meta["status"] == "error"
+
+
+def test_tools_of_a_stopped_run_in_other_threads_are_stopped_too(recorded: Recorded) -> None:
+    """A stop is for the run, not for the thread that happened to cross the line."""
+    stopped = []
+
+    @tool
+    def act(n: int) -> int:
+        return n
+
+    def other() -> None:
+        try:
+            act(1)
+        except AgentDbgGuardrailExceeded as error:
+            stopped.append(error.guardrail)
+        try:
+            act(2)
+        except Exception:
+            stopped.append("held")
+        except BaseException as error:
+            stopped.append(type(error).__name__)
+
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("t", max_llm_calls=1):
+        try:
+            _models(3)
+        finally:
+            thread = threading.Thread(target=other)
+            thread.start()
+            thread.join()
+
+    assert stopped == ["max_llm_calls", "RunStopped"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_forked_children_share_the_limit(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
+    """Over by at most one per process."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import os
+            from agentdbg import traced_run, tool, AgentDbgGuardrailExceeded
+
+            @tool
+            def act(n): ...
+
+            try:
+                with traced_run("forks", max_tool_calls=50):
+                    for child in range(4):
+                        if os.fork() == 0:
+                            try:
+                                for n in range(100):
+                                    act(n)
+                            except AgentDbgGuardrailExceeded:
+                                pass
+                            os._exit(0)
+                    for child in range(4):
+                        os.wait()
+                    act(0)
+            except AgentDbgGuardrailExceeded as error:
+                print(error)
+            """
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=60, check=True, env={**os.environ}
+    )
+    assert "max_tool_calls exceeded" in done.stdout, done.stderr
+    run = recorded.only()
+    assert 50 <= len(run.of_type("TOOL_CALL")) <= 54
+    assert run.meta["status"] == "error"

@@ -1,0 +1,263 @@
+"""@tool, @llm, tool_call and llm_call: what stands around a call, and what it leaves alone."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import llm, llm_call, record_llm_call, record_tool_call, tool, tool_call, trace, traced_run
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from tests.conftest import Recorded
+
+
+def test_a_tool_records_its_arguments_result_and_time(recorded: Recorded) -> None:
+    """The decorator people put on every tool."""
+
+    @tool
+    def search(query: str, limit: int = 5, *filters: str, **options: Any) -> list[str]:
+        return [query]
+
+    with traced_run("r"):
+        assert search("x", 3, "f1", "f2", deep=True) == ["x"]
+
+    run = recorded.only()
+    assert run.types(call_starts=True) == ["RUN_START", "CALL_START", "TOOL_CALL", "RUN_END"]
+    call = run.one("TOOL_CALL")
+    assert call["name"] == "search"
+    assert call["payload"]["args"] == {"query": "x", "limit": 3, "filters": ["f1", "f2"], "deep": True}
+    assert call["payload"]["result"] == ["x"]
+    assert call["payload"]["status"] == "ok"
+    assert call["payload"]["source"].startswith("tests/test_seams.py:")
+    assert call["duration_ms"] >= 0
+
+
+def test_call_start_is_written_before_the_call_and_names_its_end(recorded: Recorded) -> None:
+    """A run that died inside a call says in which."""
+
+    @tool(name="fetch page")
+    def fetch(url: str) -> str:
+        started = recorded.only().events[-1]
+        assert started["event_type"] == "CALL_START"
+        assert started["payload"]["name"] == "fetch page"
+        assert started["payload"]["kind"] == "tool"
+        assert started["payload"]["input"] == {"url": "u"}
+        return "page"
+
+    with traced_run("r"):
+        fetch("u")
+
+    run = recorded.only()
+    assert run.one("CALL_START")["payload"]["call_id"] == run.one("TOOL_CALL")["event_id"]
+    assert run.meta["counts"]["tool_calls"] == 1
+
+
+def test_what_is_recorded_inside_a_call_is_its_child(recorded: Recorded) -> None:
+    """Tools that call models are nested, and look nested."""
+
+    @tool
+    def research() -> None:
+        with llm_call("gpt-4", prompt="p") as call:
+            call.response = "r"
+            record_tool_call("inner")
+
+    with traced_run("r"):
+        research()
+
+    run = recorded.only()
+    inner, model, outer = run.of_type("TOOL_CALL")[0], run.one("LLM_CALL"), run.of_type("TOOL_CALL")[1]
+    assert inner["parent_id"] == model["event_id"]
+    assert model["parent_id"] == outer["event_id"]
+    assert outer["parent_id"] == run.one("RUN_START")["event_id"]
+
+
+def test_an_exception_passes_through_and_is_one_error(recorded: Recorded) -> None:
+    """The failed call and the end of the run tell of the same failure."""
+    error = KeyError("due_date")
+
+    @tool
+    def parse() -> None:
+        raise error
+
+    with pytest.raises(KeyError) as caught, traced_run("r"):
+        parse()
+
+    assert caught.value is error
+    assert error.__context__ is None
+    run = recorded.only()
+    call = run.one("TOOL_CALL")
+    assert call["payload"]["status"] == "error"
+    assert call["payload"]["error"]["error_type"] == "KeyError"
+    assert run.one("ERROR")["payload"]["call_id"] == call["event_id"]
+    assert run.meta["counts"]["errors"] == 1
+
+
+def test_a_model_call_with_everything_it_can_say(recorded: Recorded) -> None:
+    """The block form is for code that talks to a model by hand."""
+    with traced_run("r"), llm_call("gpt-4", prompt="p", provider="openai", temperature=0.1) as call:
+        call.response = {"role": "assistant", "content": "hi"}
+        call.usage = {"input_tokens": 3, "output_tokens": 1}
+        call.stop_reason = "stop"
+
+    payload = recorded.only().one("LLM_CALL")["payload"]
+    assert payload["response"] == {"role": "assistant", "content": "hi"}
+    assert payload["usage"]["total_tokens"] == 4
+    assert payload["stop_reason"] == "stop"
+    assert payload["provider"] == "openai"
+    assert payload["temperature"] == 0.1
+
+
+def test_a_decorated_model_function_is_a_model_call(recorded: Recorded) -> None:
+    """Most people have one function that asks the model."""
+
+    @llm(model="gpt-4", provider="openai")
+    def ask(prompt: str) -> dict[str, Any]:
+        return {"content": "hi", "usage": {"prompt_tokens": 2, "completion_tokens": 1}, "finish_reason": "stop"}
+
+    @llm
+    def chat(model: str, messages: list[dict[str, str]]) -> str:
+        return "hello"
+
+    with traced_run("r"):
+        ask("what?")
+        chat("claude", [{"role": "user", "content": "x"}])
+
+    first, second = recorded.only().of_type("LLM_CALL")
+    assert first["payload"]["prompt"] == "what?"
+    assert first["payload"]["usage"]["total_tokens"] == 3
+    assert first["payload"]["stop_reason"] == "stop"
+    assert second["name"] == "claude"
+    assert second["payload"]["prompt"]["messages"] == [{"role": "user", "content": "x"}]
+
+
+def test_a_streaming_model_function_stays_a_stream(recorded: Recorded) -> None:
+    """Tokens must reach the user as they come, and the answer the log as a whole."""
+
+    @llm(model="m")
+    def stream(prompt: str) -> Iterator[str]:
+        yield from ["Hel", "lo"]
+
+    with traced_run("r"):
+        pieces = stream("p")
+        assert inspect.isgenerator(pieces)
+        assert list(pieces) == ["Hel", "lo"]
+
+    assert recorded.only().one("LLM_CALL")["payload"]["response"] == "Hello"
+
+
+def test_a_stream_dropped_half_way_is_recorded_as_far_as_it_came(recorded: Recorded) -> None:
+    """Stopping early is normal; what was said until then was said."""
+
+    @llm(model="m")
+    def stream() -> Iterator[str]:
+        yield "a"
+        yield "b"
+        yield "c"
+
+    with traced_run("r"):
+        pieces = stream()
+        next(pieces)
+        next(pieces)
+        pieces.close()
+
+    payload = recorded.only().one("LLM_CALL")["payload"]
+    assert payload["response"] == "ab"
+    assert payload["status"] == "ok"
+
+
+def test_a_foreign_iterator_is_passed_on_untouched(recorded: Recorded) -> None:
+    """Reading a stream to record it would take it from its owner."""
+    numbers = iter([1, 2, 3])
+
+    @tool
+    def give() -> Iterator[int]:
+        return numbers
+
+    with traced_run("r"):
+        assert give() is numbers
+
+    assert list(numbers) == [1, 2, 3]
+    assert "iterator" in str(recorded.only().one("TOOL_CALL")["payload"]["result"])
+
+
+@pytest.mark.asyncio
+async def test_async_tools_run_in_parallel_and_each_is_right(recorded: Recorded) -> None:
+    """Parallel tool calls are how agents save time."""
+
+    @tool
+    async def work(n: int) -> int:
+        await asyncio.sleep(0.01 * (3 - n))
+        return n * 10
+
+    @llm(model="m")
+    async def tokens() -> AsyncIterator[str]:
+        for piece in ("x", "y"):
+            await asyncio.sleep(0)
+            yield piece
+
+    @trace
+    async def agent() -> list[int]:
+        record_llm_call("planner")
+        results = await asyncio.gather(work(0), work(1), work(2))
+        assert [piece async for piece in tokens()] == ["x", "y"]
+        async with tool_call("block", {"a": 1}) as call:
+            call.result = "done"
+        return results
+
+    assert await agent() == [0, 10, 20]
+    run = recorded.only()
+    calls = {call["payload"]["args"].get("n"): call for call in run.of_type("TOOL_CALL")}
+    assert [calls[n]["payload"]["result"] for n in range(3)] == [0, 10, 20]
+    planner = run.of_type("LLM_CALL")[0]["event_id"]
+    assert {calls[n]["parent_id"] for n in range(3)} == {planner}
+    assert run.of_type("LLM_CALL")[1]["payload"]["response"] == "xy"
+
+
+def test_outside_a_run_a_decorated_function_is_just_itself(recorded: Recorded) -> None:
+    """A library with decorated tools must not cost its users anything."""
+
+    @tool
+    def add(a: int, b: int) -> int:
+        return a + b
+
+    @tool
+    def count() -> Iterator[int]:
+        yield 1
+        return
+
+    assert add(1, b=2) == 3
+    assert list(count()) == [1]
+    with tool_call("x") as call:
+        call.result = 1
+    assert recorded.run_dirs() == []
+
+
+def test_declared_facts_about_a_tool_are_in_its_meta(recorded: Recorded) -> None:
+    """Polling and side effects are things only the author knows."""
+
+    @tool(polling=True, effect="write")
+    def check() -> None: ...
+
+    with traced_run("r"):
+        check()
+
+    assert recorded.only().one("TOOL_CALL")["meta"] == {"polling": True, "effect": "write"}
+
+
+def test_long_input_is_cut_in_the_start_and_whole_in_the_end(recorded: Recorded) -> None:
+    """The start is for finding out where a run died; the end is for reading."""
+
+    @tool
+    def read(text: str) -> None: ...
+
+    with traced_run("r"):
+        read("x" * 10_000)
+
+    run = recorded.only()
+    assert len(run.one("CALL_START")["payload"]["input"]["text"]) <= 4_000
+    assert len(run.one("TOOL_CALL")["payload"]["args"]["text"]) == 10_000
