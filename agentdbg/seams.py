@@ -37,7 +37,9 @@ class Call:
         self.usage: Any = None
         self.stop_reason: Any = None
         self.error: Any = None
-        self._kind = kind
+        self.duration_ms: int | None = None
+        """How long it took; measured from `begin` when nobody knows better."""
+        self.kind = kind
         self._name = name
         self._given = given
         self._meta = meta
@@ -64,17 +66,17 @@ class Call:
             return False
         self._source = source or user_source(2)
         self._outer = scope
-        implied_parent = scope.parent_id if self._kind == "llm" else scope.llm_id or scope.parent_id
+        implied_parent = scope.parent_id if self.kind == "llm" else scope.llm_id or scope.parent_id
         self._parent_id = parent_id or implied_parent
         try:
-            self._call_id = scope.run.begin_call(self._kind, self._name, self._given, self._parent_id, self._meta)
+            self._call_id = scope.run.begin_call(self.kind, self._name, self._given, self._parent_id, self._meta)
         except STOPS:
             raise
         except Exception as fault:  # noqa: BLE001
             contain(fault, "record the start of a call", scope.run.count_fault)
             return False
         self.scope = Scope(scope.run, self._call_id)
-        if self._kind == "llm":
+        if self.kind == "llm":
             open_model_calls.add(self._call_id)
         self._started = time.monotonic()
         return True
@@ -89,11 +91,16 @@ class Call:
 
     def finish(self, result: Any) -> None:
         """The call came back."""
-        if self._kind == "llm":
+        if self.kind == "llm":
             self.response = self._whole(result)
         else:
             self.result = self._whole(result)
         self._end(None)
+
+    def end(self, result: Any, error: Any = None) -> None:
+        """The call is over; with an error, `result` is as far as it came."""
+        self.response, self.result = (result, None) if self.kind == "llm" else (None, result)
+        self._end(error)
 
     def fail(self, error: BaseException) -> BaseException | None:
         """The call raised."""
@@ -125,32 +132,34 @@ class Call:
             return "".join(self._items)
         return list(self._items)
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end(self, error: Any) -> None:
         if self._ended or self._call_id is None or self._outer is None:
             return
         self._ended = True
+        if self.duration_ms is None:
+            self.duration_ms = int((time.monotonic() - self._started) * 1000)
         open_model_calls.discard(self._call_id)
         run = self._outer.run
         try:
             if self.error is None:
                 self.error = error
             recorded = run.emit(
-                "LLM_CALL" if self._kind == "llm" else "TOOL_CALL",
+                "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
                 self._name,
                 self._payload(),
                 self._meta,
                 parent_id=self._parent_id,
                 event_id=self._call_id,
-                duration_ms=int((time.monotonic() - self._started) * 1000),
+                duration_ms=self.duration_ms,
                 source=self._source,
-                kind=self._kind,
+                kind=self.kind,
                 quiet=True,
             )
-            if error is not None and recorded is not None:
+            if isinstance(error, BaseException) and recorded is not None:
                 run.remember_failure(error, self._call_id)
         except Exception as fault:  # noqa: BLE001
             contain(fault, "record a call", run.count_fault)
-        if self._kind == "llm":
+        if self.kind == "llm":
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(Scope(run, here.parent_id, self._call_id))
@@ -158,7 +167,7 @@ class Call:
     def _payload(self) -> dict[str, Any]:
         assert self._outer is not None
         run, extra = self._outer.run, dict(self._fields)
-        if self._kind == "tool":
+        if self.kind == "tool":
             return tool_fields(run, self._name, self._given, self.result, "ok", self.error, extra)
         return llm_fields(
             run,

@@ -1,0 +1,38 @@
+"""
+Recorders for agent frameworks and model clients, one module each, loaded when asked for.
+
+    from agentdbg.integrations import AgentDbgLangChainCallbackHandler      # LangChain and LangGraph
+    from agentdbg.integrations import openai_agents                         # importing it is enough
+    from agentdbg.integrations import openai; openai.enable()               # the raw client
+
+Every module has `enable()` and `disable()`. Inside a run everything joins it; outside, a framework's outermost call
+becomes a run of its own. A framework that is not installed gives an ImportError that says what to install.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["INTEGRATIONS", "AgentDbgLangChainCallbackHandler"]
+
+INTEGRATIONS = {
+    "agents": "agentdbg.integrations.openai_agents",
+    "anthropic": "agentdbg.integrations.anthropic",
+    "crewai": "agentdbg.integrations.crewai",
+    "langchain_core": "agentdbg.integrations.langchain",
+    "litellm": "agentdbg.integrations.litellm",
+    "openai": "agentdbg.integrations.openai",
+    "pydantic_ai": "agentdbg.integrations.pydantic_ai",
+}
+"""Which module of ours records what a package does: the package's import name, and a module with `enable()`."""
+
+_MODULES = {module.rpartition(".")[2] for module in INTEGRATIONS.values()}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AgentDbgLangChainCallbackHandler":
+        return importlib.import_module("agentdbg.integrations.langchain").AgentDbgLangChainCallbackHandler
+    if name in _MODULES:
+        return importlib.import_module(f"agentdbg.integrations.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
