@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/facts.js";
-import { dollars, duration, short, size } from "../../../agentdbg/ui_static/model/details/format.js";
+import { dollars, tokensInColumn, word } from "../../../agentdbg/ui_static/model/details/format.js";
 
 /** @param {Partial<import("../../../agentdbg/ui_static/model/details/types.js").StoredEvent>} more */
 const event = (more) => ({ event_id: "e", event_type: "LLM_CALL", ts: "2026-11-15T14:03:06.806Z", duration_ms: 1900, name: "gpt-4o", payload: {}, ...more });
@@ -51,9 +51,8 @@ test("a broken clock leaves the time out", () => {
   assert.ok(!factsOf(event({ ts: "yesterday" }), null).some((fact) => fact.label === "started"));
 });
 
-test("figures read as a person says them", () => {
-  assert.deepEqual([950, 4240, 59_949, 77_000, 7_500_000].map(duration), ["950 ms", "4.2 s", "59.9 s", "1 min 17 s", "2 h 5 min"]);
-  assert.deepEqual([950, 7600, 188_400, 2_100_000].map((value) => short(value)), ["950", "7.6k", "188k", "2.1M"]);
-  assert.deepEqual([1, 812, 6200, 1_300_000].map(size), ["1 byte", "812 bytes", "6.2 kB", "1.3 MB"]);
+test("figures keep the digits that a comparison needs", () => {
+  assert.deepEqual([950, 7600, 15_840, 188_400].map(tokensInColumn), ["950", "7.6k", "15.8k", "188k"]);
   assert.deepEqual([0, 0.49, 0.0204, 0.000051].map(dollars), ["$0", "$0.49", "$0.020", "$0.000051"]);
+  assert.deepEqual([5, 40].map(word), ["Five", "40"]);
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { childrenOf, previousModelCall, rowsAroundLoop, rowsBetween, sameErrors } from "../../../agentdbg/ui_static/model/details/lookups.js";
+import { childrenOf, previousModelCall, previousState, rowsAroundLoop, rowsBetween, sameErrors } from "../../../agentdbg/ui_static/model/details/lookups.js";
 import { promptMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
 
 /** @typedef {import("../../../agentdbg/ui_static/model/details/types.js").Row} Row */
@@ -54,6 +54,13 @@ test("a long run is searched only so far", async () => {
 
   assert.equal(await previousModelCall(context, 5000, promptMessages("hello")), null);
   assert.ok(asked.rows <= 600, `${asked.rows} rows asked for`);
+});
+
+test("the state before is the last one of the same name", async () => {
+  const { context, rows } = contextOf([{ kind: "state", name: "a" }, { kind: "state", name: "b" }, { kind: "state", name: "a" }], { 1: { name: "a", payload: { state: { step: 1 } } }, 2: { name: "b", payload: { state: {} } } });
+
+  assert.deepEqual(await previousState(context, rows[2]), { step: 1 });
+  assert.equal(await previousState(context, rows[0]), undefined);
 });
 
 test("the same error is found before and after, other errors and other tools are not", async () => {

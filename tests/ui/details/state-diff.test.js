@@ -25,6 +25,7 @@ test("a changed object is told path by path", () => {
 
 test("the plain form has only what is new", () => {
   assert.deepEqual(changesOf({ step: 2 }), [{ sign: "~", path: "step", after: 2 }]);
+  assert.deepEqual(changesOf({ draft: null, note: null }, { note: null }), [{ sign: "\u2212", path: "draft" }, { sign: "~", path: "note", after: null }], "gone and become null are not the same");
   assert.deepEqual(changesOf({ added: "a key of the user's own" }), [{ sign: "~", path: "added", after: "a key of the user's own" }]);
 });
 

@@ -101,7 +101,7 @@ function addTimes(add, event, row) {
   const lasted = event.duration_ms ?? row?.duration_ms;
   if (typeof lasted === "number") add("time", duration(lasted), { title: `${exact(lasted)} ms` });
   const started = startedAt(event);
-  if (started !== null) add(typeof lasted === "number" ? "started" : "at", clock(started), { title: new Date(started).toISOString() });
+  if (started !== null) add(typeof lasted === "number" ? "started" : "at", clock(new Date(started).toISOString()), { title: new Date(started).toISOString() });
 }
 
 /** @param {Add} add @param {Record<string, any>} payload @param {Row | null} row */

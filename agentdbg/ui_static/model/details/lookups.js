@@ -87,6 +87,24 @@ export async function previousOfKind(context, n, kind) {
 }
 
 /**
+ * The state that was recorded before this one under the same name, or undefined; a stored diff has only new values.
+ * @param {DetailsContext} context
+ * @param {Row} row
+ * @returns {Promise<any>}
+ */
+export async function previousState(context, row) {
+  let at = row.n;
+  for (let tried = 0; tried < CANDIDATES; tried += 1) {
+    const found = await previousOfKind(context, at, "state");
+    if (found === null) return undefined;
+    at = found;
+    const event = await fetchEvent(context, found);
+    if (event && event.name === row.name) return event.payload.state;
+  }
+  return undefined;
+}
+
+/**
  * Other calls of the same tool that failed with the same words.
  * @param {DetailsContext} context
  * @param {Row} row

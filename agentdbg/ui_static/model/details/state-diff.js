@@ -10,16 +10,19 @@ const MOST = 2000;
 const DEPTH = 12;
 
 /**
- * The changes a stored `diff` tells, or null when it tells none in a form we know. Known: added/removed/changed, with
- * the pairs written as from/to, old/new, before/after or [old, new]; and the plain form that has only new values.
+ * The changes a stored `diff` tells, or null when it tells none in a form we know. Known: the plain form, new values by
+ * key and null for what is gone, which only the state beside it tells from what became null; and added/removed/changed,
+ * with the pairs written as from/to, old/new, before/after or [old, new].
  * @param {any} diff
+ * @param {any} [state] the state after
  * @returns {Change[] | null}
  */
-export function changesOf(diff) {
+export function changesOf(diff, state) {
   if (typeof diff !== "object" || diff === null || Array.isArray(diff)) return null;
   const grouped = ["added", "removed", "changed", "modified"].filter((key) => isObject(diff[key]) || Array.isArray(diff[key]));
   if (grouped.length === 0 || Object.keys(diff).some((key) => !grouped.includes(key) && key !== TRUNCATED && !isEmpty(diff[key]))) {
-    return Object.keys(diff).map((key) => ({ sign: "~", path: key, after: diff[key] }));
+    const gone = (/** @type {string} */ key) => diff[key] === null && isObject(state) && !Object.hasOwn(state, key);
+    return Object.keys(diff).map((key) => (gone(key) ? { sign: "\u2212", path: key } : { sign: "~", path: key, after: diff[key] }));
   }
   /** @type {Change[]} */
   const changes = [];

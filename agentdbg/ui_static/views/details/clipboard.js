@@ -1,5 +1,6 @@
 // @ts-check
 /** Copying that answers in the button's own label. */
+import { copyText } from "../../core/clipboard.js";
 import { size } from "../../model/details/format.js";
 import { byteLength } from "../../model/details/text.js";
 
@@ -13,33 +14,9 @@ export async function copyFrom(button, read, done) {
   const label = button.dataset.label ?? button.textContent ?? "";
   button.dataset.label = label;
   const text = read();
-  const copied = await writeClipboard(text);
+  const copied = await copyText(text);
   button.textContent = copied ? (done ?? `Copied, ${size(byteLength(text))}`) : "Not allowed to copy";
   setTimeout(() => {
     button.textContent = label;
   }, 2000);
-}
-
-/** @param {string} text */
-async function writeClipboard(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return copyBySelection(text);
-  }
-}
-
-/** The older way, for pages that are not served from this machine and so have no clipboard object. @param {string} text */
-function copyBySelection(text) {
-  const active = document.activeElement;
-  const field = document.createElement("textarea");
-  field.className = "visually-hidden";
-  field.value = text;
-  document.body.append(field);
-  field.select();
-  const copied = document.execCommand("copy");
-  field.remove();
-  if (active instanceof HTMLElement) active.focus({ preventScroll: true });
-  return copied;
 }

@@ -10,6 +10,7 @@
  */
 import { emit, h } from "../../core/dom.js";
 import { glyph } from "../../core/glyphs.js";
+import { exact } from "../../model/details/format.js";
 import { stringifyJson } from "../../model/details/parse-json.js";
 import { visibleText } from "../../model/details/text.js";
 import { copyFrom } from "./clipboard.js";
@@ -115,7 +116,13 @@ export class EventDetails extends HTMLElement {
     this.dataset.placement = context.placement ?? "inline";
     this.dataset.kind = this.#row?.kind ?? "";
     const facts = this.#facts;
-    const tabs = tabsOf({ event: opened, row: this.#row, context, addFacts: (after, more) => facts.add(after, more) });
+    const tabs = tabsOf({
+      event: opened,
+      row: this.#row,
+      context,
+      addFacts: (after, more) => facts.add(after, more),
+      setCount: (id, count) => this.querySelector(`[data-tab="${id}"] .count`)?.replaceChildren(` ${exact(count)}`),
+    });
     this.#tabs = [...tabs, { id: "json", label: "JSON", fill: (panel) => panel.append(jsonView(event)) }];
     facts.show(opened, this.#row, context);
     const panels = this.#tabs.map((tab) => h("div", { role: "tabpanel", id: this.#name("panel", tab), "aria-labelledby": this.#name("tab", tab), class: "panel", hidden: true }));
@@ -154,7 +161,7 @@ export class EventDetails extends HTMLElement {
   /** @param {DetailsContext} context */
   #bar(context) {
     const tabs = this.#tabs.map((tab) =>
-      h("button", { type: "button", role: "tab", id: this.#name("tab", tab), "aria-controls": this.#name("panel", tab), "data-tab": tab.id, onclick: () => this.#select(tab.id, true) }, tab.label, tab.count !== undefined && h("span", { class: "count" }, ` ${tab.count}`)),
+      h("button", { type: "button", role: "tab", id: this.#name("tab", tab), "aria-controls": this.#name("panel", tab), "data-tab": tab.id, onclick: () => this.#select(tab.id, true) }, tab.label, tab.count !== undefined && h("span", { class: "count" }, ` ${exact(tab.count)}`)),
     );
     const copy = h("button", { type: "button", title: "Copy the event as JSON" }, "Copy");
     copy.addEventListener("click", () => void copyFrom(copy, () => stringifyJson(this.#event, 2)));

@@ -2,7 +2,7 @@
 /** `<event-evidence>`: a loop as a table, one line per round, one column per step, saying only what changed. */
 import { h } from "../../core/dom.js";
 import { evidenceColumns, evidenceSentence } from "../../model/details/evidence.js";
-import { dollars, duration, exact, plural, short } from "../../model/details/format.js";
+import { dollars, duration, exact, plural, short, tokensInColumn } from "../../model/details/format.js";
 import { fetchEvents, rowsAroundLoop } from "../../model/details/lookups.js";
 import { costOfRounds, findRounds, sumOf } from "../../model/details/rounds.js";
 import { action, foldedText } from "./fold.js";
@@ -60,7 +60,7 @@ export class EventEvidence extends HTMLElement {
         const at = from + index;
         const number = h("th", { scope: "row" }, h("span", { class: "round", "aria-label": `round ${at + 1}` }, String(at + 1)));
         const cells = columns.map((column) => cellView(column.cells[at], context));
-        body.append(h("tr", null, number, ...cells, h("td", { class: "number" }, round.tokens === null ? "\u2013" : short(round.tokens, 99_950))));
+        body.append(h("tr", null, number, ...cells, h("td", { class: "number" }, round.tokens === null ? "\u2013" : tokensInColumn(round.tokens))));
       });
     };
     add(0, ROUNDS_AT_ONCE);

@@ -7,15 +7,16 @@
  * @typedef {import("../../model/details/types.js").Row} Row
  * @typedef {import("../../model/details/types.js").DetailsContext} DetailsContext
  * @typedef {import("../../model/details/facts.js").Fact} Fact
- * @typedef {{ event: StoredEvent, row: Row | null, context: DetailsContext, addFacts: (after: string, facts: Fact[]) => void }} Opened
+ * @typedef {{ event: StoredEvent, row: Row | null, context: DetailsContext, addFacts: (after: string, facts: Fact[]) => void,
+ *   setCount: (tab: string, count: number) => void }} Opened
  * @typedef {{ id: string, label: string, count?: number, fill: (panel: HTMLElement) => void }} Tab
  */
 import { h } from "../../core/dom.js";
 import { tokensOf } from "../../model/details/facts.js";
 import { exact, plural } from "../../model/details/format.js";
-import { sameErrors } from "../../model/details/lookups.js";
+import { previousState, sameErrors } from "../../model/details/lookups.js";
 import { offeredTools, promptParameters } from "../../model/details/messages.js";
-import { changesOf } from "../../model/details/state-diff.js";
+import { changesOf, differences } from "../../model/details/state-diff.js";
 import { visibleText } from "../../model/details/text.js";
 import { EventConversation } from "./event-conversation.js";
 import { EventEvidence } from "./event-evidence.js";
@@ -111,17 +112,40 @@ function error({ event, row, context }) {
 }
 
 /** @param {Opened} opened @returns {Tab[]} */
-function state({ event }) {
+function state({ event, row, context, setCount }) {
   const payload = event.payload;
-  const changes = changesOf(payload.diff);
+  const changes = changesOf(payload.diff, payload.state);
   // Other tools write the state itself as the payload.
   const whole = Object.hasOwn(payload, "state") ? payload.state : payload;
   /** @type {Tab[]} */
   const tabs = [];
-  if (changes !== null) tabs.push({ id: "changes", label: "Changes", count: changes.length, fill: (panel) => panel.append(changesView(changes), ...metaSection(event)) });
+  if (changes !== null) {
+    const fill = (/** @type {HTMLElement} */ panel) => {
+      const view = changesView(changes);
+      panel.append(view, ...metaSection(event));
+      if (row) void compareStates(view, payload, row, context).then((count) => count !== null && setCount("changes", count));
+    };
+    tabs.push({ id: "changes", label: "Changes", count: changes.length, fill });
+  }
   else if (typeof payload.diff === "string" && payload.diff) tabs.push({ id: "changes", label: "Changes", fill: (panel) => panel.append(foldedText(payload.diff, { mono: true, limit: 8000, lines: 120 })) });
   tabs.push({ id: "state", label: tabs.length > 0 ? "Full state" : "State", fill: (panel) => panel.append(valueView(whole), ...metaSection(event)) });
   return tabs;
+}
+
+/**
+ * Tell the changes against the state before, with the old values and down to the paths, once that state is here.
+ * @param {HTMLElement} view
+ * @param {Record<string, any>} payload
+ * @param {Row} row
+ * @param {DetailsContext} context
+ */
+async function compareStates(view, payload, row, context) {
+  const before = await previousState(context, row);
+  const both = [before, payload.state];
+  if (!both.every((one) => typeof one === "object" && one !== null && !Array.isArray(one))) return null;
+  const changes = differences(before, payload.state);
+  view.replaceWith(changesView(changes));
+  return changes.length;
 }
 
 /** @param {Opened} opened @returns {Tab[]} */
