@@ -2,8 +2,8 @@
 Find a block that repeats at the end of a sequence.
 
 A sequence is a string in which every different thing is one character (`Alphabet` hands them out and takes them back
-when they leave the window), so that comparing two stretches is one comparison in C. `periods` gives the lengths of the
-blocks that the sequence ends with, repeated often enough, shortest first.
+when they leave the window), so that comparing two stretches is one comparison in C. `find_period` gives the length of
+the shortest block that the sequence ends with, repeated often enough.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
-__all__ = ["Alphabet", "has_period", "periods", "smallest_rotation"]
+__all__ = ["Alphabet", "find_period", "has_period", "smallest_rotation"]
 
 _GRAM = 16
 """Longer blocks are looked for by where the last sixteen characters occurred before: in real runs nearly nowhere."""
@@ -62,10 +62,6 @@ class Alphabet:
         """Whether something like `key` is in the window."""
         return key in self._by_key
 
-    def count(self, character: str) -> int:
-        """How many things with this character are in the window."""
-        return self._counts[character]
-
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
         count = self._counts[character] - 1
@@ -79,33 +75,34 @@ class Alphabet:
         self._free.append(character)
 
 
-def periods(text: str, repetitions: int, length: int, shortest: int = 1) -> Iterator[int]:
+def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> int:
     """
-    The lengths p from `shortest` on, ascending, such that `text` ends with a block of p characters `repetitions` times.
+    The smallest p, from `shortest` on, such that `text` ends with a block of p characters `repetitions` times; else 0.
 
     Only the last `length` characters are looked at.
     """
     size = len(text)
     longest = min(size, length) // repetitions
     if longest < shortest:
-        return
+        return 0
     last = text[-1]
     tail = repetitions - 1
     # A block shorter than this repeats within the gram itself, so the gram does not help to find it.
     direct = min(longest, -(-_GRAM // tail))
     for period in range(shortest, direct + 1):
         if text[-1 - period] == last and text[-tail * period :] == text[-repetitions * period : -period]:
-            yield period
+            return period
     if direct == longest:
-        return
+        return 0
     gram = text[-_GRAM:]
     start = max(size - _GRAM - longest, 0)
     found = text.rfind(gram, start, size - max(direct + 1, shortest))
     while found >= 0:
         period = size - _GRAM - found
         if text[-tail * period :] == text[-repetitions * period : -period]:
-            yield period
+            return period
         found = text.rfind(gram, start, found + _GRAM - 1)
+    return 0
 
 
 def has_period(text: str, period: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.similar import jaccard, words_of
+from agentdbg.loops.similar import jaccard
 
 if TYPE_CHECKING:
     from agentdbg.loops.signatures import Step
@@ -29,7 +29,7 @@ class RecentReplies:
 
     def __init__(self, repetitions: int) -> None:
         self._repetitions = repetitions
-        self._replies: list[tuple[Step, frozenset[bytes]]] = []
+        self._replies: list[Step] = []
         self._failing: dict[str, list[Step]] = {}
 
     def clear(self) -> None:
@@ -38,21 +38,22 @@ class RecentReplies:
             self._replies.clear()
 
     def echoes(self, step: Step) -> list[Step]:
-        """The answers, this one last, that say nearly the same; and remember this one."""
+        """The answers, this one last, that say nearly the same, as many as make a finding; and remember this one."""
         self._failing.pop(step.signature, None)
         if step.arguments:
             return []
-        said = words_of(step.outcome)
-        if len(said) < _FEWEST_WORDS:
-            return []
-        found = [
-            other
-            for other, words in self._replies
-            if other.signature == step.signature and jaccard(words, said) >= _NEAR_REPLY
-        ]
-        self._replies.append((step, said))
-        del self._replies[: -max(_COMPARED, self._repetitions)]
-        return [*found, step]
+        replies = self._replies
+        found = [step]
+        for other in reversed(replies):
+            if other.signature == step.signature and _alike(other, step):
+                step.near = max(step.near, other.near + 1)
+                found.append(other)
+                if len(found) == self._repetitions:
+                    break
+        replies.append(step)
+        if len(replies) > _COMPARED:
+            del replies[0]
+        return found[::-1]
 
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""
@@ -63,3 +64,9 @@ class RecentReplies:
         row = [*row, step][-self._repetitions :]
         self._failing[step.signature] = row
         return row
+
+
+def _alike(left: Step, right: Step) -> bool:
+    if left.forgotten or len(left.outcome_words) < _FEWEST_WORDS:
+        return False
+    return jaccard(left.outcome_words, right.outcome_words) >= _NEAR_REPLY

@@ -14,14 +14,17 @@ from agentdbg.loops.similar import words, words_of
 from agentdbg.loops.volatile import VOLATILE_KEYS, strip_volatile
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from agentdbg.events import Event
 
-__all__ = ["MAX_COMPARED_BYTES", "Step", "signature_of"]
+__all__ = ["MAX_COMPARED_BYTES", "Step"]
 
 MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
 
 _MAX_ITEMS = 200
+_DEEPEST = 12
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
@@ -40,14 +43,6 @@ _FAILURE_OPENINGS = ("error", "traceback (most", "exception", "failed", "failure
 _FAILURE_INITIALS = frozenset("EeTtFf \n")
 
 
-def signature_of(event: Event) -> str:
-    """What the documents' rule compares: type and model, type and tool, or the type alone."""
-    event_type = event["event_type"]
-    if event_type in {"LLM_CALL", "TOOL_CALL"}:
-        return f"{event_type}:{event['name']}"
-    return event_type
-
-
 class Step:
     """One counted event as the detector remembers it."""
 
@@ -55,60 +50,62 @@ class Step:
         "_arguments_key",
         "_arguments_words",
         "_outcome_key",
+        "_outcome_words",
         "arguments",
+        "call_number",
         "cost_usd",
         "event_id",
         "exact",
         "failed",
         "forgotten",
-        "fresh",
+        "is_new",
         "kind",
         "llm_calls",
         "name",
+        "near",
         "number",
         "outcome",
         "polling",
         "previous",
+        "recurs",
         "rest",
         "signature",
-        "spoken",
         "streak",
         "tokens",
         "ts",
         "turn",
-        "work",
     )
 
     def __init__(self, event: Event, number: int, kind: str, signature: str) -> None:
         self.number = number
         self.kind = kind
         self.signature = signature
-        self.name = ""
-        self.exact = ""
-        self.spoken = ""
         self.event_id = event["event_id"]
         self.ts = event["ts"]
-        self.arguments = b""
-        self.outcome = b""
-        self.rest = 0
-        self.failed = False
-        self.forgotten = False
-        self.fresh = False
-        self.polling = False
+        # Where it stands on the tape.
+        self.name = self.exact = ""
+        self.recurs = False
+        self.is_new = True
         self.previous: Step | None = None
-        self.streak = 1
-        self.turn = 0
-        self.work = 0
-        self.llm_calls = 0
-        self.tokens = 0
-        self.cost_usd: float | None = None
+        self.streak = self.near = 1
+        # What it asked and got.
+        self.arguments = self.outcome = b""
+        self.rest = 0
+        self.failed = self.polling = self.forgotten = False
         self._arguments_key: int | None = None
         self._outcome_key: int | None = None
         self._arguments_words: frozenset[bytes] | None = None
+        self._outcome_words: frozenset[bytes] | None = None
+        # How far the run had come.
+        self.turn = self.call_number = self.llm_calls = self.tokens = 0
+        self.cost_usd: float | None = None
 
-    def read_tool_call(self, payload: dict[str, Any]) -> None:
-        """Take what was asked and what came back from a TOOL_CALL."""
-        self.arguments = _encode(payload.get("args"))
+    def read_tool_call(self, payload: dict[str, Any], *, compare: bool) -> None:
+        """Take what was asked and what came back from a TOOL_CALL; `compare` when its tool was called before."""
+        arguments = payload.get("args")
+        self.arguments = _encode(arguments)
+        if compare:
+            self._arguments_key = input_key(arguments)
         error = payload.get("error")
         if error is not None or payload.get("status") == "error":
             self.failed = True
@@ -142,7 +139,7 @@ class Step:
         """Equal for equal inputs, whatever the order of their keys and whatever ids of the single call they carry."""
         key = self._arguments_key
         if key is None:
-            key = self._arguments_key = hash(_canonical(self.arguments))
+            key = self._arguments_key = input_key(self.arguments)
         return key
 
     @property
@@ -151,9 +148,14 @@ class Step:
         return (self.signature, self.arguments_key, self.outcome_key)
 
     @property
-    def has_key(self) -> bool:
+    def has_arguments_key(self) -> bool:
         """Whether the input was compared with anything yet."""
         return self._arguments_key is not None
+
+    @property
+    def has_outcome_key(self) -> bool:
+        """Whether the result was compared with anything yet."""
+        return self._outcome_key is not None
 
     @property
     def outcome_key(self) -> int:
@@ -169,6 +171,14 @@ class Step:
         found = self._arguments_words
         if found is None:
             found = self._arguments_words = words_of(self.arguments)
+        return found
+
+    @property
+    def outcome_words(self) -> frozenset[bytes]:
+        """The words of the result or answer."""
+        found = self._outcome_words
+        if found is None:
+            found = self._outcome_words = words_of(self.outcome)
         return found
 
     @property
@@ -190,7 +200,7 @@ class Step:
         """Let go of the bytes; what was worked out from them stays."""
         self.arguments = self.outcome = b""
         self.forgotten = True
-        self._arguments_words = None
+        self._arguments_words = self._outcome_words = None
 
 
 def _encode(value: Any) -> bytes:
@@ -207,28 +217,37 @@ def _encode(value: Any) -> bytes:
         return type(value).__name__.encode()
 
 
-def _canonical(encoded: bytes) -> bytes:
-    """The same input written one way: keys sorted, ids of the single call left out."""
-    if not encoded.startswith((b"{", b"[")):
-        return encoded
-    try:
-        return encode_json(_sorted(decode_json(encoded), 0))
-    except (TypeError, ValueError, RecursionError):
-        return encoded
+def input_key(value: Any) -> int:
+    """
+    A hash of an input: the same whatever the order of its keys, without the ids of the single call.
+
+    Takes the input itself, or its encoded form.
+    """
+    if isinstance(value, bytes):
+        if not value.startswith((b"{", b"[")):
+            return hash(value.decode(errors="replace")) if value != b"null" else hash(None)
+        value = value.decode(errors="replace")
+    return hash(_frozen(value, 0))
 
 
-def _sorted(value: Any, depth: int) -> Any:
+def _frozen(value: Any, depth: int) -> Hashable:
+    if isinstance(value, str):
+        # Models write a call's arguments as JSON inside a string, with spaces and key order as they please.
+        if value.startswith(("{", "[")) and depth < _DEEPEST:
+            try:
+                return _frozen(decode_json(value), depth + 1)
+            except (TypeError, ValueError, RecursionError):
+                return value
+        return value
+    if depth > _DEEPEST:
+        return None
     if isinstance(value, dict):
-        return {key: _sorted(value[key], depth + 1) for key in sorted(value) if key not in VOLATILE_KEYS}
-    if isinstance(value, list):
-        return [_sorted(item, depth + 1) for item in value]
-    # Models write a call's arguments as JSON inside a string, with spaces and key order as they please.
-    if isinstance(value, str) and value.startswith("{") and depth < 8:
-        try:
-            return _sorted(decode_json(value), depth + 1)
-        except (TypeError, ValueError, RecursionError):
-            return value
-    return value
+        return tuple(
+            [(key, _frozen(value[key], depth + 1)) for key in sorted(value, key=str) if key not in VOLATILE_KEYS]
+        )
+    if isinstance(value, (list, tuple)):
+        return tuple([_frozen(item, depth + 1) for item in value[:_MAX_ITEMS]])
+    return value if isinstance(value, (int, float)) else None
 
 
 def _error_text(error: Any) -> bytes:

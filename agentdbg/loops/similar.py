@@ -9,7 +9,7 @@ from __future__ import annotations
 
 __all__ = ["jaccard", "near_results", "words", "words_of"]
 
-_MAX_WORDS = 160
+_MAX_WORDS = 96
 _WORD_BYTES = bytes(
     byte if (48 <= byte <= 57 or 97 <= byte <= 122 or byte >= 128) else byte + 32 if 65 <= byte <= 90 else 32
     for byte in range(256)

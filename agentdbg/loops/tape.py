@@ -1,9 +1,12 @@
 """
-The last events as three strings, one character an event: what they are called, what they did, what was said.
+The last events as strings, one character an event, for finding blocks in.
 
-`names` is the documents' rule. `exact` tells tool calls apart by input and result and leaves a model's words out, since
-they differ between identical calls. `words` tells the model's answers apart too. A step's own character in `exact` and
-`words` is worked out only when its name recurs; until then it has one of its own.
+`names` is what the documents' rule looks at. `exact` tells tool calls apart by input and result and leaves a model's
+words out, since they differ between identical calls. `quiet` holds the model calls since the last tool call and tells
+their answers apart.
+
+Nothing is compared before it can matter: a call's input is hashed when its tool is called again, its result when that
+input recurs.
 """
 
 from __future__ import annotations
@@ -16,77 +19,141 @@ from agentdbg.loops.blocks import Alphabet
 if TYPE_CHECKING:
     from agentdbg.loops.signatures import Step
 
-__all__ = ["Tape"]
+__all__ = ["QuietStretch", "Tape"]
 
 _TEXT_KEPT = 256
 """Older steps keep their hashes and let go of their text."""
 
 
 class Tape:
-    """The steps within reach, and the strings that stand for them."""
+    """The steps within reach, and the strings that stand for the newest of them."""
 
-    __slots__ = ("_alphabet", "_reach", "_unresolved", "exact", "names", "steps", "words")
+    __slots__ = ("_alphabet", "_by_input", "_lone", "_reach", "_window", "exact", "names", "quiet", "steps")
 
-    def __init__(self, reach: int) -> None:
+    def __init__(self, window: int, reach: int) -> None:
+        self._window = window
         self._reach = reach
         self._alphabet = Alphabet()
-        self._unresolved: dict[str, Step] = {}
+        self._lone: dict[str, Step] = {}
+        self._by_input: dict[tuple[str, int], Step] = {}
         self.steps: deque[Step] = deque()
-        self.names = self.exact = self.words = ""
+        self.names = self.exact = ""
+        self.quiet = QuietStretch(window)
 
-    def recurs(self, signature: str) -> bool:
+    def knows(self, signature: str) -> bool:
         """Whether something of that name is within reach."""
         return self._alphabet.knows(signature)
 
-    def resolve(self, signature: str) -> Step | None:
-        """Work out what the first step of that name was, once; None when that is known already."""
-        step = self._unresolved.pop(signature, None)
-        if step is not None:
-            self._alphabet.name(step.exact if step.kind == "tool" else step.spoken, step.content_key)
-        return step
-
-    def append(self, step: Step, *, recurs: bool) -> Step | None:
-        """Add the newest step; what is returned has gone out of reach."""
+    def append(self, step: Step) -> None:
+        """Add the newest step and link it to the last one that asked the same."""
         alphabet = self._alphabet
-        step.name = step.exact = step.spoken = alphabet.take(step.signature)
-        if step.kind != "state":
-            if recurs:
-                own = alphabet.take(step.content_key)
+        step.name = step.exact = alphabet.take(step.signature)
+        if step.kind == "tool":
+            self.quiet.clear()
+            if step.recurs:
+                self._identify(step)
             else:
-                own = alphabet.take_unnamed()
-                self._unresolved[step.signature] = step
-            step.spoken = own
-            if step.kind == "tool":
-                step.exact = own
-        reach = self._reach
-        self.names = (self.names + step.name)[-reach:]
-        self.exact = (self.exact + step.exact)[-reach:]
-        self.words = (self.words + step.spoken)[-reach:]
+                step.exact = alphabet.take_unnamed()
+                self._lone[step.signature] = step
+        else:
+            self.quiet.append(step)
+        self.names += step.name
+        self.exact += step.exact
+        if len(self.names) >= 2 * self._window:
+            self.names = self.names[-self._window :]
+            self.exact = self.exact[-self._window :]
         steps = self.steps
         steps.append(step)
         if len(steps) > _TEXT_KEPT:
             self._forget(steps[-_TEXT_KEPT - 1])
-        return self._evict() if len(steps) > reach else None
-
-    def is_new(self, step: Step) -> bool:
-        """Whether nothing within reach did the same."""
-        return self._alphabet.count(step.spoken) == 1
+        if len(steps) > self._reach:
+            self._evict()
 
     def last(self, number: int) -> list[Step]:
         """The last `number` steps, oldest first."""
         steps = self.steps
         return [steps[index] for index in range(len(steps) - number, len(steps))]
 
+    def _identify(self, step: Step) -> None:
+        """Give the step the character of an equal call, if there is one within reach."""
+        alphabet, by_input = self._alphabet, self._by_input
+        lone = self._lone.pop(step.signature, None)
+        if lone is not None:
+            by_input[step.signature, lone.arguments_key] = lone
+        key = (step.signature, step.arguments_key)
+        earlier = by_input.get(key)
+        by_input[key] = step
+        if earlier is None or (earlier.forgotten and not earlier.has_outcome_key):
+            step.exact = alphabet.take_unnamed()
+            return
+        alphabet.name(earlier.exact, earlier.content_key)
+        step.is_new = not alphabet.knows(step.content_key)
+        step.exact = alphabet.take(step.content_key)
+        # The same question with another answer is progress. Asking again because the user spoke is no loop, but what
+        # failed before they spoke still fails.
+        if earlier.outcome_key == step.outcome_key and (earlier.turn == step.turn or step.failed):
+            step.previous = earlier
+            step.streak = earlier.streak + 1
+
     def _forget(self, step: Step) -> None:
-        if self._unresolved.get(step.signature) is step:
-            del self._unresolved[step.signature]
+        if self._lone.get(step.signature) is step:
+            del self._lone[step.signature]
         step.forget_text()
 
-    def _evict(self) -> Step:
+    def _evict(self) -> None:
         step = self.steps.popleft()
-        if self._unresolved.get(step.signature) is step:
-            del self._unresolved[step.signature]
-        self._alphabet.release(step.name)
-        if step.spoken != step.name:
-            self._alphabet.release(step.spoken)
-        return step
+        step.previous = None
+        alphabet = self._alphabet
+        alphabet.release(step.name)
+        if step.kind != "tool":
+            return
+        alphabet.release(step.exact)
+        if step.has_arguments_key:
+            key = (step.signature, step.arguments_key)
+            if self._by_input.get(key) is step:
+                del self._by_input[key]
+        elif self._lone.get(step.signature) is step:
+            del self._lone[step.signature]
+
+
+class QuietStretch:
+    """The model calls and states since the last tool call."""
+
+    __slots__ = ("_alphabet", "_steps", "_text", "_window")
+
+    def __init__(self, window: int) -> None:
+        self._window = window
+        self.clear()
+
+    def clear(self) -> None:
+        """A tool was called."""
+        self._steps: list[Step] = []
+        self._text = ""
+        self._alphabet: Alphabet | None = None
+
+    def append(self, step: Step) -> None:
+        """Add a step; it is compared only if `text` is asked for."""
+        self._steps.append(step)
+        if len(self._steps) > self._window:
+            self._catch_up()
+
+    @property
+    def length(self) -> int:
+        """How many steps there are, up to the window."""
+        return min(len(self._text) + len(self._steps), self._window)
+
+    def text(self) -> str:
+        """One character a step; equal answers of one model have the same."""
+        self._catch_up()
+        return self._text
+
+    def _catch_up(self) -> None:
+        alphabet = self._alphabet
+        if alphabet is None:
+            alphabet = self._alphabet = Alphabet()
+        for step in self._steps:
+            self._text += alphabet.take(step.content_key if step.kind == "model" else step.signature)
+        self._steps.clear()
+        for character in self._text[: -self._window]:
+            alphabet.release(character)
+        self._text = self._text[-self._window :]

@@ -45,7 +45,7 @@ _FEW = 4
 _MOST_PLACES = 64
 
 # Translated copies keep one kind of character and blank the rest, so that a shape is one literal, found in C.
-_TOKENS = bytes(120 if chr(byte).isalnum() and byte < 128 or byte in b"_-" else 32 for byte in range(256))
+_TOKENS = bytes(120 if (chr(byte).isalnum() and byte < 128) or byte in b"_-" else 32 for byte in range(256))
 _NUMBERS = bytes(48 if 48 <= byte <= 57 else byte if byte in b":." else 32 for byte in range(256))
 
 _TIME_OF_DAY = re.compile(rb"(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
@@ -90,9 +90,7 @@ def _clocks(text: bytes) -> list[tuple[int, int]]:
     return spans
 
 
-def _near(
-    marks: bytes, shape: bytes, text: bytes, pattern: re.Pattern[bytes], before: int
-) -> list[tuple[int, int]]:
+def _near(marks: bytes, shape: bytes, text: bytes, pattern: re.Pattern[bytes], before: int) -> list[tuple[int, int]]:
     """Where `pattern` matches around the places at which `shape` stands in `marks`."""
     spans: list[tuple[int, int]] = []
     place = marks.find(shape)
