@@ -105,6 +105,12 @@ class EventIndex:
         return self._damaged + self._source.has_torn_end
 
     @property
+    def clean_bytes(self) -> int:
+        """How far the file from its beginning is nothing but lines that may be served as they stand."""
+        strict = len(self.strictness) - len(self.strictness.lstrip(bytes([STRICT_JOINED])))
+        return self.offset[strict - 1] + self.length[strict - 1] if strict else 0
+
+    @property
     def generation(self) -> int:
         """Changes when the file was replaced and everything known of it with it."""
         return self._source.generation
@@ -130,6 +136,10 @@ class EventIndex:
             if self.complete:
                 self._settle()
             return self.total - before
+
+    def is_behind(self) -> bool:
+        """Whether there is more to index, as far as a `stat` can tell."""
+        return not self.complete or self._source.is_stale()
 
     def event(self, number: int) -> Event:
         """The whole event, read again from the file."""

@@ -77,6 +77,10 @@ class EventSource:
             self.generation += 1
         return is_first
 
+    def is_stale(self) -> bool:
+        """Whether the file has changed since `refresh` looked; a `stat` and nothing more."""
+        return self._path is None or _stamp(self._path) != self._stamp
+
     def next_block(self, offset: int) -> Block:
         """The next whole lines from `offset`; nothing at the end, and at a torn last line."""
         if self.is_at_end(offset):

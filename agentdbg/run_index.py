@@ -12,6 +12,7 @@ import json
 import os
 import threading
 import time
+from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,7 @@ _FILES = (RUN_FILE, LABEL_FILE, EVENTS_FILE, EVENTS_GZIP_FILE)
 _TAIL_BYTES = 128 << 10
 _FRESH_NS = 100_000_000
 _JUST_SEEN_S = 2.0
+_LONGEST_LOG = 20_000
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,8 @@ class RunIndex:
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
         self._root_stamp: tuple[int, float] = (0, 0.0)
+        self._log: deque[str] = deque(maxlen=_LONGEST_LOG)
+        self._logged = 0
         self._sorted: list[str] | None = None
         if self._cache is not None:
             for run_id, stamp, encoded, headline, started_at, status in self._cache.load():
@@ -143,6 +147,21 @@ class RunIndex:
                 alike = [run_id for run_id in alike if self._entries[run_id].status == wanted.status]
             end = None if limit is None else offset + limit
             return RunPage([self._entries[run_id].meta for run_id in alike[offset:end]], len(alike), counts)
+
+    def changes_since(self, position: int | None) -> tuple[list[RunMeta], list[str], int]:
+        """
+        Runs that changed after a position, the ids of those that are gone, and the position now.
+
+        None asks for the position alone. Whoever has been away for too long gets every run.
+        """
+        with self._lock:
+            new = 0 if position is None else self._logged - position
+            if new <= 0:
+                return [], [], self._logged
+            names = list(self._log)[-new:] if new <= len(self._log) else [*self._entries, *self._log]
+            touched = dict.fromkeys(names)
+            changed = [self._entries[run_id].meta for run_id in touched if run_id in self._entries]
+            return changed, [run_id for run_id in touched if run_id not in self._entries], self._logged
 
     def get(self, run_id: str) -> RunMeta:
         """One run, looked at again if it changed; by its full id."""
@@ -229,7 +248,9 @@ class RunIndex:
         self._entries[run_id] = _Entry(stamp, encoded, None, meta["started_at"], meta["status"], run_id)
         return True
 
-    def _keep(self, changed: Iterable[str], removed: Iterable[str]) -> None:
+    def _keep(self, changed: list[str], removed: list[str]) -> None:
+        self._log.extend([*changed, *removed])
+        self._logged += len(changed) + len(removed)
         if self._cache is None:
             return
         rows = []

@@ -1,0 +1,79 @@
+"""
+One run as it is being written: events after a place in the file, whole lines only.
+
+A `Follower` looks at one file and nothing else, so watching costs a `stat` every ten milliseconds. It copes with a file
+that does not exist yet, shrinks, is replaced or is compressed.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from agentdbg.event_source import EventSource
+from agentdbg.storage.dialects import DamagedLine, parse_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from agentdbg.events import Event
+
+__all__ = ["POLL_SECONDS", "Follower"]
+
+POLL_SECONDS = 0.01
+
+
+class Follower:
+    """Gives a run's events once each, in file order. `offset` is how far it has read, and where to resume."""
+
+    def __init__(self, folder: str | Path, run_id: str, offset: int = 0) -> None:
+        self.offset = offset
+        self.damaged = 0
+        self._run_id = run_id
+        self._source = EventSource(folder)
+
+    def poll(self) -> list[Event]:
+        """The next events that are there, at most a block of them; none when there is nothing new."""
+        if not self._source.refresh(self.offset) or self.offset > self._source.size:
+            # Another file, or the first look at one that is shorter than the place to resume from.
+            self.offset = self.offset if self._source.generation == 0 and self.offset <= self._source.size else 0
+        block = self._source.next_block(self.offset)
+        if not block.end:
+            return []
+        events, position = [], self.offset
+        for line in block.lines.split(b"\n"):
+            if line.strip():
+                event = self._parse(line, position)
+                if event is not None:
+                    events.append(event)
+            position += len(line) + 1
+        self.offset = block.end
+        return events
+
+    def events(self, keep_going: Callable[[], bool], sleep: Callable[[float], None] = time.sleep) -> Iterator[Event]:
+        """Every event from here on, until `keep_going` says no while there is nothing new."""
+        while True:
+            events = self.poll()
+            yield from events
+            if not events:
+                if not keep_going():
+                    yield from self._rest()
+                    return
+                sleep(POLL_SECONDS)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._source.close()
+
+    def _rest(self) -> Iterator[Event]:
+        """What was written between the last look and the moment nobody wrote any more."""
+        while events := self.poll():
+            yield from events
+
+    def _parse(self, line: bytes, position: int) -> Event | None:
+        try:
+            return parse_event(line, self._run_id, position)
+        except DamagedLine:
+            self.damaged += 1
+            return None

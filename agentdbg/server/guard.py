@@ -1,0 +1,253 @@
+"""
+One guard over every request and every WebSocket: who may ask, from where, for what, and how much they may send.
+
+A page on the web can make a browser talk to a port of this machine. So the Host has to be ours (else the name was
+rebound), an Origin has to be ours (else the page is not), a write has to prove that it is meant (our own Origin, or the
+viewer's token), and beyond loopback everything needs the token. What is refused here has touched nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import re
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlencode
+
+from agentdbg.server.addresses import bracketed, is_address, is_loopback, parse_host
+from agentdbg.server.answers import error_response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["Guard", "Policy"]
+
+LARGEST_BODY = 65_536
+TOKEN_HEADER = "x-agentdbg-token"  # noqa: S105 -- the name of a header
+
+_LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_SAFE_METHODS = frozenset({"GET", "HEAD"})
+_METHODS = _SAFE_METHODS | {"POST", "DELETE"}
+_ORIGIN = re.compile(r"(https?)://(.+)", re.ASCII)
+
+_CSP = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _CSP.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Whom this viewer answers."""
+
+    token: str
+    allowed_hosts: frozenset[str] = frozenset()
+    """Further host names, in lower case: SSH forwards, containers, Codespaces."""
+    bound_host: str = "127.0.0.1"
+    is_loopback: bool = field(init=False)
+    cookie: str = "agentdbg_token"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_loopback", is_loopback(self.bound_host))
+
+    def refusal(self, scope: Scope) -> tuple[int, str, str] | None:
+        """Why this request is refused: status, code and sentence; None when it may pass."""
+        headers = _Headers(scope)
+        host = headers.only("host")
+        parsed = parse_host(host)
+        if parsed is None or not self._is_our_host(parsed[0]):
+            return (
+                403,
+                "foreign_host",
+                ("this viewer does not answer to that Host; start it with --allow-host NAME if the name is yours"),
+            )
+        origin = headers.only("origin")
+        if origin is not None and not self._is_our_origin(origin, parsed):
+            return 403, "foreign_origin", "this viewer answers only its own page"
+        if headers.count("origin") > 1 or _is_from_elsewhere(headers, scope):
+            return 403, "foreign_origin", "this viewer answers only its own page"
+        has_token = self._has_token(headers, scope)
+        if not self.is_loopback and not has_token:
+            return 401, "token_needed", "open the address that `agentdbg view` printed; it holds the token"
+        return self._refusal_of_method(scope, origin, headers)
+
+    def _refusal_of_method(self, scope: Scope, origin: str | None, headers: _Headers) -> tuple[int, str, str] | None:
+        if scope["type"] == "websocket":
+            return None
+        method = scope["method"]
+        if method not in _METHODS:
+            return 405, "method_not_allowed", f"{method} is not answered here"
+        if method not in _SAFE_METHODS and origin is None and not self._is_token(headers.only(TOKEN_HEADER)):
+            return 403, "not_meant", "a change needs the viewer's own page, or its token in X-AgentDbg-Token"
+        length = headers.only("content-length")
+        if length is not None and (not length.isdigit() or int(length) > LARGEST_BODY):
+            return 413, "body_too_large", f"a request has at most {LARGEST_BODY} bytes"
+        return None
+
+    def _is_our_host(self, name: str) -> bool:
+        if name in self.allowed_hosts or name in _LOOPBACK_NAMES:
+            return True
+        # Bound beyond loopback everything needs the token, and an address cannot be rebound as a name can.
+        return name == bracketed(self.bound_host) or (not self.is_loopback and is_address(name))
+
+    def _is_our_origin(self, origin: str, host: tuple[str, str | None]) -> bool:
+        found = _ORIGIN.fullmatch(origin.lower())
+        parsed = parse_host(found.group(2)) if found else None
+        if found is None or parsed is None:
+            return False
+        if parsed[0] in self.allowed_hosts:
+            return True
+        port = "443" if found.group(1) == "https" else "80"
+        return parsed[0] == host[0] and (parsed[1] or port) == (host[1] or port)
+
+    def _has_token(self, headers: _Headers, scope: Scope) -> bool:
+        given = [headers.only(TOKEN_HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie)]
+        return any(self._is_token(text) for text in given)
+
+    def _is_token(self, text: str | None) -> bool:
+        return text is not None and hmac.compare_digest(text.encode(), self.token.encode())
+
+
+class Guard:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, policy: Policy) -> None:
+        self._app = app
+        self._policy = policy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._policy.refusal(scope)
+        if scope["type"] == "websocket":
+            if refusal is not None:
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})  # before accept: the server answers 403
+                return
+            await self._app(scope, receive, send)
+            return
+        send = _with_headers(send, is_api=scope["path"].startswith(("/api", "/ws")))
+        if refusal is not None:
+            await error_response(*refusal)(scope, receive, send)
+            return
+        entering = self._enter(scope)
+        if entering is not None:
+            await send({"type": "http.response.start", "status": 303, "headers": entering})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await self._serve(scope, _Bounded(receive), send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; what nobody expected is told to the terminal and not to whoever asked."""
+        has_started = False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal has_started
+            has_started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched_send)
+        except Exception:
+            if has_started:
+                raise
+            logging.getLogger("agentdbg.server").exception("%s %s failed", scope["method"], scope["path"])
+            answer = error_response(500, "internal_error", "something went wrong; the viewer's terminal says what")
+            await answer(scope, receive, send)
+
+    def _enter(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
+        """A page opened with the token in its address gets it as a cookie, and an address without it."""
+        query = _query(scope)
+        if scope["path"] != "/" or scope["method"] != "GET" or "token" not in query:
+            return None
+        rest = urlencode([(key, value) for key, values in query.items() if key != "token" for value in values])
+        cookie = f"{self._policy.cookie}={self._policy.token}; Path=/; HttpOnly; SameSite=Strict"
+        return [
+            (b"location", f"/?{rest}".encode() if rest else b"/"),
+            (b"set-cookie", cookie.encode()),
+            (b"cache-control", b"no-store"),
+        ]
+
+
+class BodyTooLarge(Exception):
+    """More was sent than any request of ours needs."""
+
+
+class _Bounded:
+    """What a request without a Content-Length may send."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._left = LARGEST_BODY
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        if message["type"] == "http.request":
+            self._left -= len(message.get("body", b""))
+            if self._left < 0:
+                raise BodyTooLarge
+        return message
+
+
+def _with_headers(send: Send, *, is_api: bool) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers: list[tuple[bytes, bytes]] = [*message.get("headers", []), *_HEADERS]
+            if is_api or message["status"] >= 400:
+                headers = [(name, value) for name, value in headers if name != b"cache-control"]
+                headers.append((b"cache-control", b"no-store"))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return send_with_headers
+
+
+class _Headers:
+    """A request's headers by lower-case name; a header sent twice is no single value."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._values: dict[str, list[str]] = {}
+        for name, value in scope["headers"]:
+            self._values.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+
+    def only(self, name: str) -> str | None:
+        values = self._values.get(name, [])
+        return values[0] if len(values) == 1 else None
+
+    def count(self, name: str) -> int:
+        return len(self._values.get(name, []))
+
+
+def _is_from_elsewhere(headers: _Headers, scope: Scope) -> bool:
+    """What browsers say of themselves; following a link to the page is fine, loading anything into another is not."""
+    if headers.only("sec-fetch-site") not in ("cross-site", "same-site"):
+        return False
+    is_visit = headers.only("sec-fetch-mode") == "navigate" and headers.only("sec-fetch-dest") == "document"
+    return not (is_visit and scope["type"] == "http" and scope["path"] == "/" and scope["method"] == "GET")
+
+
+def _query(scope: Scope) -> dict[str, list[str]]:
+    try:
+        return parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        return {}
+
+
+def _cookie(headers: _Headers, name: str) -> str | None:
+    jar: SimpleCookie = SimpleCookie()
+    try:
+        jar.load(headers.only("cookie") or "")
+    except CookieError:
+        return None
+    return jar[name].value if name in jar else None

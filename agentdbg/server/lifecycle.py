@@ -1,0 +1,204 @@
+"""
+A viewer from its start to its end: its socket, its lock file, its signals.
+
+`serve` claims nothing before it listens: a taken port is an error, and only then the address is told. `viewer.lock`
+lets a second `agentdbg view` of the same folder find the first. Ctrl-C and SIGTERM end it, also with pages open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import os
+import secrets
+import signal
+import socket
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import decode_json, encode_json
+from agentdbg.exceptions import ViewerUnavailable
+from agentdbg.server.addresses import bracketed, is_loopback, own_url
+from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
+from agentdbg.storage.lines import open_regular
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import uvicorn
+
+    from agentdbg.server.state import ViewerState
+
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "Viewer", "find_viewer", "serve"]
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8712
+_ANSWER_SECONDS = 1.0
+_STOP_SECONDS = 2
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Where a viewer serves a data folder."""
+
+    host: str
+    port: int
+    token: str | None = None
+    """Needed by everyone when the address is not loopback; None there means nobody needs one to look."""
+
+    def url(self, run_id: str | None = None) -> str:
+        """The address of the page, on a run if one is named."""
+        host = _reachable(self.host)
+        return own_url(host, self.port, run_id=run_id, token=None if is_loopback(self.host) else self.token)
+
+
+def find_viewer(data_dir: str | Path) -> Viewer | None:
+    """The viewer that serves this folder already; None when its lock is missing or stale, or nobody answers."""
+    root = Path(data_dir)
+    try:
+        with open_regular(viewer_lock_path(root)) as file:
+            said = decode_json(file.read(65_536))
+        viewer = Viewer(said["host"], said["port"], said.get("token"))
+        info = _ask(viewer)
+        # Another version may speak another way to its page, and another folder may have taken the port.
+        is_ours = info.get("version") == __version__ and os.path.samefile(info["data_dir"], root)
+    except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
+        return None
+    return viewer if is_ours else None
+
+
+def serve(
+    data_dir: str | Path,
+    *,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    allowed_hosts: tuple[str, ...] = (),
+    on_ready: Callable[[Viewer], None] | None = None,
+) -> None:
+    """Serve a data folder until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
+    import uvicorn  # noqa: PLC0415 -- a viewer that is reused needs no server
+
+    from agentdbg.server.app import create_app  # noqa: PLC0415
+
+    root = Path(data_dir)
+    listener = _listen(host, port)
+    with contextlib.closing(listener):
+        viewer = Viewer(host, listener.getsockname()[1], secrets.token_urlsafe(24))
+        app = create_app(root, host=host, token=viewer.token, allowed_hosts=allowed_hosts)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            limit_concurrency=500,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=_STOP_SECONDS,
+            ws_max_size=65_536,
+            ws_per_message_deflate=False,
+        )
+
+        class Server(uvicorn.Server):
+            """Tells when it answers, and ends on a signal without passing the signal on."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets=sockets)
+                if self.started and on_ready is not None:
+                    on_ready(viewer)
+
+            @contextlib.contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                with _ended_by_signals(self, app.state.viewer):
+                    yield
+
+        with _lock_file(root, viewer):
+            asyncio.run(Server(config).serve(sockets=[listener]))
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    name = host.strip("[]")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+    except (OSError, UnicodeError, OverflowError) as error:
+        raise ViewerUnavailable(f"{host} is no address of this machine ({error}); try --host 127.0.0.1") from None
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(128)
+        listener.setblocking(False)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ViewerUnavailable(
+            f"cannot listen on {bracketed(name)}:{port} ({getattr(error, 'strerror', None) or error}); "
+            "end whatever uses that port, or choose another with --port"
+        ) from None
+    return listener
+
+
+@contextlib.contextmanager
+def _lock_file(root: Path, viewer: Viewer) -> Iterator[None]:
+    """Tell others where this viewer is, and take that back at the end unless another viewer has taken over."""
+    content = encode_json(
+        {
+            "pid": os.getpid(),
+            "host": viewer.host,
+            "port": viewer.port,
+            "version": __version__,
+            "token": viewer.token,
+        }
+    )
+    path = viewer_lock_path(root)
+    with contextlib.suppress(OSError):
+        make_private_folder(root)
+        replace_file(path, content)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            with open_regular(path) as file:
+                is_ours = file.read(65_536) == content
+            if is_ours:
+                path.unlink()
+
+
+@contextlib.contextmanager
+def _ended_by_signals(server: uvicorn.Server, state: ViewerState) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the viewer and nothing more: the process goes on and exits as it likes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        state.is_stopping = True
+        server.handle_exit(number, frame)
+
+    names = [signal.SIGINT, signal.SIGTERM]
+    before = [signal.signal(name, stop) for name in names]
+    try:
+        yield
+    finally:
+        for name, handler in zip(names, before, strict=True):
+            signal.signal(name, handler)
+
+
+def _ask(viewer: Viewer) -> dict[str, Any]:
+    connection = http.client.HTTPConnection(_reachable(viewer.host).strip("[]"), viewer.port, timeout=_ANSWER_SECONDS)
+    try:
+        headers = {"X-AgentDbg-Token": viewer.token} if viewer.token else {}
+        connection.request("GET", "/api/info", headers=headers)
+        answer = decode_json(connection.getresponse().read(65_536))
+    finally:
+        connection.close()
+    return answer if isinstance(answer, dict) else {}
+
+
+def _reachable(host: str) -> str:
+    """Where a browser on this machine finds a viewer bound to every address."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host.strip("[]"), host)  # noqa: S104 -- compared, not bound

@@ -1,0 +1,274 @@
+"""
+The HTTP routes: what is asked of which run, and in what form it is answered.
+
+Routes are plain functions run in threads; only the stream of a whole run is written piece by piece on the event loop.
+They raise what the rest of the package raises, and one handler answers that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+
+from agentdbg.encoding import decode_json
+from agentdbg.event_search import search_events
+from agentdbg.events import SPEC_VERSION
+from agentdbg.exceptions import EventNotFound, UsageError
+from agentdbg.run_index import RunFilter
+from agentdbg.server.answers import json_response
+from agentdbg.server.selection import Selection
+from agentdbg.server.stream import CleanMark, WholeRun
+from agentdbg.server.views import types_header
+from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
+from agentdbg.storage.layout import index_dir, is_run_id, run_dir
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from agentdbg.server.state import ViewerState
+
+__all__ = ["router"]
+
+router = APIRouter()
+
+_MOST_AT = 500
+_ROWS_WITHIN_MS = 2_000.0
+# Up to here a file is indexed before its stream begins, so that the headers can say what is damaged.
+_SMALL_FILE = 4_000_000
+
+Offset = Annotated[int, Query(ge=0, le=1 << 40)]
+
+
+@router.get("/api/info")
+def info(request: Request) -> Response:
+    """What serves here."""
+    state = _state(request)
+    return json_response(
+        {
+            "version": __version__,
+            "spec_version": SPEC_VERSION,
+            "data_dir": str(state.data_dir),
+            "token": None,
+            "writable": True,
+        }
+    )
+
+
+@router.get("/api/runs")
+def list_runs(
+    request: Request,
+    limit: Annotated[int, Query(ge=0, le=10_000)] = 200,
+    offset: Offset = 0,
+    q: Annotated[str, Query(max_length=1_000)] = "",
+    status: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Runs newest first."""
+    state = _state(request)
+    state.runs.refresh(thorough=False)
+    page = state.runs.page(RunFilter(q=q, status=status or None), limit, offset)
+    return json_response(
+        {
+            "spec_version": SPEC_VERSION,
+            "runs": state.headed(page.runs),
+            "total": page.total,
+            "counts_by_status": page.counts_by_status,
+        }
+    )
+
+
+@router.get("/api/runs/{run_id}")
+def get_run(request: Request, run_id: str) -> Response:
+    """run.json, as a reader sees it."""
+    return json_response(_state(request).run(run_id))
+
+
+@router.get("/api/runs/{run_id}/events")
+async def get_events(
+    request: Request,
+    run_id: str,
+    offset: Offset = 0,
+    limit: Annotated[int | None, Query(ge=0, le=1 << 40)] = None,
+    type: Annotated[str, Query(max_length=2_000)] = "",  # noqa: A002 -- the name in the address
+    q: Annotated[str, Query(max_length=1_000)] = "",
+) -> Response:
+    """The array of events, streamed; `offset` and `limit` count what is left after filtering."""
+    state = _state(request)
+    await run_in_threadpool(state.run, run_id)
+    if offset or limit is not None or type or q:
+        selection = Selection(state.view(run_id), types=type, query=q, offset=offset, limit=limit)
+        headers = await run_in_threadpool(selection.headers)
+        return StreamingResponse(selection.pieces(), headers=headers, media_type="application/json")
+    whole, headers = await run_in_threadpool(_whole_run, state, run_id)
+    return StreamingResponse(whole.pieces(), headers=headers, media_type="application/json")
+
+
+@router.get("/api/runs/{run_id}/events/{event_id}")
+def get_event(request: Request, run_id: str, event_id: str) -> Response:
+    """One event by its id or its number."""
+    state = _state(request)
+    state.run(run_id)
+    view = state.view(run_id)
+    with view.index.lock:
+        number = int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 12 else None
+        if number is None:
+            number = view.index.number_of(event_id)
+    if number is None or number > view.index.total:
+        view.reach(1 << 40, 60_000)  # not among what is indexed so far
+        number = view.index.number_of(event_id) if number is None else number
+    if number is None:
+        raise EventNotFound(event_id[:100], run_id)
+    with view.index.lock:
+        return json_response(view.index.event(number), headers={"x-event-number": str(number)})
+
+
+@router.get("/api/runs/{run_id}/rows")
+def get_rows(
+    request: Request,
+    run_id: str,
+    offset: Offset = 0,
+    limit: Annotated[int, Query(ge=0, le=2_000)] = 200,
+    at: Annotated[str, Query(max_length=8_000)] = "",
+) -> Response:
+    """What the timeline shows, a page of it or the events numbered in `at`."""
+    state = _state(request)
+    run = state.run(run_id)
+    view = state.view(run_id)
+    numbers = _numbers(at) if at else range(offset + 1, offset + limit + 1)
+    view.reach(max(numbers, default=0), _ROWS_WITHIN_MS)
+    rows = view.rows([number for number in numbers if number <= view.index.total], run)
+    return json_response(
+        {"spec_version": SPEC_VERSION, "rows": rows, "total": view.index.total, "complete": view.index.complete}
+    )
+
+
+@router.get("/api/runs/{run_id}/skeleton")
+def get_skeleton(request: Request, run_id: str, start: Annotated[int, Query(alias="from", ge=0)] = 0) -> Response:
+    """The columns of all events, for the page to order, filter and draw."""
+    state = _state(request)
+    state.run(run_id)
+    body, types = state.view(run_id).skeleton(start)
+    return Response(body, media_type="application/octet-stream", headers={"x-types": types_header(types)})
+
+
+@router.get("/api/runs/{run_id}/summary")
+def get_summary(request: Request, run_id: str) -> Response:
+    """The verdict and the figures, as far as the run is indexed."""
+    state = _state(request)
+    run = state.run(run_id)
+    return json_response(state.view(run_id).summary(run))
+
+
+@router.get("/api/runs/{run_id}/search")
+def search(
+    request: Request,
+    run_id: str,
+    q: Annotated[str, Query(max_length=1_000)] = "",
+    limit: Annotated[int, Query(ge=0, le=1_000_000)] = 10_000,
+) -> Response:
+    """The numbers of the events that hold some text."""
+    state = _state(request)
+    state.run(run_id)
+    view = state.view(run_id)
+    view.reach(1 << 40, 10_000)
+    numbers: list[int] = []
+    for found in search_events(view.index, q, limit):
+        numbers += found
+    return json_response({"total": len(numbers), "numbers": numbers, "complete": view.index.complete})
+
+
+@router.get("/api/runs/{run_id}/report")
+def get_report(request: Request, run_id: str) -> Response:
+    """The run in a few kilobytes of Markdown."""
+    state = _state(request)
+    run = state.run(run_id)
+    view = state.view(run_id)
+    view.reach(1 << 40, 10_000)
+    return Response(view.report(run), media_type="text/markdown; charset=utf-8")
+
+
+@router.post("/api/runs/{run_id}/rename")
+async def rename(request: Request, run_id: str) -> Response:
+    """Give a run another name."""
+    state = _state(request)
+    name = _member(await request.body(), "run_name")
+
+    def change() -> Any:
+        state.run(run_id)
+        rename_run(run_id, name, state.data_dir)
+        return state.run(run_id)
+
+    return json_response(await run_in_threadpool(change))
+
+
+@router.delete("/api/runs/{run_id}")
+def delete(request: Request, run_id: str) -> Response:
+    """Move a run to the trash."""
+    state = _state(request)
+    state.run(run_id)
+    delete_run(run_id, state.data_dir)
+    state.views.forget(run_id)
+    state.runs.refresh()
+    return json_response({"run_id": run_id, "status": "deleted"})
+
+
+@router.post("/api/runs/{run_id}/restore")
+def restore(request: Request, run_id: str) -> Response:
+    """Bring a run back from the trash."""
+    state = _state(request)
+    if not is_run_id(run_id):
+        state.run(run_id)
+    restore_run(run_id, state.data_dir)
+    state.runs.refresh()
+    return json_response(state.run(run_id))
+
+
+def _state(request: Request) -> ViewerState:
+    state: ViewerState = request.app.state.viewer
+    return state
+
+
+def _whole_run(state: ViewerState, run_id: str) -> tuple[WholeRun, dict[str, str]]:
+    """The stream of a whole run, and what is known of it before it begins."""
+    folder = run_dir(state.data_dir, run_id)
+    view = state.views.peek(run_id)
+    if view is None and _size(folder) <= _SMALL_FILE:
+        view = state.views.get(run_id)
+    if view is not None and _size(folder) - view.index.indexed_bytes <= _SMALL_FILE:
+        view.extend(None)
+    clean_bytes, headers = 0, {}
+    if view is not None:
+        with view.index.lock:
+            clean_bytes = view.index.clean_bytes
+            if view.index.complete:
+                headers["x-total-count"] = str(view.index.total)
+                headers["x-damaged-lines"] = str(view.index.damaged_total)
+    whole = WholeRun(folder, run_id, CleanMark(index_dir(state.data_dir), run_id), clean_bytes)
+    if whole.content_length is not None:
+        headers["content-length"] = str(whole.content_length)
+    return whole, headers
+
+
+def _size(folder: Any) -> int:
+    try:
+        return int((folder / "events.jsonl").lstat().st_size)
+    except OSError:
+        return 0
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if len(parts) > _MOST_AT or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        raise UsageError(f"`at` is up to {_MOST_AT} event numbers with commas between them")
+    return [number for number in map(int, parts) if number > 0]
+
+
+def _member(body: bytes, key: str) -> str:
+    try:
+        value = decode_json(body)
+    except ValueError:
+        raise UsageError("the body is not JSON") from None
+    if not isinstance(value, dict) or not isinstance(value.get(key), str):
+        raise UsageError(f'the body has to be {{"{key}": "…"}}')
+    return str(value[key])

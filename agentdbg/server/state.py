@@ -1,0 +1,71 @@
+"""
+What the routes of one viewer share: the runs, the views on them, and who may ask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
+from agentdbg.run_index import RunIndex
+from agentdbg.server.views import Views
+from agentdbg.storage.dialects import is_supported_version
+from agentdbg.storage.layout import is_run_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentdbg.events import RunMeta
+    from agentdbg.server.guard import Policy
+    from agentdbg.server.views import RunView
+
+__all__ = ["ViewerState"]
+
+
+class ViewerState:
+    """One data folder being viewed."""
+
+    def __init__(self, data_dir: Path, policy: Policy) -> None:
+        self.data_dir = data_dir
+        self.policy = policy
+        self.runs = RunIndex(data_dir)
+        self.views = Views(data_dir)
+        self.is_stopping = False
+
+    def run(self, run_id: str) -> RunMeta:
+        """A run by its full id, as it is now; InvalidRunId, RunNotFound or UnsupportedSpecVersion otherwise."""
+        if not is_run_id(run_id):
+            raise InvalidRunId(run_id[:100])
+        try:
+            meta = self.runs.get(run_id)
+        except RunNotFound:
+            self.views.forget(run_id)
+            raise
+        if not is_supported_version(meta["spec_version"]):
+            raise UnsupportedSpecVersion(run_id, meta["spec_version"])
+        return self._with_damage(meta)
+
+    def view(self, run_id: str) -> RunView:
+        """The view of a run that `run` found; it goes on being indexed in the background."""
+        view = self.views.get(run_id)
+        if view.index.is_behind():
+            view.extend()
+        if not view.index.complete:
+            self.views.indexer.want(view)
+        return view
+
+    def headed(self, runs: list[RunMeta], *, compute: bool = True) -> list[dict[str, Any]]:
+        """Runs for the rail, each with its headline."""
+        headlines = self.runs.headlines([meta["run_id"] for meta in runs], compute=compute)
+        return [{**meta, "headline": headlines[meta["run_id"]]} for meta in runs]
+
+    def close(self) -> None:
+        """Stop working in the background."""
+        self.is_stopping = True
+        self.views.close()
+
+    def _with_damage(self, meta: RunMeta) -> RunMeta:
+        view = self.views.peek(meta["run_id"])
+        if view is None or not view.index.damaged_total:
+            return meta
+        return {**meta, "damaged_lines": view.index.damaged_total}

@@ -1,0 +1,136 @@
+"""
+A run's events as one JSON array, streamed.
+
+Lines known to be in the strict form are spliced in as they stand; others are read and written again one by one. What is
+held at any time is one piece of the file, however long the run is and however slowly the client reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from starlette.concurrency import run_in_threadpool
+
+from agentdbg.encoding import decode_json, encode_json
+from agentdbg.event_index import STRICT_AFTER_GAP, STRICT_JOINED
+from agentdbg.event_scan import scan_lines
+from agentdbg.event_source import EventSource
+from agentdbg.storage.dialects import parse_event
+from agentdbg.storage.layout import make_private_folder, replace_file
+from agentdbg.storage.lines import open_regular
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from agentdbg.event_index import EventIndex
+
+__all__ = ["CleanMark", "WholeRun", "numbered_pieces", "splice"]
+
+_PIECE = 1 << 18
+
+
+class CleanMark:
+    """How far a run's file is known to be nothing but strict lines; kept between processes, believed if it fits."""
+
+    def __init__(self, folder: Path, run_id: str) -> None:
+        self._path = folder / f"{run_id}.clean"
+
+    def read(self, source: EventSource) -> int:
+        """The known length; 0 when nothing is known of this file."""
+        try:
+            with open_regular(self._path) as file:
+                said = decode_json(file.read(4096))
+            length = said["fingerprint"][0]
+            return length if said["fingerprint"] == source.fingerprint(length) else 0
+        except (OSError, ValueError, KeyError, TypeError, IndexError):
+            return 0
+
+    def write(self, source: EventSource, length: int) -> None:
+        """Remember the length."""
+        with contextlib.suppress(OSError):
+            make_private_folder(self._path.parent)
+            replace_file(self._path, encode_json({"fingerprint": source.fingerprint(length)}))
+
+
+class WholeRun:
+    """All events of one run as they are at this moment."""
+
+    def __init__(self, folder: Path, run_id: str, mark: CleanMark, clean_bytes: int = 0) -> None:
+        self._run_id = run_id
+        self._mark = mark
+        self._source = EventSource(folder)
+        self._source.refresh(0)
+        self._clean_bytes = min(clean_bytes or mark.read(self._source), self._source.size)
+
+    @property
+    def content_length(self) -> int | None:
+        """The length of the answer, when it can be told before reading."""
+        size = self._source.size
+        if size == 0 or self._clean_bytes < size:
+            return None
+        return size + 2 - (self._source.read(size - 1, 1) == b"\n")
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The array, piece by piece."""
+        try:
+            lead = b"["
+            position = 0
+            while position < self._clean_bytes:
+                # Read here and not in a thread: the pages are in memory or a millisecond away.
+                piece = self._source.read(position, min(_PIECE, self._clean_bytes - position))
+                if not piece:
+                    break
+                position += len(piece)
+                text = piece.replace(b"\n", b",")
+                ends_line = text.endswith(b",")
+                yield lead + (text[:-1] if ends_line else text)
+                lead = b"," if ends_line else b""
+            is_clean = True
+            async for text, is_strict in self._checked(position):
+                is_clean = is_clean and is_strict
+                if text:
+                    yield lead + text
+                    lead = b","
+            if is_clean and self._source.size > self._clean_bytes:
+                self._mark.write(self._source, self._source.size)
+            yield b"[]" if lead == b"[" else b"]"
+        finally:
+            self._source.close()
+
+    async def _checked(self, position: int) -> AsyncIterator[tuple[bytes, bool]]:
+        while (block := self._source.next_block(position)).end:
+            yield await run_in_threadpool(splice, block.lines, position, self._run_id) if block.lines else (b"", False)
+            position = block.end
+        if self._source.has_torn_end:
+            yield b"", False
+
+
+def splice(block: bytes, offset: int, run_id: str) -> tuple[bytes, bool]:
+    """The events of some whole lines with commas between them, and whether they were served as they stand."""
+    scan = scan_lines(block, offset, run_id)
+    if not scan.damaged and len(scan.events) == scan.line_count and all(scan.is_strict):
+        return block.removesuffix(b"\n").replace(b"\n", b","), True
+    parts = []
+    last_ts: dict[str, str] = {}
+    for start, length, is_strict in zip(scan.offsets, scan.lengths, scan.is_strict, strict=True):
+        line = block[start - offset : start - offset + length]
+        if is_strict:
+            parts.append(line.strip())
+        else:
+            event = parse_event(line, run_id, start, **last_ts)
+            last_ts["fallback_ts"] = event["ts"]
+            parts.append(encode_json(event))
+    return b",".join(parts), False
+
+
+def numbered_pieces(index: EventIndex, numbers: Sequence[int]) -> bytes:
+    """Some events of an indexed run with commas between them."""
+    parts = []
+    for number in numbers:
+        if index.strictness[number - 1] in (STRICT_JOINED, STRICT_AFTER_GAP):
+            parts.append(index.line(number).strip())
+        else:
+            parts.append(encode_json(index.event(number)))
+    return b",".join(parts)

@@ -1,0 +1,239 @@
+"""
+The runs somebody looks at: one index per run, shared by everyone who looks.
+
+A `RunView` answers from what is indexed so far; `Indexer` goes on in the background, a slice at a time, so that the
+first rows of a million events do not wait for the last. Views nobody has used for a while are let go.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import sys
+import threading
+import time
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.report import build_report
+from agentdbg.analysis.rows import RowBuilder
+from agentdbg.analysis.stats import Tally
+from agentdbg.analysis.summary import summarise
+from agentdbg.encoding import encode_json
+from agentdbg.event_index import EventIndex
+from agentdbg.storage.layout import index_dir, run_dir
+
+if TYPE_CHECKING:
+    from array import array
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from agentdbg.analysis.rows import Row
+    from agentdbg.analysis.summary import Summary
+    from agentdbg.events import RunMeta
+
+__all__ = ["Indexer", "RunView", "Views"]
+
+_MOST_VIEWS = 12
+_SLICE_MS = 25.0
+_LONGEST_TYPE_NAME = 100
+_KEPT_PAGES = 16
+_MAGIC = b"ADBGSKL1"
+
+
+class RunView:
+    """One run as the page shows it. Every method may be called from any thread."""
+
+    def __init__(self, data_dir: Path, run_id: str) -> None:
+        self.run_id = run_id
+        self.index = EventIndex(run_dir(data_dir, run_id), run_id, index_dir(data_dir))
+        self.watchers = 0
+        self._understand()
+
+    def _understand(self) -> None:
+        self._generation = self.index.generation
+        self._rows = RowBuilder(self.index)
+        self._tally = Tally(self.index)
+        self._last_summary: tuple[float, Summary | None] = (0.0, None)
+        self._encoded: dict[tuple[int, int, str], bytes] = {}
+
+    def extend(self, max_ms: float | None = _SLICE_MS) -> int:
+        """Index more of the run; gives the number of events added."""
+        with self.index.lock:
+            added = self.index.extend(max_ms)
+            if self.index.generation != self._generation:
+                self._understand()
+            return added
+
+    def reach(self, number: int, within_ms: float) -> None:
+        """Index until event `number` is known, the file ends or the time is up."""
+        deadline = time.perf_counter() + within_ms / 1000
+        self.extend()
+        while self.index.total < number and not self.index.complete and time.perf_counter() < deadline:
+            self.extend()
+
+    def rows(self, numbers: Sequence[int], run: RunMeta) -> list[Row]:
+        """The rows of these events, as far as they are indexed."""
+        with self.index.lock:
+            return self._rows.rows(numbers, running=run["status"] == "running")
+
+    def summary(self, run: RunMeta) -> Summary:
+        """All that stands above the rows."""
+        index = self.index
+        with index.lock:
+            return summarise(
+                self._tally,
+                run,
+                now_ms=time.time_ns() // 1_000_000,
+                progress=index.progress,
+                damaged_lines=index.damaged_lines,
+                damaged_total=index.damaged_total,
+            )
+
+    def recent_summary(self, run: RunMeta, within_s: float = 0.2) -> Summary:
+        """The summary, made a moment ago at most: everyone who follows a live run is told the same."""
+        with self.index.lock:
+            made_at, summary = self._last_summary
+            now = time.monotonic()
+            if summary is None or now - made_at > within_s:
+                summary = self.summary(run)
+                self._last_summary = (now, summary)
+            return summary
+
+    def encoded_rows(self, first: int, last: int, run: RunMeta) -> bytes:
+        """The rows from `first` to `last` as a JSON array; made once for all who follow."""
+        key = (first, last, run["status"])
+        with self.index.lock:
+            encoded = self._encoded.get(key)
+            if encoded is None:
+                encoded = encode_json(self.rows(range(first, last + 1), run))
+                self._encoded[key] = encoded
+                if len(self._encoded) > _KEPT_PAGES:
+                    del self._encoded[next(iter(self._encoded))]
+            return encoded
+
+    def report(self, run: RunMeta) -> str:
+        """The run as Markdown for an assistant."""
+        with self.index.lock:
+            return build_report(self._tally, run, time.time_ns() // 1_000_000)
+
+    def skeleton(self, start: int) -> tuple[bytes, list[str]]:
+        """The columns from event `start` + 1 on, as the page reads them, and the names of the types."""
+        index = self.index
+        with index.lock:
+            start = min(max(0, start), index.total)
+            parts = [struct.pack("<8sIII", _MAGIC, index.total - start, start, int(index.complete))]
+            for small in (index.kind, index.status, index.severity, index.type):
+                parts.append(bytes(small[start:]))
+                parts.append(b"\x00" * (-len(parts[-1]) % 4))
+            parts += [
+                _little_endian(wide[start:])
+                for wide in (index.parent_n, index.start_ms, index.duration_ms, index.tokens)
+            ]
+            return b"".join(parts), [name[:_LONGEST_TYPE_NAME] for name in index.types]
+
+    def changes_since(self, position: int) -> tuple[list[dict[str, Any]], int]:
+        """Earlier events whose parent or status became known, after the first `position` such changes."""
+        index = self.index
+        with index.lock:
+            numbers = index.changed[position:]
+            return [
+                {"n": number, "parent_n": index.parent_n[number - 1] or None, "status": index.status[number - 1]}
+                for number in dict.fromkeys(numbers)
+            ], len(index.changed)
+
+
+def _little_endian(column: array[int]) -> bytes:
+    if sys.byteorder == "big":  # pragma: no cover -- no such machine at hand
+        column = column[:]
+        column.byteswap()
+    return column.tobytes()
+
+
+def types_header(names: list[str]) -> str:
+    """The names of the event types as a header's value."""
+    return json.dumps(names, ensure_ascii=True)
+
+
+class Indexer:
+    """One thread that indexes what is being looked at, a slice of each run in turn."""
+
+    def __init__(self) -> None:
+        self._queue: deque[RunView] = deque()
+        self._wake = threading.Condition()
+        self._stopped = False
+        self._thread: threading.Thread | None = None
+
+    def want(self, view: RunView) -> None:
+        """Go on with this run until it is indexed to its end."""
+        with self._wake:
+            if view in self._queue or self._stopped:
+                return
+            self._queue.append(view)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="agentdbg-indexer", daemon=True)
+                self._thread.start()
+            self._wake.notify()
+
+    def stop(self) -> None:
+        """End the thread."""
+        with self._wake:
+            self._stopped = True
+            self._queue.clear()
+            self._wake.notify()
+        if self._thread is not None:
+            self._thread.join(timeout=2)
+
+    def _work(self) -> None:
+        while True:
+            with self._wake:
+                while not self._queue and not self._stopped:
+                    self._wake.wait()
+                if self._stopped:
+                    return
+                view = self._queue[0]
+            view.extend(_SLICE_MS)
+            is_done = view.index.complete
+            if is_done:
+                view.index.save()
+            with self._wake:
+                if view in self._queue:
+                    self._queue.remove(view)
+                    if not is_done:
+                        self._queue.append(view)
+            time.sleep(0.001)  # whoever waits for the index gets it now
+
+
+class Views:
+    """The views in use, by run."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self._data_dir = data_dir
+        self._views: OrderedDict[str, RunView] = OrderedDict()
+        self._lock = threading.Lock()
+        self.indexer = Indexer()
+
+    def get(self, run_id: str) -> RunView:
+        """The view of a run that exists; made on first use."""
+        with self._lock:
+            view = self._views.pop(run_id, None) or RunView(self._data_dir, run_id)
+            self._views[run_id] = view
+            for old_id in [key for key, old in self._views.items() if not old.watchers][: -_MOST_VIEWS or None]:
+                del self._views[old_id]
+            return view
+
+    def peek(self, run_id: str) -> RunView | None:
+        """The view of a run if there is one already."""
+        with self._lock:
+            return self._views.get(run_id)
+
+    def forget(self, run_id: str) -> None:
+        """The run is gone."""
+        with self._lock:
+            self._views.pop(run_id, None)
+
+    def close(self) -> None:
+        """Stop working."""
+        self.indexer.stop()
+        with self._lock:
+            self._views.clear()
