@@ -318,13 +318,15 @@ def run_end_preview(payload: dict[str, Any]) -> Preview:
     return preview(outcome=[part(one_line(" · ".join(said)), "plain")])
 
 
-def call_start_preview(payload: dict[str, Any], *, running: bool) -> Preview:
-    """A call that has not ended: what it was given, and that it runs or never returned."""
+def call_start_preview(payload: dict[str, Any], *, running: bool, ended: bool = False) -> Preview:
+    """A call's start: what it was given, and, unless it has ended, that it runs or never returned."""
     given = payload.get("input")
     if payload.get("kind") == "llm":
         shown = llm_preview({"prompt": given}, failed=False)["input"]
     else:
         shown = argument_parts(given)
+    if ended:
+        return preview(shown)
     return preview(shown, [part("running…")]) if running else preview(shown, error=NEVER_RETURNED)
 
 

@@ -145,7 +145,8 @@ class RowBuilder:
         if kind == STATE:
             return previews.state_preview(payload, self._state_before(number))
         if kind == CALL_START:
-            return previews.call_start_preview(payload, running=running)
+            ended = self._columns.status[number - 1] == ENDED
+            return previews.call_start_preview(payload, running=running, ended=ended)
         return _PREVIEWS.get(kind, previews.other_preview)(payload)
 
     def _tool_preview(self, number: int, payload: dict[str, Any], *, failed: bool) -> Preview:

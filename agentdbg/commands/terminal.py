@@ -103,9 +103,12 @@ class Terminal:
         self.has_colour = _wants_colour(self.is_terminal)
         self.width = _width(self._stream) if self.is_terminal else None
 
-    def line(self, *pieces: str | Styled, indent: int = 0, cut: bool = True) -> None:
-        """One line; on a terminal it is cut to the width unless `cut` is off."""
+    def line(self, *pieces: str | Styled, indent: int = 0, cut: bool = True, right: str = "") -> None:
+        """One line; on a terminal it is cut to the width unless `cut` is off, and `right` stands at the margin."""
+        right = clean(right)
         room = self.width - indent if cut and self.width is not None else None
+        if room is not None and right:
+            room = max(room - cell_width(right) - 2, 0)
         written = [" " * indent]
         for piece in pieces:
             text, style = (piece, "") if isinstance(piece, str) else piece
@@ -114,6 +117,8 @@ class Terminal:
                 text = fit(text, room)
                 room -= cell_width(text)
             written.append(self.paint(text, style))
+        if right:
+            written.append(" " * ((room or 0) + 2) + self.paint(right, "muted"))
         self._stream.write("".join(written).rstrip(" ") + "\n")
 
     def block(self, text: str, indent: int = 0, style: str = "") -> None:

@@ -295,6 +295,7 @@ def test_a_call_that_ended_hides_its_start() -> None:
     story.tool("fetch_page", {}, "x", event_id=story.events[-1]["payload"]["call_id"])
 
     assert story.row(number)["ended"] is True
+    assert sentence(story.row(number))[1] == ""
     assert story.row(number)["status"] is None
 
 

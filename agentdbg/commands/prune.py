@@ -1,0 +1,73 @@
+"""`agentdbg prune`: old runs deleted or compressed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from agentdbg.commands.options import Option
+from agentdbg.commands.terminal import Terminal
+from agentdbg.commands.times import parse_age
+from agentdbg.config import load_config
+from agentdbg.exceptions import UsageError
+from agentdbg.storage.housekeeping import Pruned, prune
+
+if TYPE_CHECKING:
+    from agentdbg.config import Config
+
+EXAMPLES = """
+agentdbg prune --older-than 30d --keep 50
+agentdbg prune --older-than 30d --dry-run
+agentdbg prune --older-than 7d --compress
+"""
+
+_DAY_S = 86_400
+
+
+def command(
+    older_than: Annotated[str | None, Option("--older-than", metavar="AGE", help="Runs older than 30d, 12h …")] = None,
+    keep: Annotated[int | None, Option("--keep", metavar="N", help="Spare the N newest runs.", at_least=0)] = None,
+    compress: Annotated[bool, Option("--compress", help="Gzip them instead of deleting them.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would be done.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Delete or compress old runs. Running ones are never touched; deleted ones can be restored for a day."""
+    config = load_config()
+    done = Pruned()
+    if older_than is not None or keep is not None:
+        age = None if older_than is None else parse_age(older_than)
+        done = prune(age, keep, compress=compress, dry_run=dry_run, data_dir=config.data_dir)
+    elif config.compress_after_days is None:
+        raise UsageError("say which runs: --older-than 30d, --keep 50, or both")
+    _compress_as_configured(config, done, dry_run=dry_run)
+    out = Terminal()
+    if as_json:
+        ids = {
+            "deleted": [run["run_id"] for run in done.deleted],
+            "compressed": [run["run_id"] for run in done.compressed],
+        }
+        out.json({**ids, "freed_bytes": done.freed_bytes, "dry_run": dry_run})
+        return
+    _say(out, done, dry_run=dry_run)
+
+
+def _compress_as_configured(config: Config, done: Pruned, *, dry_run: bool) -> None:
+    """What the setting `compress_after_days` asks for, beside what was asked for now."""
+    if config.compress_after_days is None:
+        return
+    more = prune(config.compress_after_days * _DAY_S, compress=True, dry_run=dry_run, data_dir=config.data_dir)
+    touched = {run["run_id"] for run in (*done.deleted, *done.compressed)}
+    done.compressed += [run for run in more.compressed if run["run_id"] not in touched]
+    done.freed_bytes += more.freed_bytes
+
+
+def _say(out: Terminal, done: Pruned, *, dry_run: bool) -> None:
+    for verb, past, runs in (("delete", "Deleted", done.deleted), ("compress", "Compressed", done.compressed)):
+        for run in runs:
+            lead = f"Would {verb}" if dry_run else past
+            out.line(f"{lead} {run['run_id'][:8]}  {run['started_at'][:10]}  {run['run_name'] or 'unnamed'}")
+    if not done.deleted and not done.compressed:
+        out.line("Nothing to prune.")
+    elif done.freed_bytes:
+        freed = f"{done.freed_bytes / 1e6:,.1f} MB"
+        later = " within a day, when the trash is emptied" if done.deleted else ""
+        out.line(f"{freed} {'would be' if dry_run else 'are'} freed{later}.")

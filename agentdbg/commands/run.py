@@ -1,0 +1,137 @@
+"""
+`agentdbg run`: record a program that was not written for it.
+
+What stands before the program are our options; everything after it belongs to the program, whatever it looks like.
+That, and the time an agent has to wait for us, are why this command reads its own command line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agentdbg.exceptions import UsageError
+from agentdbg.launcher import Program, execute, prepare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.config import Setting
+
+__all__ = ["EXAMPLES", "command", "main"]
+
+EXAMPLES = """
+agentdbg run agent.py "what is the weather in Paris?"
+agentdbg run -m my_package.agent --verbose
+agentdbg run --name nightly --stop-on-loop --max-cost-usd 2 agent.py
+"""
+
+
+def command() -> None:
+    """Record a program without changing it."""
+    main(sys.argv[2:])
+
+
+def main(words: Sequence[str]) -> NoReturn:
+    """Run the program these words name, recorded, and end as it ends."""
+    try:
+        program, name, settings = _read(list(words))
+        if not program.is_module and not os.path.exists(program.target):
+            raise UsageError(f"there is no file {program.target!r} here to run; `agentdbg run -m` runs a module")
+    except UsageError as error:
+        sys.stderr.write(f"agentdbg: {error}\n")
+        sys.exit(error.exit_code)
+    os.environ.update(settings)  # so that the program's Python children have the same limits
+    prepare(program, len(words))
+
+    from agentdbg.autorun import begin  # noqa: PLC0415 -- after the command line made sense
+
+    process_run = begin(program.shown_name, name)
+    if process_run is None:
+        sys.stderr.write("agentdbg: recording is off, so nothing is recorded (agentdbg config says why)\n")
+
+    def note_end(error: BaseException | None) -> BaseException:
+        instead = None if process_run is None else process_run.note_end(error)
+        return instead or error or SystemExit(0)
+
+    execute(program, note_end)
+
+
+def _read(words: list[str]) -> tuple[Program, str | None, dict[str, str]]:
+    """The program, the name for its run, and the limits as environment variables."""
+    from agentdbg.config import SETTINGS  # noqa: PLC0415
+
+    limits = {_option(setting): setting for setting in SETTINGS if setting.guardrail}
+    name: str | None = None
+    chosen: dict[str, str] = {}
+    while words:
+        word = words.pop(0)
+        option, equals, value = word.partition("=")
+        if word in ("-h", "--help"):
+            _print_help(list(limits.values()))
+        elif word == "--":
+            return _script(words), name, chosen
+        elif word == "-m":
+            return Program(_next(words, word, "a module"), words, is_module=True), name, chosen
+        elif option == "--name":
+            name = value if equals else _next(words, option, "a name")
+        elif word in ("--stop-on-loop", "--no-stop-on-loop"):
+            chosen["AGENTDBG_STOP_ON_LOOP"] = "1" if word == "--stop-on-loop" else "0"
+        elif option in limits:
+            setting = limits[option]
+            assert setting.environment is not None
+            chosen[setting.environment] = _checked(setting, value if equals else _next(words, option, "a number"))
+        elif word.startswith("-") and word != "-":
+            raise UsageError(f"`agentdbg run` has no option {option}; options of the program go after its name")
+        else:
+            return _script([word, *words]), name, chosen
+    return _script([]), name, chosen
+
+
+def _script(words: list[str]) -> Program:
+    if not words:
+        raise UsageError("what is to be run? Give a script, or a module with -m; `agentdbg run --help` has examples")
+    return Program(words[0], words[1:], is_module=False)
+
+
+def _next(words: list[str], option: str, what: str) -> str:
+    if not words:
+        raise UsageError(f"{option} needs {what}")
+    return words.pop(0)
+
+
+def _option(setting: Setting) -> str:
+    return "--" + setting.key.replace("_", "-")
+
+
+def _checked(setting: Setting, value: str) -> str:
+    try:
+        setting.parse(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{_option(setting)} {value}: {error}") from None
+    return value
+
+
+def _print_help(limits: Sequence[Any]) -> NoReturn:
+    rows = [("--name TEXT", "What to call the run.")]
+    for setting in limits:
+        flag = setting.key == "stop_on_loop"
+        rows.append((_option(setting) if flag else f"{_option(setting)} N", setting.help))
+    width = max(len(left) for left, _ in rows) + 2
+    lines = [
+        "Usage: agentdbg run [OPTIONS] SCRIPT [ARGUMENTS]...",
+        "       agentdbg run [OPTIONS] -m MODULE [ARGUMENTS]...",
+        "",
+        "  Record a program without changing it: its model and tool calls, its errors, its exit status, and its Python",
+        "  children as runs of their own. The program behaves as it does without us.",
+        "",
+        "Options:",
+        *(f"  {left.ljust(width)}{right}" for left, right in rows),
+        f"  {'-h, --help'.ljust(width)}Show this.",
+        "",
+        "Examples:",
+        *(f"  {line}" for line in EXAMPLES.strip().splitlines()),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.exit(0)
