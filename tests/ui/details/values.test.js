@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { classify, imageOf, inline, sameValue } from "../../../agentdbg/ui_static/model/details/values.js";
+import { classify, imageOf, inline, openWithin, sameValue } from "../../../agentdbg/ui_static/model/details/values.js";
 
 const PNG = "iVBORw0KGgo=";
 
@@ -59,4 +59,16 @@ test("values are the same whatever the order of their keys, and deep ones do not
   assert.ok(!sameValue({ a: 1 }, { a: 1, b: undefined }));
   assert.ok(!sameValue([], {}));
   assert.ok(sameValue(left, right));
+});
+
+test("what starts open fits the room, and the items of a list open together or not at all", () => {
+  const flight = () => ({ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8, i: 9 });
+  const small = { x: 1 };
+  const value = { flights: [flight(), flight(), flight(), flight(), flight()], small };
+  const open = openWithin(value, 40);
+
+  assert.ok(open.has(value) && open.has(value.flights) && open.has(small));
+  assert.ok(value.flights.every((one) => !open.has(one)));
+  assert.equal(openWithin({ flights: [flight(), flight()] }, 40).size, 4);
+  assert.equal(openWithin([[flight(), flight()], [flight(), flight()], [flight(), flight()]], 40).size, 4, "cousins too");
 });

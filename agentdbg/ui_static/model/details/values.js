@@ -63,6 +63,44 @@ export function inline(value, room = 120) {
   return oneLine(out.join(""), room);
 }
 
+/**
+ * The containers inside a value that start open: the outer levels first, until about so many lines are used. What
+ * stands in lists opens together, level by level, or not at all, because it is read against its neighbours.
+ * @param {any} root
+ * @param {number} lines
+ * @returns {Set<any>}
+ */
+export function openWithin(root, lines) {
+  const open = new Set([root]);
+  let left = lines - sizeOf(root);
+  let parents = [{ value: root, listed: false }];
+  while (parents.length > 0 && left > 0) {
+    const level = parents.flatMap(({ value, listed }) => containersIn(value).map((member) => ({ value: member, listed: listed || Array.isArray(value) })));
+    const together = level.filter((member) => member.listed);
+    const groups = [...level.filter((member) => !member.listed).map((member) => [member]), together];
+    parents = [];
+    for (const group of groups) {
+      const needed = group.reduce((sum, member) => sum + sizeOf(member.value), 0);
+      if (needed > left) continue;
+      left -= needed;
+      for (const member of group) open.add(member.value);
+      parents.push(...group);
+    }
+  }
+  return open;
+}
+
+/** The objects and lists directly inside a value. @param {any} value @returns {any[]} */
+function containersIn(value) {
+  if (typeof value !== "object" || value === null) return [];
+  return (Array.isArray(value) ? value : Object.values(value)).filter((member) => typeof member === "object" && member !== null);
+}
+
+/** How many lines a value takes when it is open. @param {any} value */
+function sizeOf(value) {
+  return typeof value === "object" && value !== null ? (Array.isArray(value) ? value.length : Object.keys(value).length) : 0;
+}
+
 /** Split text at the places where a secret was taken out. @param {string} text @returns {string[]} */
 export function aroundRedactions(text) {
   return text.split(REDACTED);

@@ -4,16 +4,21 @@ import { h } from "../../core/dom.js";
 import { exact, plural, size } from "../../model/details/format.js";
 import { parseJson } from "../../model/details/parse-json.js";
 import { visibleText } from "../../model/details/text.js";
-import { classify, inline } from "../../model/details/values.js";
+import { classify, inline, openWithin } from "../../model/details/values.js";
 import { action, cutMark, foldable, foldedText, redactedMark, textNodes } from "./fold.js";
 
-/** @typedef {{ depth?: number, compact?: boolean }} ValueOptions */
+/**
+ * `compact` is for values beside others: fewer keys, nothing but the outermost level open. `open` is found out once, at
+ * the outermost value, and says which containers inside start open.
+ * @typedef {{ depth?: number, compact?: boolean, open?: Set<any> }} ValueOptions
+ */
 
 const FEW_KEYS = 6;
 const SOME_KEYS = 40;
 const STEP = 200;
 const ROWS = 12;
 const LINE = 96;
+const OPEN_LINES = 40;
 const MOST_JSON_TEXT = 200_000;
 
 /**
@@ -25,6 +30,7 @@ const MOST_JSON_TEXT = 200_000;
 export function valueView(value, options = {}) {
   const depth = options.depth ?? 0;
   const shape = classify(value);
+  const inside = { ...options, depth, open: options.open ?? openWithin(value, options.compact ? ROWS : OPEN_LINES) };
   switch (shape.kind) {
     case "empty":
       return h("span", { class: "value quiet" }, shape.text);
@@ -37,15 +43,15 @@ export function valueView(value, options = {}) {
     case "string":
       return h("span", { class: "value" }, '"', ...textNodes(shape.text), '"', shape.cut !== null && cutMark(shape.cut));
     case "prose":
-      return proseView(shape.text, shape.cut, options);
+      return proseView(shape.text, shape.cut, { ...options, depth });
     case "image":
       return imageView(shape);
     case "table":
-      return tableView(shape.columns, shape.rows, shape.cut, { ...options, depth });
+      return tableView(shape.columns, shape.rows, shape.cut, inside);
     case "list":
-      return listView(shape.items, shape.cut, { ...options, depth });
+      return listView(value, shape.items, shape.cut, inside);
     case "object":
-      return objectView(value, shape.cut, { ...options, depth });
+      return objectView(value, shape.cut, inside);
   }
 }
 
@@ -59,11 +65,12 @@ export function pairsView(value, options = {}) {
   const depth = options.depth ?? 0;
   const shape = classify(value);
   if (shape.kind !== "object") return valueView(value, options);
+  const open = options.open ?? openWithin(value, options.compact ? ROWS : OPEN_LINES);
   const list = h("dl", { class: "pairs" });
   /** @param {number} from @param {number} to */
   const add = (from, to) => {
     for (const key of shape.keys.slice(from, to)) {
-      list.append(h("dt", { title: key.length > 24 ? visibleText(key.slice(0, 400)) : null }, visibleText(key.slice(0, 200))), h("dd", null, valueView(value[key], { ...options, depth: depth + 1 })));
+      list.append(h("dt", null, ...keyNodes(key)), h("dd", null, valueView(value[key], { ...options, open, depth: depth + 1 })));
     }
   };
   growing(list, shape.keys.length, options.compact ? FEW_KEYS : SOME_KEYS, add, (count) => [h("dt", null), h("dd", null, count)]);
@@ -106,6 +113,12 @@ export function growing(list, total, first, add, wrap) {
   offer(shown);
 }
 
+/** A key that may break where its words do. @param {string} key @returns {Node[]} */
+function keyNodes(key) {
+  const words = visibleText(key.slice(0, 200)).split(/(?<=[_.\-/])/, 40);
+  return words.flatMap((word, index) => [...(index > 0 ? [document.createElement("wbr")] : []), document.createTextNode(word)]);
+}
+
 /** @param {string} text @param {number | null} cut @param {ValueOptions} options @returns {HTMLElement} */
 function proseView(text, cut, options) {
   const inside = cut === null ? jsonInside(text) : undefined;
@@ -131,19 +144,24 @@ function jsonInside(text) {
   }
 }
 
-/** @param {any} value @param {boolean} cut @param {ValueOptions & { depth: number }} options @returns {HTMLElement} */
+/** @typedef {ValueOptions & { depth: number, open: Set<any> }} InsideOptions */
+
+/** @param {any} value @param {boolean} cut @param {InsideOptions} options @returns {HTMLElement} */
 function objectView(value, cut, options) {
   if (options.depth === 0) return pairsView(value, options);
   const line = inline(value, 400);
   const small = line.length <= LINE && !cut;
-  return foldable([line.length <= LINE ? line : inline(value, LINE)], () => pairsView(value, options), {
-    open: !small && !options.compact && options.depth <= 2 && Object.keys(value).length <= ROWS,
-    className: "nested",
-  });
+  const open = !small && !options.compact && options.open.has(value);
+  return foldable(summaryOf(inline(value, LINE), plural(Object.keys(value).length, "key")), () => pairsView(value, options), { open, className: "nested" });
 }
 
-/** @param {any[]} items @param {boolean} cut @param {ValueOptions & { depth: number }} options @returns {HTMLElement} */
-function listView(items, cut, options) {
+/** What a fold says while it is closed, and the less it says once its content stands below. @param {string} folded @param {string} open */
+function summaryOf(folded, open) {
+  return [h("span", { class: "when-folded" }, folded), h("span", { class: "when-open" }, open)];
+}
+
+/** @param {any[]} value @param {any[]} items @param {boolean} cut @param {InsideOptions} options @returns {HTMLElement} */
+function listView(value, items, cut, options) {
   const flat = items.every((item) => typeof item !== "object" || item === null);
   const line = inline(items, 400);
   if (flat && line.length <= LINE && !cut) return h("span", { class: "value" }, line);
@@ -161,11 +179,12 @@ function listView(items, cut, options) {
     if (cut) list.append(h("li", { class: "rest" }, cutMark(null)));
     return list;
   };
-  const summary = flat ? plural(items.length, "item") : `${exact(items.length)} \u00d7 ${inline(items[0], LINE)}`;
-  return foldable([summary], build, { open: !options.compact && options.depth <= 1 && items.length <= ROWS && (flat || items.length > 1), className: "nested" });
+  const count = plural(items.length, "item");
+  const open = !options.compact && options.open.has(value) && (items.length > 1 || line.length > LINE);
+  return foldable(summaryOf(flat ? count : `${exact(items.length)} \u00d7 ${inline(items[0], LINE)}`, count), build, { open, className: "nested" });
 }
 
-/** @param {string[]} columns @param {any[]} rows @param {boolean} cut @param {ValueOptions & { depth: number }} options @returns {HTMLElement} */
+/** @param {string[]} columns @param {any[]} rows @param {boolean} cut @param {InsideOptions} options @returns {HTMLElement} */
 function tableView(columns, rows, cut, options) {
   const build = () => {
     const body = h("tbody", null);
@@ -183,9 +202,7 @@ function tableView(columns, rows, cut, options) {
     return h("table", { class: "alike" }, head, body);
   };
   const open = options.depth <= 1 && rows.length <= ROWS;
-  const folded = h("span", { class: "when-folded" }, `${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`);
-  const unfolded = h("span", { class: "when-open" }, columns.map(visibleText).join(", "));
-  return foldable([folded, unfolded], build, { open, className: "nested" });
+  return foldable(summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(visibleText).join(", ")), build, { open, className: "nested" });
 }
 
 /** A cell says its text without quotes; the column is clear. @param {any} value @returns {HTMLElement} */
