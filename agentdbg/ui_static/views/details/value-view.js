@@ -199,10 +199,22 @@ function tableView(columns, rows, cut, options) {
       (button) => [h("tr", null, h("td", { colspan: columns.length }, button))],
     );
     if (cut) body.append(h("tr", null, h("td", { colspan: columns.length }, cutMark(null))));
-    return h("table", { class: "alike" }, head, body);
+    return scrolling(h("table", { class: "alike" }, head, body), columns.join(", "));
   };
   const open = options.depth <= 1 && rows.length <= ROWS;
   return foldable(summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(visibleText).join(", ")), build, { open, className: "nested" });
+}
+
+/** A table that scrolls sideways where it does not fit, then also by keyboard. @param {HTMLElement} table @param {string} label */
+function scrolling(table, label) {
+  const holder = h("div", { class: "sideways" }, table);
+  requestAnimationFrame(() => {
+    if (holder.scrollWidth <= holder.clientWidth) return;
+    holder.tabIndex = 0;
+    holder.setAttribute("role", "group");
+    holder.setAttribute("aria-label", visibleText(label));
+  });
+  return holder;
 }
 
 /** A cell says its text without quotes; the column is clear. @param {any} value @returns {HTMLElement} */
