@@ -20,26 +20,26 @@ _GRAM = 16
 
 
 class Alphabet:
-    """One character per different thing in the window; forgotten when the last of them leaves."""
+    """One character per different thing in the window; forgotten when the last of them leaves. `known` has those in it."""
 
-    __slots__ = ("_by_key", "_counts", "_free", "_keys", "_next")
+    __slots__ = ("_counts", "_free", "_keys", "_next", "known")
 
     def __init__(self) -> None:
-        self._by_key: dict[Hashable, str] = {}
-        self._keys: dict[str, Hashable] = {}
+        self.known: dict[Hashable, str] = {}
+        self._keys: dict[str, list[Hashable]] = {}
         self._counts: dict[str, int] = {}
         self._free: list[str] = []
         self._next = 33
 
     def take(self, key: Hashable) -> str:
         """The character for `key`, counted once more."""
-        character = self._by_key.get(key)
+        character = self.known.get(key)
         if character is not None:
             self._counts[character] += 1
             return character
         character = self.take_unnamed()
-        self._by_key[key] = character
-        self._keys[character] = key
+        self.known[key] = character
+        self._keys[character] = [key]
         return character
 
     def take_unnamed(self) -> str:
@@ -53,14 +53,10 @@ class Alphabet:
         return character
 
     def name(self, character: str, key: Hashable) -> None:
-        """Say what an unnamed character stands for, so that the next equal thing gets the same one."""
-        if key not in self._by_key:
-            self._by_key[key] = character
-            self._keys[character] = key
-
-    def knows(self, key: Hashable) -> bool:
-        """Whether something like `key` is in the window."""
-        return key in self._by_key
+        """Say what a character stands for, so that the next equal thing gets the same one."""
+        if key not in self.known:
+            self.known[key] = character
+            self._keys.setdefault(character, []).append(key)
 
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
@@ -69,9 +65,8 @@ class Alphabet:
             self._counts[character] = count
             return
         del self._counts[character]
-        key = self._keys.pop(character, None)
-        if key is not None:
-            del self._by_key[key]
+        for key in self._keys.pop(character, ()):
+            del self.known[key]
         self._free.append(character)
 
 
@@ -89,9 +84,12 @@ def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> 
     tail = repetitions - 1
     # A block shorter than this repeats within the gram itself, so the gram does not help to find it.
     direct = min(longest, -(-_GRAM // tail))
-    for period in range(shortest, direct + 1):
-        if text[-1 - period] == last and text[-tail * period :] == text[-repetitions * period : -period]:
+    found = text.rfind(last, size - 1 - direct, size - shortest)
+    while found >= 0:
+        period = size - 1 - found
+        if text[-tail * period :] == text[-repetitions * period : -period]:
             return period
+        found = text.rfind(last, size - 1 - direct, found)
     if direct == longest:
         return 0
     gram = text[-_GRAM:]
@@ -112,4 +110,6 @@ def has_period(text: str, period: int) -> bool:
 
 def smallest_rotation(block: tuple[str, ...]) -> tuple[str, ...]:
     """The same circle of names, begun where it sorts first: two rotations of one block give equal results."""
+    if len(block) == 1:
+        return block
     return min(block[start:] + block[:start] for start in range(len(block)))

@@ -35,16 +35,21 @@ class RecentCalls:
         self._by_tool: dict[str, list[Step]] = {}
         self._count = 0
 
-    def add(self, step: Step) -> None:
-        """Number the call and keep it with the last few of its tool."""
+    def count(self, step: Step) -> None:
+        """Number the call."""
         self._count += 1
         step.call_number = self._count
+
+    def keep(self, step: Step, lone: Step | None) -> None:
+        """Keep a call with the last few of its tool; `lone` is the one before it when that was the tool's first."""
         calls = self._by_tool.get(step.signature)
         if calls is None:
-            self._by_tool[step.signature] = [step]
-            if len(self._by_tool) > _MOST_TOOLS:
-                del self._by_tool[next(iter(self._by_tool))]
-            return
+            if len(self._by_tool) >= _MOST_TOOLS:
+                oldest = self._count - _COMPARED
+                self._by_tool = {tool: kept for tool, kept in self._by_tool.items() if kept[-1].call_number > oldest}
+            calls = self._by_tool[step.signature] = []
+        if lone is not None:
+            calls.append(lone)
         calls.append(step)
         if len(calls) > _COMPARED:
             del calls[0]
@@ -53,13 +58,14 @@ class RecentCalls:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         calls = self._by_tool[step.signature]
         found = [step]
-        if len(calls) < self._repetitions:
-            return found
         oldest = self._count - _COMPARED
+        if len(calls) < self._repetitions or calls[-self._repetitions].call_number <= oldest:
+            return found
+        is_brief = step.is_brief
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
                 break
-            if _nothing_new(other, step):
+            if _nothing_new(other, step, is_brief=is_brief):
                 step.near = max(step.near, other.near + 1)
                 found.append(other)
                 if len(found) == self._repetitions:
@@ -93,13 +99,13 @@ def worked_between(calls: list[Step], steps: Iterable[Step]) -> bool:
     return False
 
 
-def _nothing_new(earlier: Step, later: Step) -> bool:
+def _nothing_new(earlier: Step, later: Step, *, is_brief: bool) -> bool:
     """Whether `later` asked nearly what `earlier` asked and got nearly what it got."""
     if earlier.failed != later.failed or earlier.forgotten or (earlier.turn != later.turn and not later.failed):
         return False
     if earlier.arguments_key == later.arguments_key:
         return earlier.outcome_key == later.outcome_key
-    if later.is_brief or jaccard(earlier.arguments_words, later.arguments_words) < _NEAR_INPUT:
+    if is_brief or jaccard(earlier.arguments_words, later.arguments_words) < _NEAR_INPUT:
         return False
     if earlier.outcome_key == later.outcome_key:
         return True

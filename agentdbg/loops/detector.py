@@ -84,7 +84,7 @@ class LoopDetector:
             finer = self._model_call(event)
         elif event_type == "STATE_UPDATE" and "span" not in (event.get("meta") or ()):
             step = Step(event, self._number + 1, "state", event_type)
-            step.recurs = self._tape.knows(event_type)
+            step.recurs = event_type in self._tape.known
             self._append(step)
             finer = None
         else:
@@ -106,22 +106,26 @@ class LoopDetector:
         name = event["name"]
         signature = f"TOOL_CALL:{name}"
         step = Step(event, self._number + 1, "tool", signature)
-        step.recurs = self._tape.knows(signature)
+        step.recurs = signature in self._tape.known
         step.read_tool_call(event["payload"], compare=step.recurs)
         meta = event.get("meta")
         step.polling = bool(meta and meta.get("polling")) or name in self._ignored
+        lone = self._tape.lone(signature) if step.recurs else None
         self._append(step)
         self._last_tool = step.number
         self._last_outcome = step.outcome
         self._tool_is_new = step.is_new
         if step.is_new:
             self._replies.clear()
-        self._calls.add(step)
-        return self._repeated_call(step) if step.recurs and not step.polling else None
+        self._calls.count(step)
+        return self._repeated_call(step, lone) if step.recurs else None
 
-    def _repeated_call(self, step: Step) -> Candidate | None:
+    def _repeated_call(self, step: Step, lone: Step | None) -> Candidate | None:
         """The error_retry or stall that this call completes."""
         wanted = self._repetitions
+        self._calls.keep(step, lone)
+        if step.polling:
+            return None
         if step.streak >= wanted:
             calls = streak_of(step, wanted)
             new_work = self._worked_between(calls)
@@ -129,10 +133,10 @@ class LoopDetector:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        calls = self._calls.similar(step)
-        if len(calls) < wanted:
+        similar = self._calls.similar(step)
+        if len(similar) < wanted:
             return None
-        return Candidate("stall", [step], calls, max(step.near, len(calls)), new_work=self._worked_between(calls))
+        return Candidate("stall", [step], similar, max(step.near, wanted), new_work=self._worked_between(similar))
 
     def _worked_between(self, calls: list[Step]) -> bool:
         return worked_between(calls, reversed(self._tape.steps))
@@ -141,7 +145,7 @@ class LoopDetector:
         payload = event["payload"]
         signature = f"LLM_CALL:{event['name']}"
         step = Step(event, self._number + 1, "model", signature)
-        step.recurs = self._tape.knows(signature)
+        step.recurs = signature in self._tape.known
         step.read_model_call(payload)
         prompt = payload.get("prompt")
         if self._turns.begins_turn(prompt, self._last_outcome):
@@ -164,12 +168,9 @@ class LoopDetector:
         self._replies.clear()
 
     def _append(self, step: Step) -> None:
-        ledger = self._ledger
         self._number = step.number
         step.turn = self._turn
-        step.llm_calls = ledger.llm_calls
-        step.tokens = ledger.tokens
-        step.cost_usd = ledger.cost_usd
+        step.spent = self._ledger.spent
         self._tape.append(step)
 
     # -- judging -------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.loops.blocks import smallest_rotation
 from agentdbg.loops.explain import examples, explain, seconds_between
 from agentdbg.loops.findings import ActiveLoop, Kind, LoopFinding, Severity, severity_rank
+from agentdbg.loops.signatures import NOTHING_SPENT, Spent
 
 if TYPE_CHECKING:
     from agentdbg.loops.signatures import Step
@@ -60,7 +61,7 @@ class Candidate:
 class Ledger:
     """What was told of one run, and what the run has spent."""
 
-    __slots__ = ("_covered", "_findings", "_latest", "_ranks", "_window", "active", "cost_usd", "llm_calls", "tokens")
+    __slots__ = ("_covered", "_findings", "_latest", "_ranks", "_window", "active", "spent")
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -69,19 +70,18 @@ class Ledger:
         self._covered: dict[int, int] = {}
         self._latest: LoopFinding | None = None
         self.active: ActiveLoop | None = None
-        self.llm_calls = 0
-        self.tokens = 0
-        self.cost_usd: float | None = None
+        self.spent = NOTHING_SPENT
 
     def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
-        self.llm_calls += 1
+        llm_calls, tokens, cost_usd = self.spent
         usage = payload.get("usage")
         if isinstance(usage, dict):
-            self.tokens += _tokens_of(usage)
+            tokens += _tokens_of(usage)
         cost = payload.get("cost_usd")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
-            self.cost_usd = (self.cost_usd or 0.0) + cost
+            cost_usd = (cost_usd or 0.0) + cost
+        self.spent = Spent(llm_calls + 1, tokens, cost_usd)
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether this pattern was told as severely before."""
@@ -119,14 +119,15 @@ class Ledger:
         """The candidate in words and figures, as of the newest step."""
         steps = candidate.steps[-_MAX_EVIDENCE:]
         first = steps[0]
+        now, then = self.spent, first.spent
         spent: dict[str, Any] = {
             "events": newest.number - first.number + 1,
-            "llm_calls": self.llm_calls - first.llm_calls,
-            "tokens": self.tokens - first.tokens,
+            "llm_calls": now.llm_calls - then.llm_calls,
+            "tokens": now.tokens - then.tokens,
             "seconds": seconds_between(first.ts, newest.ts),
         }
-        if self.cost_usd is not None:
-            spent["cost_usd"] = round(self.cost_usd - (first.cost_usd or 0.0), 6)
+        if now.cost_usd is not None:
+            spent["cost_usd"] = round(now.cost_usd - (then.cost_usd or 0.0), 6)
         kind, block, repetitions = candidate.kind, candidate.block, candidate.repetitions
         return LoopFinding(
             pattern=" -> ".join(candidate.pattern),

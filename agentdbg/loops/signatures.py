@@ -7,7 +7,7 @@ hashes of both that are worked out only when a call of that name recurs. Nothing
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.loops.similar import words, words_of
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
 
-__all__ = ["MAX_COMPARED_BYTES", "Step"]
+__all__ = ["MAX_COMPARED_BYTES", "NOTHING_SPENT", "Spent", "Step", "input_key"]
 
 MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
 
 _MAX_ITEMS = 200
 _DEEPEST = 12
+_REPLY_WORDS = 48
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
@@ -43,6 +44,17 @@ _FAILURE_OPENINGS = ("error", "traceback (most", "exception", "failed", "failure
 _FAILURE_INITIALS = frozenset("EeTtFf \n")
 
 
+class Spent(NamedTuple):
+    """What a run has used up to some point."""
+
+    llm_calls: int
+    tokens: int
+    cost_usd: float | None
+
+
+NOTHING_SPENT = Spent(0, 0, None)
+
+
 class Step:
     """One counted event as the detector remembers it."""
 
@@ -53,14 +65,12 @@ class Step:
         "_outcome_words",
         "arguments",
         "call_number",
-        "cost_usd",
         "event_id",
         "exact",
         "failed",
         "forgotten",
         "is_new",
         "kind",
-        "llm_calls",
         "name",
         "near",
         "number",
@@ -70,8 +80,8 @@ class Step:
         "recurs",
         "rest",
         "signature",
+        "spent",
         "streak",
-        "tokens",
         "ts",
         "turn",
     )
@@ -97,8 +107,8 @@ class Step:
         self._arguments_words: frozenset[bytes] | None = None
         self._outcome_words: frozenset[bytes] | None = None
         # How far the run had come.
-        self.turn = self.call_number = self.llm_calls = self.tokens = 0
-        self.cost_usd: float | None = None
+        self.turn = self.call_number = 0
+        self.spent: Spent = NOTHING_SPENT
 
     def read_tool_call(self, payload: dict[str, Any], *, compare: bool) -> None:
         """Take what was asked and what came back from a TOOL_CALL; `compare` when its tool was called before."""
@@ -109,30 +119,33 @@ class Step:
         error = payload.get("error")
         if error is not None or payload.get("status") == "error":
             self.failed = True
-            self._keep_outcome(_error_text(error))
+            outcome = _error_text(error)
         else:
             result = payload.get("result")
-            self._keep_outcome(_encode(result))
+            outcome = _encode(result)
             self.failed = _says_it_failed(result)
+        if len(outcome) > MAX_COMPARED_BYTES:
+            outcome = self._cut(outcome)
+        self.outcome = outcome
 
     def read_model_call(self, payload: dict[str, Any]) -> None:
         """Take the answer of an LLM_CALL: its words as the outcome, the calls it asks for as the arguments."""
         error = payload.get("error")
         if error is not None or payload.get("status") == "error":
             self.failed = True
-            self._keep_outcome(_error_text(error))
-            return
-        text, calls = _spoken(payload.get("response"))
-        self._keep_outcome(text)
-        if calls:
-            self.arguments = _encode(calls)
-
-    def _keep_outcome(self, outcome: bytes) -> None:
+            outcome = _error_text(error)
+        else:
+            outcome, calls = _spoken(payload.get("response"))
+            if calls:
+                self.arguments = _encode(calls)
         if len(outcome) > MAX_COMPARED_BYTES:
-            # Equal ends make equal hashes; what differs only there still differs.
-            self.rest = hash(outcome[MAX_COMPARED_BYTES:])
-            outcome = outcome[:MAX_COMPARED_BYTES]
+            outcome = self._cut(outcome)
         self.outcome = outcome
+
+    def _cut(self, outcome: bytes) -> bytes:
+        # Equal ends make equal hashes; what differs only there still differs.
+        self.rest = hash(outcome[MAX_COMPARED_BYTES:])
+        return outcome[:MAX_COMPARED_BYTES]
 
     @property
     def arguments_key(self) -> int:
@@ -178,7 +191,7 @@ class Step:
         """The words of the result or answer."""
         found = self._outcome_words
         if found is None:
-            found = self._outcome_words = words_of(self.outcome)
+            found = self._outcome_words = words_of(self.outcome, _REPLY_WORDS)
         return found
 
     @property
@@ -208,13 +221,20 @@ def _encode(value: Any) -> bytes:
     if value is None:
         return b"null"
     if isinstance(value, str):
-        return value.encode(errors="replace")
+        return _bytes(value)
     if isinstance(value, list) and len(value) > _MAX_ITEMS:
         value = [*value[:_MAX_ITEMS], len(value)]
     try:
         return encode_json(value)
     except (TypeError, ValueError, RecursionError):
         return type(value).__name__.encode()
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace")
 
 
 def input_key(value: Any) -> int:
@@ -232,13 +252,7 @@ def input_key(value: Any) -> int:
 
 def _frozen(value: Any, depth: int) -> Hashable:
     if isinstance(value, str):
-        # Models write a call's arguments as JSON inside a string, with spaces and key order as they please.
-        if value.startswith(("{", "[")) and depth < _DEEPEST:
-            try:
-                return _frozen(decode_json(value), depth + 1)
-            except (TypeError, ValueError, RecursionError):
-                return value
-        return value
+        return _frozen_text(value, depth) if value.startswith(("{", "[")) else value
     if depth > _DEEPEST:
         return None
     if isinstance(value, dict):
@@ -248,6 +262,14 @@ def _frozen(value: Any, depth: int) -> Hashable:
     if isinstance(value, (list, tuple)):
         return tuple([_frozen(item, depth + 1) for item in value[:_MAX_ITEMS]])
     return value if isinstance(value, (int, float)) else None
+
+
+def _frozen_text(text: str, depth: int) -> Hashable:
+    """Models write a call's arguments as JSON inside a string, with spaces and key order as they please."""
+    try:
+        return _frozen(decode_json(text), depth + 1) if depth < _DEEPEST else text
+    except (TypeError, ValueError, RecursionError):
+        return text
 
 
 def _error_text(error: Any) -> bytes:
@@ -274,7 +296,7 @@ def _says_it_failed(result: Any) -> bool:
 def _spoken(response: Any) -> tuple[bytes, Any]:
     """The words of a model's answer, and the calls it asks for without their ids."""
     if isinstance(response, str):
-        return response.encode(errors="replace"), None
+        return _bytes(response), None
     if isinstance(response, list):
         response = {"content": response}
     if not isinstance(response, dict):
@@ -287,7 +309,7 @@ def _spoken(response: Any) -> tuple[bytes, Any]:
             return _encode(message), None
     if "content" not in message and "tool_calls" not in message:
         text = message.get("text")
-        return (text.encode(errors="replace"), None) if isinstance(text, str) else (_plain(message), None)
+        return (_bytes(text), None) if isinstance(text, str) else (_plain(message), None)
     calls = [_asked(call) for call in message.get("tool_calls") or () if isinstance(call, dict)]
     content = message.get("content")
     if isinstance(content, list):
@@ -298,7 +320,7 @@ def _spoken(response: Any) -> tuple[bytes, Any]:
             if not (isinstance(part, dict) and part.get("type") == "tool_use")
         )
     text = content if isinstance(content, str) else "" if content is None else _encode(content).decode()
-    return text.encode(errors="replace"), calls
+    return _bytes(text), calls
 
 
 def _asked(call: dict[str, Any]) -> list[Any]:

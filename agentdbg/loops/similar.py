@@ -16,19 +16,19 @@ _WORD_BYTES = bytes(
 )
 
 
-def words(text: bytes) -> list[bytes]:
+def words(text: bytes, most: int = _MAX_WORDS) -> list[bytes]:
     """The first words of `text`, lower-cased, in order."""
-    return text[:4096].translate(_WORD_BYTES).split(None, _MAX_WORDS)[:_MAX_WORDS]
+    return text.translate(_WORD_BYTES).split(None, most)[:most]
 
 
-def words_of(text: bytes) -> frozenset[bytes]:
+def words_of(text: bytes, most: int = _MAX_WORDS) -> frozenset[bytes]:
     """The set of the first words of `text`."""
-    return frozenset(words(text))
+    return frozenset(words(text, most))
 
 
 def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:
     """How much two sets have in common: 1 when equal, 0 when they share nothing."""
-    if not left and not right:
+    if left == right:
         return 1.0
     common = len(left & right)
     return common / (len(left) + len(right) - common)

@@ -1,7 +1,7 @@
 """
 The last events as strings, one character an event, for finding blocks in.
 
-`names` is what the documents' rule looks at. `exact` tells tool calls apart by input and result and leaves a model's
+`known` holds the names within reach. `names` is what the documents' rule looks at. `exact` tells tool calls apart by input and result and leaves a model's
 words out, since they differ between identical calls. `quiet` holds the model calls since the last tool call and tells
 their answers apart.
 
@@ -28,35 +28,36 @@ _TEXT_KEPT = 256
 class Tape:
     """The steps within reach, and the strings that stand for the newest of them."""
 
-    __slots__ = ("_alphabet", "_by_input", "_lone", "_reach", "_window", "exact", "names", "quiet", "steps")
+    __slots__ = ("_alphabet", "_by_input", "_lone", "_reach", "_window", "exact", "known", "names", "quiet", "steps")
 
     def __init__(self, window: int, reach: int) -> None:
         self._window = window
         self._reach = reach
         self._alphabet = Alphabet()
+        self.known = self._alphabet.known
         self._lone: dict[str, Step] = {}
         self._by_input: dict[tuple[str, int], Step] = {}
         self.steps: deque[Step] = deque()
         self.names = self.exact = ""
         self.quiet = QuietStretch(window)
 
-    def knows(self, signature: str) -> bool:
-        """Whether something of that name is within reach."""
-        return self._alphabet.knows(signature)
+    def lone(self, signature: str) -> Step | None:
+        """The only call of that tool within reach, if there is only one so far."""
+        return self._lone.get(signature)
 
     def append(self, step: Step) -> None:
         """Add the newest step and link it to the last one that asked the same."""
-        alphabet = self._alphabet
-        step.name = step.exact = alphabet.take(step.signature)
-        if step.kind == "tool":
-            self.quiet.clear()
+        # The first call of a tool needs no character of its own: nothing else has the one of its name.
+        step.name = step.exact = self._alphabet.take(step.signature)
+        if step.kind != "tool":
+            self.quiet.append(step)
+        else:
+            if self.quiet.length:
+                self.quiet = QuietStretch(self._window)
             if step.recurs:
                 self._identify(step)
             else:
-                step.exact = alphabet.take_unnamed()
                 self._lone[step.signature] = step
-        else:
-            self.quiet.append(step)
         self.names += step.name
         self.exact += step.exact
         if len(self.names) >= 2 * self._window:
@@ -64,9 +65,10 @@ class Tape:
             self.exact = self.exact[-self._window :]
         steps = self.steps
         steps.append(step)
-        if len(steps) > _TEXT_KEPT:
+        size = len(steps)
+        if size > _TEXT_KEPT:
             self._forget(steps[-_TEXT_KEPT - 1])
-        if len(steps) > self._reach:
+        if size > self._reach:
             self._evict()
 
     def last(self, number: int) -> list[Step]:
@@ -87,7 +89,7 @@ class Tape:
             step.exact = alphabet.take_unnamed()
             return
         alphabet.name(earlier.exact, earlier.content_key)
-        step.is_new = not alphabet.knows(step.content_key)
+        step.is_new = step.content_key not in alphabet.known
         step.exact = alphabet.take(step.content_key)
         # The same question with another answer is progress. Asking again because the user spoke is no loop, but what
         # failed before they spoke still fails.
@@ -107,7 +109,8 @@ class Tape:
         alphabet.release(step.name)
         if step.kind != "tool":
             return
-        alphabet.release(step.exact)
+        if step.exact != step.name:
+            alphabet.release(step.exact)
         if step.has_arguments_key:
             key = (step.signature, step.arguments_key)
             if self._by_input.get(key) is step:
@@ -119,41 +122,32 @@ class Tape:
 class QuietStretch:
     """The model calls and states since the last tool call."""
 
-    __slots__ = ("_alphabet", "_steps", "_text", "_window")
+    __slots__ = ("_alphabet", "_text", "_waiting", "_window")
 
     def __init__(self, window: int) -> None:
         self._window = window
-        self.clear()
-
-    def clear(self) -> None:
-        """A tool was called."""
-        self._steps: list[Step] = []
-        self._text = ""
         self._alphabet: Alphabet | None = None
+        self._text = ""
+        self._waiting: deque[Step] = deque(maxlen=window)
 
     def append(self, step: Step) -> None:
-        """Add a step; it is compared only if `text` is asked for."""
-        self._steps.append(step)
-        if len(self._steps) > self._window:
-            self._catch_up()
+        """Add a step; it is compared only when `text` is asked for."""
+        self._waiting.append(step)
 
     @property
     def length(self) -> int:
         """How many steps there are, up to the window."""
-        return min(len(self._text) + len(self._steps), self._window)
+        return min(len(self._text) + len(self._waiting), self._window)
 
     def text(self) -> str:
         """One character a step; equal answers of one model have the same."""
-        self._catch_up()
-        return self._text
-
-    def _catch_up(self) -> None:
         alphabet = self._alphabet
         if alphabet is None:
             alphabet = self._alphabet = Alphabet()
-        for step in self._steps:
+        for step in self._waiting:
             self._text += alphabet.take(step.content_key if step.kind == "model" else step.signature)
-        self._steps.clear()
+        self._waiting.clear()
         for character in self._text[: -self._window]:
             alphabet.release(character)
         self._text = self._text[-self._window :]
+        return self._text
