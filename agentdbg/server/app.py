@@ -57,7 +57,9 @@ def create_app(
         finally:
             state.close()
 
-    app = FastAPI(title="AgentDbg", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
+    app = FastAPI(
+        title="AgentDbg", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
+    )
     app.state.viewer = state
 
     @app.get("/")
