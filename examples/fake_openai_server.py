@@ -165,6 +165,8 @@ def _handler(fake: FakeServer) -> type[BaseHTTPRequestHandler]:
 
 def _tool_results(messages: Any) -> Iterator[str]:
     for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, dict):
+            continue
         if message.get("role") == "tool":
             yield str(message.get("content"))
         elif message.get("type") == "function_call_output":
