@@ -41,7 +41,7 @@ import { Screen } from "./views/screen.js";
  */
 
 const place = parseAddress(location.search);
-const api = new Api({ token: new URLSearchParams(location.search).get("token") });
+const api = new Api();
 const runs = new RunsData(api);
 
 /** @type {Store<State>} */

@@ -18,12 +18,7 @@ export class ApiError extends Error {
 export class ServerGone extends Error {}
 
 export class Api extends EventTarget {
-  /** @param {{token?: string | null}} [options] */
-  constructor({ token = null } = {}) {
-    super();
-    this.token = token;
-    this.isGone = false;
-  }
+  isGone = false;
 
   /** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
   async json(path, options) {
@@ -49,11 +44,9 @@ export class Api extends EventTarget {
 
   /** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} */
   async request(path, options = {}) {
-    const headers = new Headers(options.headers);
-    if (this.token) headers.set("X-AgentDbg-Token", this.token);
     let response;
     try {
-      response = await fetch(path, { ...options, headers, cache: "no-store", redirect: "error" });
+      response = await (takeEarly(path) ?? fetch(path, { ...options, cache: "no-store", redirect: "error" }));
     } catch (problem) {
       if (/** @type {Error} */ (problem).name === "AbortError") throw problem;
       this.#setGone(true);
@@ -68,7 +61,6 @@ export class Api extends EventTarget {
   socketUrl(path) {
     const url = new URL(path, location.href);
     url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-    if (this.token) url.searchParams.set("token", this.token);
     return url.href;
   }
 
@@ -88,4 +80,13 @@ async function refusal(response) {
   } catch {
     return new ApiError(response.status, "unreadable", `the viewer answered ${response.status}`);
   }
+}
+
+/** An answer that early.js asked for before the modules were here, for the first who wants it. @param {string} path */
+function takeEarly(path) {
+  /** @type {Map<string, Promise<Response>> | undefined} */
+  const answers = /** @type {any} */ (globalThis).earlyAnswers;
+  const answer = answers?.get(path);
+  answers?.delete(path);
+  return answer;
 }

@@ -14,17 +14,20 @@ export class LiveSocket {
    * @param {() => string} options.url asked at each connection, so that it can say from where to go on
    * @param {(message: any) => void} options.onMessage
    * @param {() => void | Promise<void>} options.poll
+   * @param {() => void} [options.onOpen]
    */
-  constructor({ url, onMessage, poll }) {
+  constructor({ url, onMessage, poll, onOpen = () => {} }) {
     this.#url = url;
     this.#onMessage = onMessage;
     this.#poll = poll;
+    this.#onOpen = onOpen;
     this.#connect();
   }
 
   #url;
   #onMessage;
   #poll;
+  #onOpen;
   /** @type {WebSocket | null} */
   #socket = null;
   #retryMs = FIRST_RETRY_MS;
@@ -47,6 +50,7 @@ export class LiveSocket {
       this.#retryMs = FIRST_RETRY_MS;
       clearTimeout(this.#pollTimer);
       this.#pollTimer = 0;
+      this.#onOpen();
     });
     socket.addEventListener("message", (event) => {
       if (!this.#closed && typeof event.data === "string") this.#onMessage(JSON.parse(event.data));

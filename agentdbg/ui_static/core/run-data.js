@@ -9,7 +9,7 @@
 import { parseJson } from "../model/details/parse-json.js";
 import { findingOf } from "../model/rounds.js";
 import { RowCache, rowsQuery } from "../model/row-cache.js";
-import { KIND, Skeleton } from "../model/skeleton.js";
+import { Skeleton } from "../model/skeleton.js";
 import { LiveSocket } from "./live.js";
 
 /** @typedef {import("../model/types.js").Row} Row */
@@ -23,6 +23,7 @@ const INDEXING_MS = 200;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
 const AROUND_FINDING = 240;
+const RECENT = 2000;
 
 export class RunData extends EventTarget {
   /** @param {Api} api @param {string} runId */
@@ -50,8 +51,6 @@ export class RunData extends EventTarget {
   #live = null;
   /** @type {Map<number, Promise<any>>} */
   #events = new Map();
-  /** Calls that have begun and not ended, by the id their end will have. @type {Map<string, number>} */
-  #openCalls = new Map();
   #columnsFrom = 0;
   #findingsVersion = -1;
 
@@ -94,7 +93,6 @@ export class RunData extends EventTarget {
   /** @param {Row[]} rows */
   #takeRows(rows) {
     this.rows.add(rows);
-    for (const row of rows) this.#noticeCall(row);
     this.hasRows = true;
     // Until the columns are here, the rows themselves say where they stand.
     if (this.#columnsFrom === 0 && this.skeleton.applyRows(rows)) this.#tell("columns");
@@ -161,9 +159,8 @@ export class RunData extends EventTarget {
   /** The number of an event that is known by its id, or by its number. @param {string} wanted @returns {Promise<number | null>} */
   async numberOf(wanted) {
     if (/^\d+$/.test(wanted)) return Number(wanted);
-    const found = await this.#json(`/search?q=${encodeURIComponent(wanted)}&limit=50`);
-    for (const n of found.numbers) if ((await this.getRow(n))?.event_id === wanted) return n;
-    return null;
+    const response = await this.api.request(`${this.path}/events/${encodeURIComponent(wanted)}`, { signal: this.#stopped.signal });
+    return Number(response.headers.get("X-Event-Number")) || null;
   }
 
   /** @param {string} q @param {AbortSignal} signal @returns {Promise<{total: number, numbers: number[], complete: boolean}>} */
@@ -228,7 +225,6 @@ export class RunData extends EventTarget {
     this.#live = null;
     this.#columnsFrom = 0;
     this.rows.clear();
-    this.#openCalls.clear();
     await Promise.allSettled([this.#loadColumns(), this.#loadSummary()]);
     this.#tell("ended");
   }
@@ -266,55 +262,38 @@ export class RunData extends EventTarget {
     this.#live = new LiveSocket({
       url: () => this.api.socketUrl(`/ws/run/${this.runId}?rows=1&from=${this.skeleton.count}`),
       onMessage: (message) => this.#receive(message),
+      // What changed between the last answer and this connection was told to nobody.
+      onOpen: () => this.#refreshFrom(this.skeleton.count - RECENT),
       poll: async () => {
         const answer = await this.#json(`/rows?offset=${this.skeleton.count}&limit=500`);
+        if (answer.rows.length > 0) this.#refreshFrom(this.skeleton.count - RECENT);
         this.#receive({ type: "rows", data: answer.rows });
         this.#receive({ type: "summary", data: await this.#json("/summary") });
       },
     });
   }
 
-  /** @param {{type: string, data: any}} message */
+  /** @param {{type: string, data: any, changed?: any[]}} message */
   #receive(message) {
-    if (message.type === "rows") this.#takeLive(message.data);
+    if (message.type === "rows") this.#takeLive(message.data, message.changed ?? []);
     else if (message.type === "summary") this.#takeSummary(message.data);
     else if (message.type === "run") this.#takeRun(message.data);
   }
 
-  /** @param {Row[]} rows */
-  #takeLive(rows) {
-    if (rows.length === 0) return;
+  /**
+   * New rows, and earlier events whose place became known: a span is written after its children, a call after its start.
+   * @param {Row[]} rows @param {{n: number, parent_n: number | null, status: number}[]} changed
+   */
+  #takeLive(rows, changed) {
     const before = this.skeleton.count;
     const fresh = rows.filter((row) => row.n > before);
     this.rows.add(rows);
-    for (const row of rows) {
-      this.#noticeCall(row);
-      this.#noticeParent(row);
-    }
-    if (rows[0].n > before + 1) this.#refreshFrom(before);
-    else this.skeleton.applyRows(rows);
+    if (fresh.length > 0 && fresh[0].n > before + 1) this.#refreshFrom(before);
+    else this.skeleton.applyRows(fresh);
+    this.skeleton.applyChanges(changed);
     this.#columnsFrom = this.skeleton.count;
     this.#tell("columns");
     this.#tell("arrived", fresh);
-  }
-
-  /** A call that ends takes away the row of its start. @param {Row} row */
-  #noticeCall(row) {
-    if (row.kind === "call_start" && row.call_id && !row.ended) this.#openCalls.set(row.call_id, row.n);
-    const began = this.#openCalls.get(row.event_id);
-    if (began === undefined) return;
-    this.#openCalls.delete(row.event_id);
-    this.rows.forget(began);
-    this.skeleton.hide(began);
-    if (row.n - began > 1) this.#refreshFrom(began);
-  }
-
-  /** A span is written when it ends, after its children: from then on they have a parent to hang under. @param {Row} row */
-  #noticeParent(row) {
-    if (row.kind !== "span") return;
-    let first = row.n;
-    while (first > 1 && this.skeleton.endOf(first - 1) >= row.start_ms && this.skeleton.kind[first - 1] !== KIND.START) first -= 1;
-    if (first < row.n) this.#refreshFrom(first - 1);
   }
 
   #refreshTimer = 0;
@@ -322,7 +301,7 @@ export class RunData extends EventTarget {
 
   /** Read the columns again from an event on, soon and once for all who ask. @param {number} from */
   #refreshFrom(from) {
-    this.#refreshedFrom = Math.min(this.#refreshedFrom, from);
+    this.#refreshedFrom = Math.min(this.#refreshedFrom, Math.max(0, from));
     if (this.#refreshTimer) return;
     this.#refreshTimer = window.setTimeout(async () => {
       this.#refreshTimer = 0;

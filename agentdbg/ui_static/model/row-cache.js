@@ -37,11 +37,6 @@ export class RowCache {
     }
   }
 
-  /** @param {number} n */
-  forget(n) {
-    this.#rows.delete(n);
-  }
-
   clear() {
     this.#rows.clear();
   }

@@ -7,7 +7,7 @@ import { formatAge, formatCount, formatDay, formatDuration, formatTokens } from 
 /**
  * @typedef {{kind: "day", key: string, label: string}
  *   | {kind: "session", key: string, label: string, count: number}
- *   | {kind: "run", key: string, run: RunMeta, inSession: boolean}} RailItem
+ *   | {kind: "run", key: string, run: RunMeta, session: "" | "member" | "last"}} RailItem
  */
 
 /**
@@ -26,11 +26,13 @@ export function railItems(runs, now) {
       const session = sessionOf(run);
       const companions = session === null ? [] : (sessions.get(session) ?? []);
       if (companions.length < 2) {
-        items.push({ kind: "run", key: run.run_id, run, inSession: false });
+        items.push({ kind: "run", key: run.run_id, run, session: "" });
       } else if (!placed.has(session)) {
         placed.add(session);
         items.push({ kind: "session", key: `session ${label} ${session}`, label: String(session), count: companions.length });
-        for (const companion of companions) items.push({ kind: "run", key: companion.run_id, run: companion, inSession: true });
+        for (const companion of companions) {
+          items.push({ kind: "run", key: companion.run_id, run: companion, session: companion === companions.at(-1) ? "last" : "member" });
+        }
       }
     }
   }

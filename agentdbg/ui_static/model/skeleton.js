@@ -79,9 +79,9 @@ export class Skeleton {
     return this.tokens[n] === UNKNOWN ? null : this.tokens[n];
   }
 
-  /** When the step ended, in ms since the run started. @param {number} n */
+  /** When the step ended, in ms since the run started. The run's end is a moment; its duration is the run's. @param {number} n */
   endOf(n) {
-    return this.start[n] + (this.durationOf(n) ?? 0);
+    return this.kind[n] === KIND.END ? this.start[n] : this.start[n] + (this.durationOf(n) ?? 0);
   }
 
   /** @param {number} n */
@@ -91,29 +91,50 @@ export class Skeleton {
 
   /** The last moment the run is known to have reached, in ms since its start. */
   extent() {
-    if (this.#extentVersion !== this.version) {
-      let latest = 0;
-      for (let n = 1; n <= this.count; n += 1) latest = Math.max(latest, this.endOf(n));
-      this.#extent = latest;
-      this.#extentVersion = this.version;
-    }
-    return this.#extent;
+    return this.#totals().extent;
   }
-  #extent = 0;
-  #extentVersion = -1;
+
+  /** How many failures there are. */
+  failures() {
+    return this.#totals().failures;
+  }
+
+  /** How many shown events there are of each type. @returns {Map<string, number>} */
+  countsByType() {
+    return this.#totals().counts;
+  }
+
+  /** How many events have a row. */
+  shownTotal() {
+    return this.#totals().shown;
+  }
+
+  /** @type {{version: number, extent: number, failures: number, shown: number, counts: Map<string, number>} | null} */
+  #counted = null;
+
+  /** One pass over everything, whenever anything changed. */
+  #totals() {
+    if (this.#counted?.version !== this.version) {
+      const counts = new Uint32Array(256);
+      let [extent, failures, shown] = [0, 0, 0];
+      for (let n = 1; n <= this.count; n += 1) {
+        const end = this.endOf(n);
+        if (end > extent) extent = end;
+        if (this.status[n] === STATUS.HIDDEN) continue;
+        shown += 1;
+        counts[this.type[n]] += 1;
+        if (this.isFailure(n)) failures += 1;
+      }
+      this.#counted = { version: this.version, extent, failures, shown, counts: new Map(this.types.map((name, index) => [name, counts[index]])) };
+    }
+    return this.#counted;
+  }
 
   /** @param {boolean} running */
   setRunning(running) {
     if (this.running === running) return;
     this.running = running;
     this.version += 1;
-  }
-
-  /** How many shown events there are of each type. @returns {Map<string, number>} */
-  countsByType() {
-    const counts = new Uint32Array(256);
-    for (let n = 1; n <= this.count; n += 1) if (this.status[n] !== STATUS.HIDDEN) counts[this.type[n]] += 1;
-    return new Map(this.types.map((name, index) => [name, counts[index]]));
   }
 
   /**
@@ -193,11 +214,14 @@ export class Skeleton {
     return changed;
   }
 
-  /** A call has ended, so the row of its start goes. @param {number} n */
-  hide(n) {
-    if (n > this.count || this.status[n] === STATUS.HIDDEN) return;
-    this.status[n] = STATUS.HIDDEN;
-    this.version += 1;
+  /** Take what became known about earlier events. @param {{n: number, parent_n: number | null, status: number}[]} changes */
+  applyChanges(changes) {
+    for (const { n, parent_n: parent, status } of changes) {
+      if (n > this.count) continue;
+      this.parent[n] = parent ?? 0;
+      this.status[n] = status;
+    }
+    if (changes.length > 0) this.version += 1;
   }
 }
 

@@ -108,13 +108,6 @@ export class Timeline {
     return hiding.length > 0;
   }
 
-  /** How many shown events the run has, whatever the filter. */
-  get shownTotal() {
-    let total = 0;
-    for (const count of this.skeleton.countsByType().values()) total += count;
-    return total;
-  }
-
   /**
    * The duration that fills a bar in the list: nearly the longest, so that one outlier does not flatten the rest.
    * @returns {{call: number, span: number}}

@@ -19,7 +19,7 @@ const OVERSCAN = 8;
 const AHEAD = 40; // rows fetched beyond what is drawn, so that a calm scroll never meets an empty row
 const UNMEASURED_BODY = 280;
 const COMPACT_BELOW = 600;
-const MARGIN_ROWS = 3;
+const MARGIN = 6 * 28; // what led to a failure stays in sight above it
 const ARRIVED_MS = 700;
 
 export class EventRows extends HTMLElement {
@@ -206,7 +206,8 @@ export class EventRows extends HTMLElement {
 
   #resized() {
     this.#viewport = this.#scroller.clientHeight;
-    this.#width = this.#scroller.clientWidth;
+    // The rows adapt to this element by container queries, so this is the width that counts.
+    this.#width = this.clientWidth;
     this.update();
   }
 
@@ -246,7 +247,7 @@ export class EventRows extends HTMLElement {
     const row = this.isCompact ? 70 : 28;
     const visible = scrollToShow(this.#heights, place, this.#top, this.#viewport, 0, row) === null;
     let top = null;
-    if (where === "before" && !visible) top = this.#heights.topOf(place) - MARGIN_ROWS * row * 2;
+    if (where === "before" && !visible) top = this.#heights.topOf(place) - Math.min(MARGIN, this.#viewport * 0.3);
     else if (this.opened.has(n)) top = scrollToShow(this.#heights, place, this.#top, this.#viewport, 0);
     else top = scrollToShow(this.#heights, place, this.#top, this.#viewport, row, row);
     if (top !== null) this.#scrollTo(top);
@@ -367,7 +368,8 @@ export class EventRows extends HTMLElement {
       hidesTools: filter !== EVERYTHING && filter.types.size > 0 && !filter.types.has("TOOL_CALL"),
       query: this.query,
       isMatch: timeline.matches?.has(n) ?? false,
-      gutter: this.#gutter(n),
+      // A span stands before its children in the tree, but was written after them.
+      gutter: timeline.isTree && skeleton.kind[n] === KIND.SPAN ? null : this.#gutter(n),
       share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
       bar: view === "waterfall" ? this.#barOf(n, duration ?? 0) : null,
       version: skeleton.kind[n] * 64 + skeleton.status[n] * 8 + skeleton.severity[n] + (going ? Math.round(this.#elapsed() / 100) * 1024 : 0),

@@ -42,7 +42,7 @@ export class KeyHelp extends HTMLElement {
     });
     say();
     this.#dialog.replaceChildren(
-      h("div", { class: "sheet" },
+      h("div", { class: "sheet", tabindex: "-1", autofocus: true },
         h("header", null, h("h2", { id: "key-help-title" }, "Keys"), h("button", { class: "close", type: "button", "aria-label": "Close", onclick: () => this.#dialog.close() }, h("kbd", null, "Esc"))),
         h("div", { class: "groups" }, ...[...groups].map(([name, lines]) => h("section", null, h("h3", null, name), h("dl", null, ...lines)))),
         h("label", { class: "letters" }, letters, words),

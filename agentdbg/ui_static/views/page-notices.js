@@ -2,7 +2,6 @@
 /** What the reader must know about what they see: the server is gone, lines were damaged, redaction was off. */
 
 import { emit, h } from "../core/dom.js";
-import { counted, formatCount } from "../model/format.js";
 
 export class PageNotices extends HTMLElement {
   isGone = false;
@@ -18,7 +17,7 @@ export class PageNotices extends HTMLElement {
   }
 
   update() {
-    const key = JSON.stringify([this.isGone, this.refusal, this.summary?.damaged_total, this.summary?.damaged_lines, this.summary?.notes]);
+    const key = JSON.stringify([this.isGone, this.refusal, this.summary?.notes]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     this.replaceChildren(...this.#notices());
@@ -32,11 +31,7 @@ export class PageNotices extends HTMLElement {
       );
     }
     if (this.refusal) yield notice([h("b", null, "This run cannot be shown. "), this.refusal]);
-    const { damaged_total: damaged = 0, damaged_lines: lines = [], notes = [] } = this.summary ?? {};
-    if (damaged > 0) {
-      const where = lines.length > 0 ? `: ${listed(lines.map(formatCount), damaged - lines.length)}` : "";
-      yield notice([h("b", null, `${counted(damaged, "damaged line")} ${damaged === 1 ? "was" : "were"} skipped`), ` in this run’s events file${where}.`]);
-    }
+    const { notes = [] } = this.summary ?? {};
     for (const note of notes) yield notice([h("b", null, firstSentence(note)), note.slice(firstSentence(note).length)]);
   }
 }
@@ -44,13 +39,6 @@ export class PageNotices extends HTMLElement {
 /** @param {(Node | string)[]} words @param {HTMLElement} [action] */
 function notice(words, action) {
   return h("p", { class: "notice" }, h("span", null, ...words), action ?? null);
-}
-
-/** @param {string[]} items @param {number} more */
-function listed(items, more) {
-  if (more > 0) return `lines ${items.join(", ")} and ${formatCount(more)} more`;
-  if (items.length === 1) return `line ${items[0]}`;
-  return `lines ${items.slice(0, -1).join(", ")} and ${items.at(-1)}`;
 }
 
 /** @param {string} text */

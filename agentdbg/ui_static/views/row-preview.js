@@ -8,6 +8,9 @@ import { matchRanges, shiftToMatch, splitMatches } from "../model/search.js";
 /** @typedef {import("../model/types.js").Part} Part */
 
 const MARKERS = /(__REDACTED__|__TRUNCATED__)/;
+/** How many letters may stand before a match before the text is begun later. */
+const INPUT_LEAD = 24;
+const OUTCOME_LEAD = 48;
 
 /**
  * @param {HTMLElement} what @param {{view: string, query: string, hidesTools: boolean}} facts @param {Row} row
@@ -16,18 +19,20 @@ export function fillPreview(what, { view, query, hidesTools }, row) {
   const preview = view !== "list" && row.preview.tree ? { ...row.preview, ...row.preview.tree } : row.preview;
   const input = inputSide(preview, query);
   const outcome = preview.error
-    ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, 60), query))
+    ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query))
     : outcomeSide(preview.outcome, query, hidesTools);
   if (input) what.append(input);
   if (input && outcome) what.append(h("span", { class: "arrow" }, "→"));
   if (outcome) what.append(outcome);
+  what.classList.toggle("both", input !== null && outcome !== null);
+  what.classList.toggle("fails", Boolean(preview.error));
 }
 
 /** @param {Row["preview"]} preview @param {string} query */
 function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
   if (sameAs !== null) return h("span", { class: "input" }, `same call as #${sameAs}`);
   if (input.length === 0) return null;
-  const side = h("span", { class: restAs === null ? "input" : "input changed" }, ...parts(input, query));
+  const side = h("span", { class: restAs === null ? "input" : "input changed" }, ...shifted(input, query, INPUT_LEAD).flatMap((part) => partNodes(part, query)));
   if (restAs !== null) side.append(h("span", { class: "muted rest" }, `, the rest as in #${restAs}`));
   return side;
 }
@@ -36,22 +41,18 @@ function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
 function outcomeSide(outcome, query, hidesTools) {
   if (outcome.length === 0) return null;
   const side = h("span", { class: "outcome" });
-  // A side whose match lies beyond the cut is begun later, so that the match can be seen.
-  const [first] = outcome;
-  const shifted = outcome.length === 1 ? [{ ...first, text: shiftToMatch(first.text, query, 60) }] : outcome;
-  for (const part of shifted) {
+  for (const part of shifted(outcome, query, OUTCOME_LEAD)) {
     side.append(...partNodes(part, query));
     if (hidesTools && part.style === "call" && part.args) side.append(h("span", { class: "mono muted" }, ...marked(part.args, query)));
   }
   return side;
 }
 
-/** @param {Part[]} list @param {string} query */
-function parts(list, query) {
-  const text = list.map((part) => part.text).join("");
-  const first = query ? matchRanges(text, query)[0] : undefined;
-  if (!first || first[0] <= 24) return list.flatMap((part) => partNodes(part, query));
-  return dropBefore(list, first[0] - 12).flatMap((part) => partNodes(part, query));
+/** A side whose match lies beyond the cut is begun later, so that the match can be seen. @param {Part[]} list @param {string} query @param {number} lead */
+function shifted(list, query, lead) {
+  if (!query) return list;
+  const first = matchRanges(list.map((part) => part.text).join(""), query)[0];
+  return !first || first[0] <= lead ? list : dropBefore(list, first[0] - lead / 2);
 }
 
 /** Parts without their first letters. @param {Part[]} list @param {number} count */

@@ -147,7 +147,7 @@ export class RunRail extends HTMLElement {
   /** @param {RailItem} item */
   #element(item) {
     const now = Date.now();
-    const age = item.kind === "run" ? `${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.inSession}` : `${item.kind === "session" ? item.count : ""}`;
+    const age = item.kind === "run" ? `${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}` : `${item.kind === "session" ? item.count : ""}`;
     const source = item.kind === "run" ? item.run : null;
     let drawn = this.#drawn.get(item.key);
     if (!drawn) {
@@ -155,7 +155,7 @@ export class RunRail extends HTMLElement {
       this.#drawn.set(item.key, drawn);
     }
     if (drawn.source !== source || drawn.age !== age) {
-      if (item.kind === "run") fillRun(drawn.element, item.run, item.inSession, now);
+      if (item.kind === "run") fillRun(drawn.element, item.run, item.session, now);
       else fillHeading(drawn.element, item);
       drawn.source = source;
       drawn.age = age;
@@ -204,14 +204,14 @@ export class RunRail extends HTMLElement {
   }
 }
 
-/** @param {HTMLElement} element @param {RunMeta} run @param {boolean} inSession @param {number} now */
-function fillRun(element, run, inSession, now) {
+/** @param {HTMLElement} element @param {RunMeta} run @param {string} session @param {number} now */
+function fillRun(element, run, session, now) {
   const { glyph: sign, tone } = standing(run);
   element.className = "run";
   element.dataset.runId = run.run_id;
   element.dataset.status = run.status;
   element.dataset.tone = tone;
-  element.toggleAttribute("data-in-session", inSession);
+  element.dataset.session = session;
   element.setAttribute("aria-label", runLabel(run, now));
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),

@@ -74,7 +74,7 @@ export class RunVerdict extends HTMLElement {
     if (key === this.#drawn || !summary) return;
     this.#drawn = key;
     this.dataset.tone = summary.verdict.tone;
-    this.#lines.replaceChildren(...summary.verdict.lines.map((line) => this.#line(line)));
+    this.#lines.replaceChildren(...summary.verdict.lines.map((line, place) => this.#line(line, place)));
     this.#drawFigures(summary);
   }
 
@@ -97,11 +97,11 @@ export class RunVerdict extends HTMLElement {
     );
   }
 
-  /** @param {import("../model/types.js").VerdictLine} line */
-  #line(line) {
+  /** @param {import("../model/types.js").VerdictLine} line @param {number} place */
+  #line(line, place) {
     const text = h("span", { class: "sentence" });
     for (const part of line.parts) text.append(part.style === "plain" ? part.text : h("code", { class: part.style }, part.text));
-    const jump = line.n === null ? null : h("a", { class: "jump digits", href: `?run_id=${this.data?.runId}&event=${line.n}`, "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, `#${line.n}`);
+    const jump = line.n === null ? null : h("a", { class: "jump digits", href: `?run_id=${this.data?.runId}&event=${line.n}`, "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `), `#${line.n}`);
     return h("li", null, jump, text);
   }
 
@@ -162,6 +162,13 @@ export class RunVerdict extends HTMLElement {
       });
     });
   }
+}
+
+/** On a phone only the cause is a sentence; what followed is a word and a link. @param {string} sentence @param {number} place */
+function wordFor(sentence, place) {
+  if (place === 0) return "First";
+  if (/loop/i.test(sentence)) return /^Stopped/.test(sentence) ? "Stopped" : "Loop";
+  return /^Stopped/.test(sentence) ? "Stopped" : "Then";
 }
 
 /** @param {string} value @param {string} unit @param {boolean} [bad] @param {string} [exact] */

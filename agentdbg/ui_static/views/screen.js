@@ -2,6 +2,7 @@
 /** All views together: hands each what it shows when that changed, and carries the state into title and address. */
 
 import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
 import { makeDetails } from "../core/details-loader.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
@@ -146,7 +147,7 @@ export class Screen {
     const matches = q ? timeline.matches : null;
     const filtered = !isEverything(filter);
     const words = [];
-    if (filtered && timeline.length > 0) words.push(`${formatCount(timeline.numbers.length)} of ${formatCount(timeline.shownTotal)} events: ${describeFilter(filter)}. `);
+    if (filtered && timeline.length > 0) words.push(`${formatCount(timeline.numbers.length)} of ${formatCount(timeline.skeleton.shownTotal())} events: ${describeFilter(filter)}. `);
     if (filtered && timeline.length === 0 && timeline.skeleton.count > 0) words.push(h("span", { class: "nothing" }, `No events: ${describeFilter(filter)}. `), this.#link("Show all events", () => emit(this.toolBar, "filter", { chip: "all" })));
     if (matches && timeline.found?.q === q) {
       const among = filtered ? ` among ${describeFilter(filter)}` : "";
@@ -186,7 +187,7 @@ export class Screen {
       this.side.replaceChildren();
       return;
     }
-    const close = h("button", { class: "icon-button close-side", type: "button", "aria-label": "Close", onclick: () => emit(this.side, "close-side") }, "✕");
+    const close = h("button", { class: "icon-button close-side", type: "button", "aria-label": "Close", onclick: () => emit(this.side, "close-side") }, glyph("close"));
     this.side.replaceChildren(close, h("div", { class: "side-body", tabindex: "-1" }, makeDetails(data, sideOpen, "side")));
   }
 

@@ -33,7 +33,7 @@ export class ToolBar extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     for (const [view, name, key] of VIEWS) {
-      this.#views.append(h("button", { type: "button", "data-view": view, title: `${name} (${key})`, onclick: () => emit(this, "view", { view }) }, name));
+      this.#views.append(h("button", { type: "button", "data-view": view, title: `${name} (${key})`, onclick: () => emit(this, "view", { view }) }, view === "waterfall" ? h("span", { class: "wide" }, name) : name, view === "waterfall" ? h("span", { class: "narrow" }, "Time") : null));
     }
     const step = (/** @type {string} */ name, /** @type {string} */ label, /** @type {number} */ direction) =>
       h("button", { class: "step", type: "button", "aria-label": label, title: label, onclick: () => emit(this, "step-match", { direction }) }, glyph(name, { size: 14 }));
@@ -104,28 +104,19 @@ export class ToolBar extends HTMLElement {
     if (document.activeElement !== this.#field && this.#field.value !== this.query) this.#field.value = this.query;
     this.#drawCount();
     const counts = timeline.skeleton.countsByType();
-    const failures = this.#failures(timeline);
+    const failures = timeline.skeleton.failures();
     const key = JSON.stringify([[...counts], failures, [...timeline.filter.types], timeline.filter.errors]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     this.#drawChips(counts, failures, timeline);
   }
 
-  /** @param {Timeline} timeline */
-  #failures({ skeleton }) {
-    let failures = 0;
-    for (let n = 1; n <= skeleton.count; n += 1) if (skeleton.isFailure(n)) failures += 1;
-    return failures;
-  }
-
   /** @param {Map<string, number>} counts @param {number} failures @param {Timeline} timeline */
-  #drawChips(counts, failures, { filter }) {
+  #drawChips(counts, failures, { filter, skeleton }) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.filter;
-    let total = 0;
-    for (const count of counts.values()) total += count;
     const chip = (/** @type {string} */ type, /** @type {string | null} */ sign, /** @type {string} */ name, /** @type {number} */ count, /** @type {boolean} */ on) =>
       h("button", { class: "chip", type: "button", "data-filter": type, "aria-pressed": String(on), title: sign ? type : null, onclick: () => emit(this, "filter", { chip: type }) }, sign ? glyph(sign, { size: 14 }) : null, h("span", null, name), h("span", { class: "digits" }, formatCount(count)));
-    const all = chip("all", null, "All", total, isEverything(filter));
+    const all = chip("all", null, "All", skeleton.shownTotal(), isEverything(filter));
     this.#chips = [all, ...chips(counts).map(({ type, glyph: sign, name, count }) => chip(type, sign, name, count, filter.types.has(type)))];
     this.#errors.setAttribute("aria-pressed", String(filter.errors));
     this.#errors.replaceChildren(glyph("failed", { size: 12 }), h("span", null, "Errors only"), h("span", { class: "digits" }, formatCount(failures)));
