@@ -138,13 +138,17 @@ function classifyString(text) {
 }
 
 /**
- * The limit a cut text ran into. What is kept may fall a few bytes short of it, so as not to split a character.
+ * The limit a cut text ran into. What is kept falls a little short of it: no character is split, and the field around
+ * the text has brackets and keys that count too. Limits are round numbers; where none is near, the size itself is told.
  * @param {string} text
  */
 function cutAt(text) {
   const bytes = byteLength(text);
-  const round = Math.ceil(bytes / 100) * 100;
-  return round - bytes <= 3 ? round : bytes;
+  for (const [step, near] of [[1000, 100], [100, 8]]) {
+    const round = Math.ceil(bytes / step) * step;
+    if (round - bytes <= near) return round;
+  }
+  return bytes;
 }
 
 /** @param {any[]} list @returns {Shape} */

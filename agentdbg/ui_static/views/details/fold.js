@@ -80,7 +80,7 @@ export function action(label, run) {
 
 /** The mark on a value that was cut short. @param {number | null} bytes */
 export function cutMark(bytes) {
-  return h("span", { class: "truncated" }, bytes === null ? "cut here" : `cut at ${bytes.toLocaleString("en-US")} bytes`);
+  return h("span", { class: "truncated" }, bytes === null ? "the rest was cut" : `cut at ${bytes.toLocaleString("en-US")} bytes`);
 }
 
 /** The mark on a value that was taken out. */
