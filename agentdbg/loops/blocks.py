@@ -20,7 +20,7 @@ _GRAM = 16
 
 
 class Alphabet:
-    """One character per different thing in the window; forgotten when the last of them leaves. `known` has those in it."""
+    """One character per different thing in the window (`known`); forgotten when the last of them leaves."""
 
     __slots__ = ("_counts", "_free", "_keys", "_next", "known")
 

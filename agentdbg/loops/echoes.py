@@ -44,7 +44,7 @@ class RecentReplies:
             return []
         replies = self._replies
         found = [step]
-        for other in reversed(replies):
+        for other in reversed(replies) if step.recurs else ():
             if other.signature == step.signature and _alike(other, step):
                 step.near = max(step.near, other.near + 1)
                 found.append(other)

@@ -1,9 +1,9 @@
 """
 The last events as strings, one character an event, for finding blocks in.
 
-`known` holds the names within reach. `names` is what the documents' rule looks at. `exact` tells tool calls apart by input and result and leaves a model's
-words out, since they differ between identical calls. `quiet` holds the model calls since the last tool call and tells
-their answers apart.
+`names` is what the documents' rule looks at (`known` has all within reach). `exact` tells tool calls apart by input and
+result and leaves a model's words out, since they differ between identical calls. `quiet` holds the model calls since
+the last tool call and tells their answers apart.
 
 Nothing is compared before it can matter: a call's input is hashed when its tool is called again, its result when that
 input recurs.
