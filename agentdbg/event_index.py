@@ -230,7 +230,7 @@ class EventIndex:
         self._add_places(scan)
         self.kind.extend([event.kind for event in events])
         self.status.extend([event.status for event in events])
-        self.severity.extend([event.severity for event in events])
+        self._add_severities(events)
         self.type.extend(self._type_codes([event.event_type for event in events]))
         self._add_times(scan)
         self._add_links(links, events, first)
@@ -238,11 +238,24 @@ class EventIndex:
 
     def _add_places(self, scan: Scan) -> None:
         end = self.offset[-1] + self.length[-1] if self.offset else 0
+        if scan.is_whole and scan.offsets[0] == end:
+            self.strictness += scan.is_strict  # 1 is STRICT_JOINED
+            self.offset.extend(scan.offsets)
+            self.length.extend(scan.lengths)
+            return
         for offset, length, is_strict in zip(scan.offsets, scan.lengths, scan.is_strict, strict=True):
             self.strictness.append(is_strict and (STRICT_JOINED if offset == end else STRICT_AFTER_GAP))
             end = offset + length
         self.offset.extend(scan.offsets)
         self.length.extend(scan.lengths)
+
+    def _add_severities(self, events: list[Any]) -> None:
+        start = len(self.severity)
+        self.severity.extend(bytes(len(events)))
+        position = self.kind.find(columns.LOOP, start)
+        while position >= 0:
+            self.severity[position] = events[position - start].severity
+            position = self.kind.find(columns.LOOP, position + 1)
 
     def _type_codes(self, names: list[str]) -> list[int]:
         known = {name: code for code, name in enumerate(self.types)}

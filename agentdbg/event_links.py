@@ -35,11 +35,10 @@ class Links:
     def add_ids(self, ids: list[str], first: int) -> bytes:
         """Number new ids, and give them packed; an id that occurs again stays with its first event."""
         numbers = self.numbers
-        expected = len(numbers) + len(ids)
-        known = {event_id: numbers[event_id] for event_id in ids if event_id in numbers} if numbers else {}
-        numbers.update(zip(reversed(ids), range(first + len(ids) - 1, first - 1, -1), strict=True))
-        if len(numbers) != expected:
-            numbers.update(known)
+        new = dict(zip(reversed(ids), range(first + len(ids) - 1, first - 1, -1), strict=True))
+        if not numbers.keys().isdisjoint(new):
+            new = {event_id: number for event_id, number in new.items() if event_id not in numbers}
+        numbers.update(new)
         packed = _pack_canonical(ids)
         if packed is not None:
             return packed
@@ -107,18 +106,15 @@ def pack_id(event_id: str) -> bytes:
 
 def _pack_canonical(ids: list[str]) -> bytes | None:
     """The bytes of ids that are all UUIDs in the one spelling that can be read back, else None."""
-    digits = "".join([event_id.replace("-", "") for event_id in ids])
+    text = "".join(ids)
+    if set(map(len, ids)) != {36} or any(text[place::36] != "-" * len(ids) for place in (8, 13, 18, 23)):
+        return None
+    digits = text.replace("-", "")
     try:
         packed = bytes.fromhex(digits)
     except ValueError:
         return None
-    if len(packed) != 16 * len(ids) or packed.hex() != digits or not all(map(_has_dashes, ids)):
-        return None
-    return packed
-
-
-def _has_dashes(event_id: str) -> bool:
-    return len(event_id) == 36 and event_id[8] == event_id[13] == event_id[18] == event_id[23] == "-"
+    return packed if packed.hex() == digits else None
 
 
 def _unpacked(digits: str) -> str:

@@ -39,6 +39,8 @@ class Scan:
     is_strict: bytearray = field(default_factory=bytearray)
     damaged: list[int] = field(default_factory=list)
     line_count: int = 0
+    is_whole: bool = False
+    """Every line is an event in the strict form, and so the block may be served as it stands."""
 
 
 def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
@@ -63,13 +65,13 @@ def _scan_strict(block: bytes, lines: list[bytes], offset: int) -> Scan | None:
         events = list(map(decode_strict, lines))
     except (ValueError, RecursionError):
         return None
-    times = [_strict_ms(event.ts) for event in events]
-    if None in times:
+    times = _strict_times([event.ts for event in events])
+    if times is None:
         return None
     lengths = [len(line) + 1 for line in lines]
     offsets = list(accumulate(lengths, initial=offset))
     offsets.pop()
-    return Scan(events, offsets, lengths, times, bytearray(b"\x01") * len(events))  # type: ignore[arg-type] # no None
+    return Scan(events, offsets, lengths, times, bytearray(b"\x01") * len(events), is_whole=True)
 
 
 def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) -> Scan:
@@ -155,21 +157,30 @@ class LooseEvent:
 
 
 _MILLISECONDS = {f".{number:03d}Z": number for number in range(1000)}
+_MOST_SECONDS = 10_000
 _second_ms: dict[str, int] = {}
 
 
+def _strict_times(texts: list[str]) -> list[int] | None:
+    """`_strict_ms` of many, None when one is not strict. A run's seconds repeat, so this is mostly looking up."""
+    try:
+        return [_second_ms[text[:19]] + _MILLISECONDS[text[19:]] for text in texts]
+    except KeyError:
+        times = [time for time in map(_strict_ms, texts) if time is not None]
+        return times if len(times) == len(texts) else None
+
+
 def _strict_ms(text: str) -> int | None:
-    """Milliseconds since 1970 of a strict timestamp, None for any other text; seconds repeat, so they are kept."""
-    millisecond = _MILLISECONDS.get(text[19:])
+    """Milliseconds since 1970 of a strict timestamp, None for any other text."""
+    millisecond, second = _MILLISECONDS.get(text[19:]), _second_ms.get(text[:19])
     if millisecond is None:
         return None
-    second = _second_ms.get(text[:19])
     if second is None:
         try:
             second = timestamp_ms(f"{text[:19]}.000Z")
         except ValueError:
             return None
-        if len(_second_ms) > 10_000:
+        if len(_second_ms) > _MOST_SECONDS:
             _second_ms.clear()
         _second_ms[text[:19]] = second
     return second + millisecond

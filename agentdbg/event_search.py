@@ -1,8 +1,8 @@
 """
 Find text in a run's events, whatever its case, in what was recorded and not in the names of fields.
 
-The file is searched as bytes, a block at a time; only where a match could be something else than a recorded value is
-the event itself looked at.
+The file is searched as it lies there, a block at a time; an event is opened only where the bytes alone cannot tell
+whether the text stands in a recorded value.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Matcher", "search_events"]
 _BLOCK = 1 << 20
 # From inside a string to its end; a colon after it says that the string was a field's name.
 _REST_OF_KEY = re.compile(rb'[^"\\]*(?:\\.[^"\\]*)*"\s*:', re.DOTALL)
-_STRUCTURE = frozenset('{}[],:"')
+_STRUCTURE = frozenset("{}[],:")
 
 
 def search_events(index: EventIndex, query: str, limit: int = 10_000) -> Iterator[list[int]]:
@@ -33,64 +33,73 @@ def search_events(index: EventIndex, query: str, limit: int = 10_000) -> Iterato
     Only what is indexed is searched. A list may be empty: the caller can stop or answer somebody else in between.
     """
     matcher = Matcher(query)
-    if not matcher.needle:
-        return
     number, found = 1, 0
-    while number <= index.total and found < limit:
+    while query and number <= index.total and found < limit:
         start = index.offset[number - 1]
         last = max(number, bisect_right(index.offset, start + _BLOCK, number - 1, index.total))
         end = index.offset[last - 1] + index.length[last - 1]
-        block = index.read(start, end - start)
-        numbers = list(matcher.numbers(index, block, number, last))[: limit - found]
+        numbers = list(matcher.numbers(index, index.read(start, end - start), number, last))[: limit - found]
         found += len(numbers)
         yield numbers
         number = last + 1
 
 
 class Matcher:
-    """One query, made ready for bytes."""
+    """One query, made ready for text and for the bytes of a file."""
 
     def __init__(self, query: str) -> None:
-        self.query = query.casefold()
-        self.needle = json.dumps(query, ensure_ascii=False)[1:-1].lower().encode(errors="replace")
-        # ASCII is compared as it is stored; anything else may be stored in several ways and is compared as text.
-        self._is_plain = query.isascii() and "\\" not in json.dumps(query)
-        self._may_hit_structure = not self._is_plain or any(sign in _STRUCTURE for sign in query)
+        self.query = query.lower()
+        # As JSON stores it: a quote or a newline in the query is an escape in the file.
+        self._needle = json.dumps(query, ensure_ascii=False)[1:-1].encode(errors="replace").lower()
+        self._is_ascii = query.isascii()
+        self._may_hit_structure = any(sign in _STRUCTURE for sign in query)
 
     def numbers(self, index: EventIndex, block: bytes, first: int, last: int) -> Iterator[int]:
         """Which of the events `first` to `last`, whose lines `block` holds, match."""
-        if not self._is_plain:
-            yield from (number for number in range(first, last + 1) if self.matches(index.event(number)))
+        if not self._is_ascii:
+            yield from self._numbers_by_text(index, block, first, last)
             return
-        start = index.offset[first - 1]
-        lowered = block.lower()
-        position = lowered.find(self.needle)
+        start, needle = index.offset[first - 1], self._needle
+        block = block.lower()
+        position = block.find(needle)
         while position >= 0:
             number = bisect_right(index.offset, start + position, first - 1, last)
             end = index.offset[number - 1] + index.length[number - 1] - start
-            if position >= end:  # a damaged line that lies between two events
-                position = lowered.find(self.needle, position + 1)
-                continue
-            if self._is_value(index, lowered, number, position, end):
+            if position >= end:  # in a damaged line that lies between two events
+                end = position + 1
+            elif self._is_in_value(index, block, number, position, end):
                 yield number
-            position = lowered.find(self.needle, end)
+            position = block.find(needle, end)
 
-    def matches(self, event: Event | Any) -> bool:
+    def matches(self, event: Event) -> bool:
         """Whether some recorded value of the event holds the text."""
-        return any(self.query in text.casefold() for text in _texts(event))
+        return any(self.query in text.lower() for text in _texts(event))
 
-    def _is_value(self, index: EventIndex, lowered: bytes, number: int, position: int, end: int) -> bool:
-        """Whether the text stands in a value somewhere in this event, and not only in the names of fields."""
+    def _is_in_value(self, index: EventIndex, block: bytes, number: int, position: int, end: int) -> bool:
+        """Whether the text, first found at `position`, stands in a value of this event and not only in names."""
         if self._may_hit_structure:
             return self.matches(index.event(number))
-        while 0 <= position < end:
-            if _REST_OF_KEY.match(lowered, position + len(self.needle), end) is None:
+        while position >= 0:
+            if _REST_OF_KEY.match(block, position + len(self._needle), end) is None:
                 return True
-            position = lowered.find(self.needle, position + 1, end)
+            position = block.find(self._needle, position + 1, end)
         return False
+
+    def _numbers_by_text(self, index: EventIndex, block: bytes, first: int, last: int) -> Iterator[int]:
+        """Letters beyond ASCII have a case and may be stored as escapes, so lines that could match are read."""
+        if self.query not in block.decode(errors="replace").lower() and b"\\u" not in block:
+            return
+        start = index.offset[first - 1]
+        for number in range(first, last + 1):
+            begin = index.offset[number - 1] - start
+            line = block[begin : begin + index.length[number - 1]]
+            is_possible = b"\\u" in line or self.query in line.decode(errors="replace").lower()
+            if is_possible and self.matches(index.event(number)):
+                yield number
 
 
 def _texts(value: Any) -> Iterator[str]:
+    """Every value in some JSON, as text."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -98,7 +107,5 @@ def _texts(value: Any) -> Iterator[str]:
             pending.extend(item.values())
         elif isinstance(item, list):
             pending.extend(item)
-        elif isinstance(item, str):
-            yield item
         else:
-            yield json.dumps(item)
+            yield item if isinstance(item, str) else json.dumps(item)

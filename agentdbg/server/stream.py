@@ -110,7 +110,7 @@ class WholeRun:
 def splice(block: bytes, offset: int, run_id: str) -> tuple[bytes, bool]:
     """The events of some whole lines with commas between them, and whether they were served as they stand."""
     scan = scan_lines(block, offset, run_id)
-    if not scan.damaged and len(scan.events) == scan.line_count and all(scan.is_strict):
+    if scan.is_whole:
         return block.removesuffix(b"\n").replace(b"\n", b","), True
     parts = []
     last_ts: dict[str, str] = {}
