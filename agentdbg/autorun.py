@@ -1,0 +1,177 @@
+"""
+Record a whole program as one run, without a line of code in it.
+
+`begin` starts the run of the process, lets each integration come to life when its package is imported, and sees to it
+that Python children are recorded as runs of their own, linked to this one. `agentdbg run` calls it before it runs a
+program; with AGENTDBG_AUTO=1 in the environment it is called when agentdbg is imported. The run ends with the process:
+as error after an uncaught exception or an exit status other than 0.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import set_process_scope
+from agentdbg.departure import watch_departure
+from agentdbg.faults import contain
+from agentdbg.runs import default_run_name, end_run, is_switched_off, start_run
+from agentdbg.sources import function_source
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from agentdbg.pipeline import ActiveRun
+
+__all__ = ["ProcessRun", "begin", "start_child", "start_for_environment"]
+
+_PARENT = "AGENTDBG_PARENT_RUN_ID"
+_STARTUP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
+_current: ProcessRun | None = None
+
+
+class ProcessRun:
+    """The run of this process: what ended it, and the closing of it at exit."""
+
+    def __init__(self, run: ActiveRun, *, is_child: bool) -> None:
+        self._run = run
+        self._is_child = is_child
+        self._error: BaseException | None = None
+
+    def note_end(self, error: BaseException | None) -> BaseException | None:
+        """This is what ends the program (None: it came to its end). Gives what to raise instead, if anything."""
+        instead = None
+        if error is not None and self._run.is_ours():
+            instead = self._run.public_form(error)
+        self._error = instead or error
+        return instead
+
+    def close(self) -> None:
+        """At exit: end the run, and say where it is."""
+        run = self._run
+        if run.closed or not run.is_ours():
+            return
+        exit_code = _exit_code(self._error)
+        end_run(run, self._error, {"exit_code": exit_code})
+        if not self._is_child:
+            is_ok = exit_code == 0 and run.stop is None
+            _say_where(run, "ok" if is_ok else "error")
+
+
+def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | None = None) -> ProcessRun | None:
+    """Start the run of this process; None when recording is off. A second call gives the first one's run."""
+    global _current  # noqa: PLW0603 -- a process has one
+    if _current is not None or is_switched_off():
+        return _current
+    parent_run_id = os.environ.get(_PARENT)
+    meta = {"parent_run_id": parent_run_id} if parent_run_id else None
+    scope = start_run(name, default_run_name(function_source(shown_name), None), limits or {}, {}, meta)
+    if scope is None:
+        return None
+    scope.run.may_stay_open = True
+    set_process_scope(scope)
+    _current = ProcessRun(scope.run, is_child=bool(parent_run_id))
+    atexit.register(_current.close)
+    try:
+        _lead_children_here(scope.run.run_id)
+        _enable_integrations_when_imported()
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "prepare the recording of the program", scope.run.count_fault)
+    return _current
+
+
+def start_for_environment() -> None:
+    """With AGENTDBG_AUTO=1: record this process. Does nothing in our own commands, nor in Python's own helpers."""
+    if _current is not None or not _is_wanted() or _is_helper(sys.orig_argv):
+        return
+    process_run = begin(_shown_program(sys.orig_argv))
+    if process_run is not None:
+        watch_departure(process_run.note_end)
+
+
+def start_child() -> None:
+    """Called at the start of a Python child of a recorded program, before the child's own code runs."""
+    start_for_environment()
+    from agentdbg.launcher import forget_shadowed  # noqa: PLC0415
+
+    first = sys.argv[0] if getattr(sys, "argv", None) else ""
+    forget_shadowed(os.path.dirname(os.path.realpath(first)) if os.path.isfile(first) else os.curdir)
+
+
+def _is_wanted() -> bool:
+    return os.environ.get("AGENTDBG_AUTO", "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def _is_helper(command_line: list[str]) -> bool:
+    """Whether this is our own command, or a process that Python starts for itself and nobody asked for."""
+    if os.path.basename(sys.argv[0]).partition(".")[0] == "agentdbg" or "resource_tracker import main" in " ".join(
+        command_line
+    ):
+        return True
+    return _module_of(command_line).partition(".")[0] == "agentdbg"
+
+
+def _shown_program(command_line: list[str]) -> str:
+    if "--multiprocessing-fork" in command_line:
+        return "multiprocessing child"
+    first = sys.argv[0] if getattr(sys, "argv", None) else ""
+    if first == "-m":
+        return _module_of(command_line)
+    return f"python {first}" if first in ("", "-c", "-") else first
+
+
+def _module_of(command_line: list[str]) -> str:
+    return command_line[command_line.index("-m") + 1] if "-m" in command_line[:-1] else ""
+
+
+def _lead_children_here(run_id: str) -> None:
+    """Let Python children record themselves: through the environment, the only thing they are sure to inherit."""
+    os.environ["AGENTDBG_AUTO"] = "1"
+    os.environ[_PARENT] = run_id
+    folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    if _STARTUP_FOLDER not in folders:
+        os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP_FOLDER, *folders])
+
+
+def _enable_integrations_when_imported() -> None:
+    from agentdbg.import_hook import when_imported  # noqa: PLC0415
+    from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
+
+    when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]))
+
+
+def _enable(integration: str) -> None:
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        import_module(integration).enable()
+    except ImportError:
+        pass  # the program has a package of the same name that is not the framework
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, f"enable {integration}")
+
+
+def _exit_code(error: BaseException | None) -> int:
+    """What the process exits with, as a shell sees it."""
+    if error is None:
+        return 0
+    if isinstance(error, KeyboardInterrupt):
+        return 130
+    if not isinstance(error, SystemExit) or (error.code is not None and not isinstance(error.code, int)):
+        return 1
+    return int(error.code or 0) & 0xFF
+
+
+def _say_where(run: ActiveRun, status: str) -> None:
+    count = sum(number for event_type, number in run.counters.by_type.items() if event_type != "CALL_START")
+    short_id = run.run_id[:8]
+    events = "1 event" if count == 1 else f"{count} events"
+    try:
+        sys.stderr.write(
+            f"agentdbg: recorded run {short_id} ({status}, {events}); open it with: agentdbg view {short_id}\n"
+        )
+        sys.stderr.flush()
+    except Exception:  # noqa: BLE001, S110 -- stderr may be closed, None or the program's own object
+        pass
