@@ -19,7 +19,8 @@ import { LiveSocket } from "./live.js";
 /** @typedef {import("./api.js").Api} Api */
 
 const FIRST_ROWS = 80;
-const INDEXING_MS = 200;
+const COLUMNS_AGAIN_MS = 300;
+const SUMMARY_AGAIN_MS = 500;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
 const AROUND_FINDING = 240;
@@ -183,7 +184,7 @@ export class RunData extends EventTarget {
       this.#columnsFrom = count;
       this.#tell("columns");
       if (complete) break;
-      await pause(INDEXING_MS, this.#stopped.signal);
+      await pause(COLUMNS_AGAIN_MS, this.#stopped.signal);
     }
     this.complete = true;
     this.#tell("columns");
@@ -196,7 +197,7 @@ export class RunData extends EventTarget {
       const summary = await this.#json("/summary");
       this.#takeSummary(summary);
       if (summary.complete) return;
-      await pause(INDEXING_MS, this.#stopped.signal);
+      await pause(SUMMARY_AGAIN_MS, this.#stopped.signal);
     }
   }
 

@@ -25,8 +25,8 @@ export function stripBars(skeleton, width, extent) {
     if (kind !== KIND.LLM && kind !== KIND.TOOL && kind !== KIND.SPAN && kind !== KIND.CALL_START) continue;
     if (!skeleton.isShown(n)) continue;
     const x = skeleton.start[n] * scale;
-    const end = kind === KIND.CALL_START && !failed ? width : skeleton.endOf(n) * scale;
     const failed = skeleton.isFailure(n);
+    const end = kind === KIND.CALL_START && !failed ? width : skeleton.endOf(n) * scale;
     if (kind === KIND.SPAN) {
       const above = skeleton.parent[n];
       if (!columns && (above === 0 || skeleton.kind[above] === KIND.START)) bars.spans.push({ x, width: Math.max(1, end - x), height: 1, tone: "span" });
