@@ -5,7 +5,10 @@ import { test } from "node:test";
 import { commonStart, continues, newPart } from "../../../agentdbg/ui_static/model/details/conversation.js";
 import { promptMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
 
-const EARLIER = [{ role: "system", content: "S" }, { role: "user", content: "Book it." }];
+const EARLIER = [
+  { role: "system", content: "S" },
+  { role: "user", content: "Book it." },
+];
 const LATER = [...EARLIER, { role: "assistant", content: "Booking." }, { role: "tool", content: "failed" }];
 
 test("what the earlier call had is found, and the new part begins after it", () => {

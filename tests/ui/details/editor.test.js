@@ -5,9 +5,18 @@ import { test } from "node:test";
 import { editorHref, EDITORS, parseSource } from "../../../agentdbg/ui_static/model/details/editor.js";
 
 test("a source opens at its line, a relative one from the folder of the run", () => {
-  assert.equal(editorHref("vscode", { file: "/home/dana/a b.py", line: 42 }, null), "vscode://file/home/dana/a%20b.py:42");
-  assert.equal(editorHref("cursor", { file: "app/a.py", line: 1 }, "/home/dana/"), "cursor://file/home/dana/app/a.py:1");
-  assert.equal(editorHref("pycharm", { file: "C:\\work\\a.py", line: 3 }, null), "pycharm://open?file=/C:/work/a.py&line=3");
+  assert.equal(
+    editorHref("vscode", { file: "/home/dana/a b.py", line: 42 }, null),
+    "vscode://file/home/dana/a%20b.py:42",
+  );
+  assert.equal(
+    editorHref("cursor", { file: "app/a.py", line: 1 }, "/home/dana/"),
+    "cursor://file/home/dana/app/a.py:1",
+  );
+  assert.equal(
+    editorHref("pycharm", { file: "C:\\work\\a.py", line: 3 }, null),
+    "pycharm://open?file=/C:/work/a.py&line=3",
+  );
 });
 
 test("where no file can be meant there is no link", () => {
@@ -18,7 +27,7 @@ test("where no file can be meant there is no link", () => {
 
 test("a hostile source never leaves the editor's scheme", () => {
   for (const editor of Object.keys(EDITORS)) {
-    for (const file of ["javascript:alert(1)", "/a?x=1#y&line=9", "//evil.example/x", "/a\"><script>"]) {
+    for (const file of ["javascript:alert(1)", "/a?x=1#y&line=9", "//evil.example/x", '/a"><script>']) {
       const href = editorHref(editor, { file, line: 1 }, "/home");
       assert.match(String(href), /^(vscode|cursor|windsurf|zed|pycharm|idea|subl):\/\//);
       assert.doesNotMatch(String(href).slice(href?.indexOf("//")), /[#"<>]|\?x/);

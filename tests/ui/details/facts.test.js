@@ -6,14 +6,42 @@ import { factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/fac
 import { dollars, tokensInColumn, word } from "../../../agentdbg/ui_static/model/details/format.js";
 
 /** @param {Partial<import("../../../agentdbg/ui_static/model/details/types.js").StoredEvent>} more */
-const event = (more) => ({ event_id: "e", event_type: "LLM_CALL", ts: "2026-11-15T14:03:06.806Z", duration_ms: 1900, name: "gpt-4o", payload: {}, ...more });
+const event = (more) => ({
+  event_id: "e",
+  event_type: "LLM_CALL",
+  ts: "2026-11-15T14:03:06.806Z",
+  duration_ms: 1900,
+  name: "gpt-4o",
+  payload: {},
+  ...more,
+});
 
 /** @param {ReturnType<typeof factsOf>} facts */
 const asPairs = (facts) => Object.fromEntries(facts.map((fact) => [fact.label, fact.value]));
 
 test("a model call tells its model, tokens and cost exactly, and leaves out what nobody knows", () => {
-  const usage = { prompt_tokens: 7719, completion_tokens: 74, prompt_tokens_details: { cached_tokens: 1024 }, completion_tokens_details: { reasoning_tokens: 0 } };
-  const facts = asPairs(factsOf(event({ payload: { model: "gpt-4o", provider: "unknown", temperature: 0, stop_reason: "tool_calls", usage, cost_usd: 0.0204, status: "ok" } }), null));
+  const usage = {
+    prompt_tokens: 7719,
+    completion_tokens: 74,
+    prompt_tokens_details: { cached_tokens: 1024 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  };
+  const facts = asPairs(
+    factsOf(
+      event({
+        payload: {
+          model: "gpt-4o",
+          provider: "unknown",
+          temperature: 0,
+          stop_reason: "tool_calls",
+          usage,
+          cost_usd: 0.0204,
+          status: "ok",
+        },
+      }),
+      null,
+    ),
+  );
 
   assert.equal(facts["tokens in"], "7,719");
   assert.equal(facts.cached, "1,024");
@@ -32,7 +60,15 @@ test("an event with a duration began that much before it was written", () => {
 
 test("a failed call, a guardrail and a loop say so in their tone", () => {
   const failed = factsOf(event({ event_type: "TOOL_CALL", payload: { status: "error" } }), null);
-  const guard = asPairs(factsOf(event({ event_type: "ERROR", payload: { guardrail: "max_tokens", threshold: 50000, actual: 50212, fatal: true } }), null));
+  const guard = asPairs(
+    factsOf(
+      event({
+        event_type: "ERROR",
+        payload: { guardrail: "max_tokens", threshold: 50000, actual: 50212, fatal: true },
+      }),
+      null,
+    ),
+  );
   const loop = factsOf(event({ event_type: "LOOP_WARNING", payload: { kind: "stall", severity: "warning" } }), null);
 
   assert.deepEqual(failed[0], { label: "status", value: "failed", tone: "error" });
@@ -41,7 +77,10 @@ test("a failed call, a guardrail and a loop say so in their tone", () => {
 });
 
 test("every provider's token names are known, and a missing usage is no crash", () => {
-  assert.deepEqual(tokensOf({ input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 1 }), { in: 5, out: 2, total: null, cached: 3, written: 1, reasoning: null });
+  assert.deepEqual(
+    tokensOf({ input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 1 }),
+    { in: 5, out: 2, total: null, cached: 3, written: 1, reasoning: null },
+  );
   assert.equal(tokensOf({ prompt_token_count: 5, thoughts_token_count: 9 }).reasoning, 9);
   assert.equal(tokensOf(null).in, null);
   assert.equal(tokensOf("many").in, null);

@@ -2,9 +2,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { CHUNK, containerOf, foldedString, initiallyOpen, keyText, LINES, memberOf, scalarText } from "../../../agentdbg/ui_static/model/details/json-view.js";
+import {
+  CHUNK,
+  containerOf,
+  foldedString,
+  initiallyOpen,
+  keyText,
+  LINES,
+  memberOf,
+  scalarText,
+} from "../../../agentdbg/ui_static/model/details/json-view.js";
 
-/** The text the view draws, folds opened, as the element puts it together. @param {any} value @param {number} [depth] @returns {string} */
+/**
+ * The text the view draws, folds opened, as the element puts it together.
+ * @param {any} value
+ * @param {number} [depth]
+ * @returns {string}
+ */
 function drawn(value, depth = 0) {
   const container = containerOf(value);
   if (!container) return scalarText(value);
@@ -48,6 +62,9 @@ test("a hundred thousand keys are looked at once", () => {
 });
 
 test("a folded string says how it begins and how long it is", () => {
-  assert.equal(foldedString("Traceback (most recent call last):\n  File x\nKeyError"), '"Traceback (most recent call last): File x KeyError\u2026 3 lines"');
+  assert.equal(
+    foldedString("Traceback (most recent call last):\n  File x\nKeyError"),
+    '"Traceback (most recent call last): File x KeyError\u2026 3 lines"',
+  );
   assert.equal(foldedString("word ".repeat(1000)).endsWith('\u2026 5,000 characters"'), true);
 });

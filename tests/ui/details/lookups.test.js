@@ -2,7 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { childrenOf, previousModelCall, previousState, rowsAroundLoop, rowsBetween, sameErrors } from "../../../agentdbg/ui_static/model/details/lookups.js";
+import {
+  childrenOf,
+  previousModelCall,
+  previousState,
+  rowsAroundLoop,
+  rowsBetween,
+  sameErrors,
+} from "../../../agentdbg/ui_static/model/details/lookups.js";
 import { promptMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
 
 /** @typedef {import("../../../agentdbg/ui_static/model/details/types.js").Row} Row */
@@ -11,7 +18,21 @@ import { promptMessages } from "../../../agentdbg/ui_static/model/details/messag
 /** @param {Partial<Row>[]} parts @param {Record<number, any>} [events] */
 function contextOf(parts, events = {}) {
   const asked = { rows: 0, events: 0 };
-  const rows = parts.map((part, index) => /** @type {Row} */ ({ n: index + 1, event_id: `id-${index + 1}`, event_type: "TOOL_CALL", name: "t", parent_n: 1, start_ms: index * 10, duration_ms: 1, status: "ok", kind: "tool", ...part }));
+  const rows = parts.map(
+    (part, index) =>
+      /** @type {Row} */ ({
+        n: index + 1,
+        event_id: `id-${index + 1}`,
+        event_type: "TOOL_CALL",
+        name: "t",
+        parent_n: 1,
+        start_ms: index * 10,
+        duration_ms: 1,
+        status: "ok",
+        kind: "tool",
+        ...part,
+      }),
+  );
   /** @type {DetailsContext} */
   const context = {
     runId: "r",
@@ -31,11 +52,17 @@ function contextOf(parts, events = {}) {
 }
 
 /** @param {string[]} texts */
-const call = (...texts) => ({ payload: { prompt: texts.map((text, index) => ({ role: index % 2 ? "assistant" : "user", content: text })) } });
+const call = (...texts) => ({
+  payload: { prompt: texts.map((text, index) => ({ role: index % 2 ? "assistant" : "user", content: text })) },
+});
 
 test("the earlier call is the one this conversation goes on from, not just the nearest", async () => {
   // Two agents side by side write their calls alternately.
-  const { context } = contextOf([{}, { kind: "llm" }, { kind: "llm" }, { kind: "llm" }], { 2: call("a"), 3: call("other"), 4: call("a", "b", "c") });
+  const { context } = contextOf([{}, { kind: "llm" }, { kind: "llm" }, { kind: "llm" }], {
+    2: call("a"),
+    3: call("other"),
+    4: call("a", "b", "c"),
+  });
   const earlier = await previousModelCall(context, 4, promptMessages(call("a", "b", "c").payload.prompt));
 
   assert.equal(earlier?.n, 2);
@@ -57,7 +84,14 @@ test("a long run is searched only so far", async () => {
 });
 
 test("the state before is the last one of the same name", async () => {
-  const { context, rows } = contextOf([{ kind: "state", name: "a" }, { kind: "state", name: "b" }, { kind: "state", name: "a" }], { 1: { name: "a", payload: { state: { step: 1 } } }, 2: { name: "b", payload: { state: {} } } });
+  const { context, rows } = contextOf(
+    [
+      { kind: "state", name: "a" },
+      { kind: "state", name: "b" },
+      { kind: "state", name: "a" },
+    ],
+    { 1: { name: "a", payload: { state: { step: 1 } } }, 2: { name: "b", payload: { state: {} } } },
+  );
 
   assert.deepEqual(await previousState(context, rows[2]), { step: 1 });
   assert.equal(await previousState(context, rows[0]), undefined);
@@ -66,7 +100,14 @@ test("the state before is the last one of the same name", async () => {
 test("the same error is found before and after, other errors and other tools are not", async () => {
   /** @param {string | null} error */
   const preview = (error) => ({ preview: { input: [], outcome: [], error, same_as: null, rest_as: null } });
-  const { context, rows } = contextOf([preview("x"), preview("y"), preview("x"), { name: "other", ...preview("x") }, preview("x"), preview(null)]);
+  const { context, rows } = contextOf([
+    preview("x"),
+    preview("y"),
+    preview("x"),
+    { name: "other", ...preview("x") },
+    preview("x"),
+    preview(null),
+  ]);
 
   assert.deepEqual(await sameErrors(context, rows[2]), { before: [1], after: [5] });
   assert.deepEqual(await sameErrors(context, rows[5]), { before: [], after: [] });
@@ -76,16 +117,28 @@ test("a loop's rows begin at its first evidence and go on past the warning", asy
   const { context } = contextOf(Array.from({ length: 12 }, () => ({})));
   const around = await rowsAroundLoop(context, 8, ["id-3", "id-5", "id-7"]);
 
-  assert.deepEqual(around.rows.map((row) => row.n), [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  assert.deepEqual(
+    around.rows.map((row) => row.n),
+    [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+  );
   assert.equal(around.reachesEnd, true);
   assert.deepEqual((await rowsAroundLoop(context, 8, ["nobody"])).rows, []);
 });
 
 test("a span's children are those that name it as parent", async () => {
-  const { context, rows } = contextOf([{}, { parent_n: 5, start_ms: 10 }, { parent_n: 2, start_ms: 12 }, { parent_n: 5, start_ms: 14 }, { kind: "span", start_ms: 9 }]);
+  const { context, rows } = contextOf([
+    {},
+    { parent_n: 5, start_ms: 10 },
+    { parent_n: 2, start_ms: 12 },
+    { parent_n: 5, start_ms: 14 },
+    { kind: "span", start_ms: 9 },
+  ]);
   const inside = await childrenOf(context, rows[4]);
 
-  assert.deepEqual(inside.rows.map((row) => row.n), [2, 4]);
+  assert.deepEqual(
+    inside.rows.map((row) => row.n),
+    [2, 4],
+  );
   assert.equal(inside.whole, true);
 });
 

@@ -2,7 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { offeredTools, promptMessages, promptParameters, responseMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
+import {
+  offeredTools,
+  promptMessages,
+  promptParameters,
+  responseMessages,
+} from "../../../agentdbg/ui_static/model/details/messages.js";
 
 const PNG = "iVBORw0KGgo=";
 
@@ -10,7 +15,9 @@ const PNG = "iVBORw0KGgo=";
 const shape = (messages) => messages.map((one) => [one.role, ...one.parts.map((part) => part.type)]);
 
 test("a plain prompt is the user speaking, a plain answer the assistant", () => {
-  assert.deepEqual(promptMessages("Say hello."), [{ role: "user", name: null, parts: [{ type: "text", text: "Say hello." }] }]);
+  assert.deepEqual(promptMessages("Say hello."), [
+    { role: "user", name: null, parts: [{ type: "text", text: "Say hello." }] },
+  ]);
   assert.deepEqual(shape(responseMessages("Hello.")), [["assistant", "text"]]);
   assert.deepEqual(responseMessages(null), []);
 });
@@ -19,17 +26,43 @@ test("OpenAI chat: calls are read out of their JSON text, results keep the id of
   const messages = promptMessages([
     { role: "developer", content: "Be brief." },
     { role: "user", content: "Book it." },
-    { role: "assistant", content: null, tool_calls: [{ id: "c1", type: "function", function: { name: "book", arguments: '{"seats": 2}' } }] },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c1", type: "function", function: { name: "book", arguments: '{"seats": 2}' } }],
+    },
     { role: "tool", tool_call_id: "c1", name: "book", content: "Error: full" },
   ]);
 
-  assert.deepEqual(shape(messages), [["system", "text"], ["user", "text"], ["assistant", "call"], ["tool", "result"]]);
+  assert.deepEqual(shape(messages), [
+    ["system", "text"],
+    ["user", "text"],
+    ["assistant", "call"],
+    ["tool", "result"],
+  ]);
   assert.deepEqual(messages[2].parts[0], { type: "call", id: "c1", name: "book", args: { seats: 2 } });
-  assert.deepEqual(messages[3].parts[0], { type: "result", callId: "c1", name: "book", value: "Error: full", failed: false });
+  assert.deepEqual(messages[3].parts[0], {
+    type: "result",
+    callId: "c1",
+    name: "book",
+    value: "Error: full",
+    failed: false,
+  });
 });
 
 test("a chat completion is its message, with text and refusal and calls", () => {
-  const response = { choices: [{ message: { role: "assistant", content: "Sure.", refusal: "Not that.", tool_calls: [{ id: "c", function: { name: "f", arguments: "not json" } }] } }] };
+  const response = {
+    choices: [
+      {
+        message: {
+          role: "assistant",
+          content: "Sure.",
+          refusal: "Not that.",
+          tool_calls: [{ id: "c", function: { name: "f", arguments: "not json" } }],
+        },
+      },
+    ],
+  };
   const [answer] = responseMessages(response);
 
   assert.deepEqual(answer.parts, [
@@ -44,15 +77,43 @@ test("Anthropic: system beside the messages, blocks as parts, a result in the us
     system: [{ type: "text", text: "You look." }],
     max_tokens: 1024,
     messages: [
-      { role: "user", content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: PNG } }, { type: "text", text: "What?" }] },
-      { role: "assistant", content: [{ type: "thinking", thinking: "Zoom." }, { type: "tool_use", id: "t1", name: "zoom", input: { factor: 2 } }] },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: "t1", is_error: true, content: [{ type: "text", text: "too large" }] }] },
+      {
+        role: "user",
+        content: [
+          { type: "image", source: { type: "base64", media_type: "image/png", data: PNG } },
+          { type: "text", text: "What?" },
+        ],
+      },
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Zoom." },
+          { type: "tool_use", id: "t1", name: "zoom", input: { factor: 2 } },
+        ],
+      },
+      {
+        role: "user",
+        content: [
+          { type: "tool_result", tool_use_id: "t1", is_error: true, content: [{ type: "text", text: "too large" }] },
+        ],
+      },
     ],
   };
   const messages = promptMessages(prompt);
 
-  assert.deepEqual(shape(messages), [["system", "text"], ["user", "image", "text"], ["assistant", "thinking", "call"], ["tool", "result"]]);
-  assert.deepEqual(messages[3].parts[0], { type: "result", callId: "t1", name: null, value: "too large", failed: true });
+  assert.deepEqual(shape(messages), [
+    ["system", "text"],
+    ["user", "image", "text"],
+    ["assistant", "thinking", "call"],
+    ["tool", "result"],
+  ]);
+  assert.deepEqual(messages[3].parts[0], {
+    type: "result",
+    callId: "t1",
+    name: null,
+    value: "too large",
+    failed: true,
+  });
   assert.deepEqual(promptParameters(prompt), { max_tokens: 1024 });
 });
 
@@ -64,35 +125,81 @@ test("OpenAI Responses: items of one answer are one turn", () => {
       { type: "function_call", call_id: "c9", name: "save", arguments: '{"path":"a"}' },
     ],
   };
-  const prompt = { instructions: "Be kind.", input: [{ role: "user", content: "Go." }, { type: "function_call_output", call_id: "c9", output: "saved" }] };
+  const prompt = {
+    instructions: "Be kind.",
+    input: [
+      { role: "user", content: "Go." },
+      { type: "function_call_output", call_id: "c9", output: "saved" },
+    ],
+  };
 
   assert.deepEqual(shape(responseMessages(response)), [["assistant", "thinking", "text", "call"]]);
-  assert.deepEqual(shape(promptMessages(prompt)), [["system", "text"], ["user", "text"], ["tool", "result"]]);
+  assert.deepEqual(shape(promptMessages(prompt)), [
+    ["system", "text"],
+    ["user", "text"],
+    ["tool", "result"],
+  ]);
 });
 
 test("Gemini contents, function calls and candidates are read", () => {
-  const prompt = { systemInstruction: { parts: [{ text: "Hm." }] }, contents: [{ role: "user", parts: [{ text: "Hi" }] }, { role: "model", parts: [{ functionCall: { name: "f", args: { a: 1 } } }] }] };
+  const prompt = {
+    systemInstruction: { parts: [{ text: "Hm." }] },
+    contents: [
+      { role: "user", parts: [{ text: "Hi" }] },
+      { role: "model", parts: [{ functionCall: { name: "f", args: { a: 1 } } }] },
+    ],
+  };
 
-  assert.deepEqual(shape(promptMessages(prompt)), [["system", "text"], ["user", "text"], ["assistant", "call"]]);
-  assert.deepEqual(shape(responseMessages({ candidates: [{ content: { role: "model", parts: [{ text: "Hi." }] } }] })), [["assistant", "text"]]);
+  assert.deepEqual(shape(promptMessages(prompt)), [
+    ["system", "text"],
+    ["user", "text"],
+    ["assistant", "call"],
+  ]);
+  assert.deepEqual(
+    shape(responseMessages({ candidates: [{ content: { role: "model", parts: [{ text: "Hi." }] } }] })),
+    [["assistant", "text"]],
+  );
 });
 
 test("LangChain messages are read, also serialised, nested and doubled calls once", () => {
-  const prompt = [[{ lc: 1, type: "constructor", id: ["langchain", "schema", "HumanMessage"], kwargs: { content: "Hi" } }, { type: "ai", content: [{ type: "tool_use", id: "x", name: "f", input: {} }], tool_calls: [{ id: "x", name: "f", args: {} }] }]];
+  const prompt = [
+    [
+      { lc: 1, type: "constructor", id: ["langchain", "schema", "HumanMessage"], kwargs: { content: "Hi" } },
+      {
+        type: "ai",
+        content: [{ type: "tool_use", id: "x", name: "f", input: {} }],
+        tool_calls: [{ id: "x", name: "f", args: {} }],
+      },
+    ],
+  ];
   const response = { generations: [[{ text: "Hello", message: { type: "ai", content: "Hello" } }]] };
 
-  assert.deepEqual(shape(promptMessages(prompt)), [["user", "text"], ["assistant", "call"]]);
+  assert.deepEqual(shape(promptMessages(prompt)), [
+    ["user", "text"],
+    ["assistant", "call"],
+  ]);
   assert.deepEqual(shape(responseMessages(response)), [["assistant", "text"]]);
 });
 
 test("pydantic-ai parts speak by their kind", () => {
   const prompt = [
-    { kind: "request", parts: [{ part_kind: "system-prompt", content: "S" }, { part_kind: "user-prompt", content: "U" }] },
+    {
+      kind: "request",
+      parts: [
+        { part_kind: "system-prompt", content: "S" },
+        { part_kind: "user-prompt", content: "U" },
+      ],
+    },
     { kind: "response", parts: [{ part_kind: "tool-call", tool_name: "f", args: "{}", tool_call_id: "1" }] },
     { kind: "request", parts: [{ part_kind: "tool-return", tool_name: "f", content: 4, tool_call_id: "1" }] },
   ];
 
-  assert.deepEqual(shape(promptMessages(prompt)), [["system", "text"], ["user", "text"], ["assistant", "call"], ["tool", "result"]]);
+  assert.deepEqual(shape(promptMessages(prompt)), [
+    ["system", "text"],
+    ["user", "text"],
+    ["assistant", "call"],
+    ["tool", "result"],
+  ]);
 });
 
 test("what nobody knows is kept whole", () => {
@@ -100,12 +207,25 @@ test("what nobody knows is kept whole", () => {
   const strange = { temperature: 3, weird: [1, 2] };
 
   assert.deepEqual(promptMessages(strange)[0].parts, [{ type: "other", label: null, value: strange }]);
-  assert.deepEqual(promptMessages([{ type: "hologram", beam: 1 }])[0].parts, [{ type: "other", label: "hologram", value: { type: "hologram", beam: 1 } }]);
+  assert.deepEqual(promptMessages([{ type: "hologram", beam: 1 }])[0].parts, [
+    { type: "other", label: "hologram", value: { type: "hologram", beam: 1 } },
+  ]);
   assert.deepEqual(shape(responseMessages(42)), [["assistant", "other"]]);
 });
 
 test("hostile shapes raise nothing", () => {
-  const cases = [[null], [undefined, 1], [[]], [{}], { messages: null }, { messages: [null, 3, "x"] }, { choices: [null] }, { role: "constructor", content: { type: "__proto__" } }, [{ type: "toString", content: "x" }], { tool_calls: [null, {}], role: "assistant" }];
+  const cases = [
+    [null],
+    [undefined, 1],
+    [[]],
+    [{}],
+    { messages: null },
+    { messages: [null, 3, "x"] },
+    { choices: [null] },
+    { role: "constructor", content: { type: "__proto__" } },
+    [{ type: "toString", content: "x" }],
+    { tool_calls: [null, {}], role: "assistant" },
+  ];
   for (const value of cases) {
     assert.ok(Array.isArray(promptMessages(value)));
     assert.ok(Array.isArray(responseMessages(value)));
@@ -114,7 +234,14 @@ test("hostile shapes raise nothing", () => {
 
 test("offered tools are found in every provider's form", () => {
   assert.deepEqual(
-    offeredTools({ tools: [{ type: "function", function: { name: "a", description: "A." } }, { name: "b", input_schema: { type: "object" } }, { function_declarations: [{ name: "c" }] }, "d"] }).map((tool) => tool.name),
+    offeredTools({
+      tools: [
+        { type: "function", function: { name: "a", description: "A." } },
+        { name: "b", input_schema: { type: "object" } },
+        { function_declarations: [{ name: "c" }] },
+        "d",
+      ],
+    }).map((tool) => tool.name),
     ["a", "b", "c", "d"],
   );
   assert.deepEqual(offeredTools({ tools: "none" }), []);

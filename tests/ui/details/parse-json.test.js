@@ -34,7 +34,12 @@ test("a backslash before the closing quote does not hide what follows", () => {
 
 test("damaged text fails as JSON.parse fails", () => {
   // The caller shows "damaged line"; a half-read event would be a lie.
-  for (const text of ['{"a":99999999999999999999', '{"a" 99999999999999999999}', '"99999999999999999999', "0099999999999999999999"]) {
+  for (const text of [
+    '{"a":99999999999999999999',
+    '{"a" 99999999999999999999}',
+    '"99999999999999999999',
+    "0099999999999999999999",
+  ]) {
     assert.throws(() => parseJson(text), SyntaxError);
   }
 });
@@ -44,11 +49,21 @@ test("a key named __proto__ is data and changes no prototype", () => {
 
   assert.deepEqual(Object.keys(value), ["__proto__", "list"]);
   assert.equal(Object.getPrototypeOf(value), Object.prototype);
-  assert.equal(stringifyJson(value), '{"__proto__":{"id":99999999999999999999},"list":[{"__proto__":99999999999999999999}]}');
+  assert.equal(
+    stringifyJson(value),
+    '{"__proto__":{"id":99999999999999999999},"list":[{"__proto__":99999999999999999999}]}',
+  );
 });
 
 test("writing equals JSON.stringify, with and without indent", () => {
-  const plain = { a: [], b: {}, c: [1, "two", null, true, { d: [[]] }], "with \"quote\"": "line\nbreak \u2028", e: -0, f: 1.5 };
+  const plain = {
+    a: [],
+    b: {},
+    c: [1, "two", null, true, { d: [[]] }],
+    'with "quote"': "line\nbreak \u2028",
+    e: -0,
+    f: 1.5,
+  };
   const withBig = { ...plain, big: 12345678901234567890n };
 
   for (const indent of [0, 2]) {
@@ -66,7 +81,10 @@ test("nesting deeper than the call stack is read and written", () => {
 });
 
 test("a megabyte with big integers stays quick", () => {
-  const rows = Array.from({ length: 9000 }, (_, index) => `{"id":${10n ** 18n + BigInt(index)},"name":"${"n\\\"".repeat(20)}"}`);
+  const rows = Array.from(
+    { length: 9000 },
+    (_, index) => `{"id":${10n ** 18n + BigInt(index)},"name":"${'n\\"'.repeat(20)}"}`,
+  );
   const text = `[${rows.join(",")}]`;
   const started = performance.now();
   const value = parseJson(text);

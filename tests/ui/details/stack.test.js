@@ -19,9 +19,19 @@ KeyError: 'due_date'
 test("the reader's frames stay, the libraries' fold into one line that names them", () => {
   const pieces = parseStack(STACK);
 
-  assert.deepEqual(pieces?.map((piece) => piece.type), ["text", "folded", "frame", "error"]);
+  assert.deepEqual(
+    pieces?.map((piece) => piece.type),
+    ["text", "folded", "frame", "error"],
+  );
   assert.deepEqual(pieces?.[1].type === "folded" && pieces[1].libraries, ["langgraph", "asyncio"]);
-  assert.deepEqual(pieces && lastOwnFrame(pieces), { file: "/home/dana/agents/invoice.py", line: 41, name: "parse_invoice", code: ['return Invoice(fields["due_date"])'], mine: true, library: null });
+  assert.deepEqual(pieces && lastOwnFrame(pieces), {
+    file: "/home/dana/agents/invoice.py",
+    line: 41,
+    name: "parse_invoice",
+    code: ['return Invoice(fields["due_date"])'],
+    mine: true,
+    library: null,
+  });
   assert.deepEqual(pieces?.at(-1), { type: "error", text: "KeyError: 'due_date'" });
 });
 
@@ -29,18 +39,28 @@ test("chained errors keep their order and what links them", () => {
   const chained = `${STACK}\nThe above exception was the direct cause of the following exception:\n\n${STACK.replace("KeyError: 'due_date'", "ValueError: bad invoice\nwith two lines")}`;
   const pieces = parseStack(chained) ?? [];
 
-  assert.deepEqual(pieces.filter((piece) => piece.type === "error").map((piece) => piece.text), ["KeyError: 'due_date'", "ValueError: bad invoice\nwith two lines"]);
+  assert.deepEqual(
+    pieces.filter((piece) => piece.type === "error").map((piece) => piece.text),
+    ["KeyError: 'due_date'", "ValueError: bad invoice\nwith two lines"],
+  );
   assert.equal(pieces.filter((piece) => piece.type === "text").length, 3);
 });
 
 test("without a line of the reader's own the last frame stays open", () => {
-  const pieces = parseStack('Traceback (most recent call last):\n  File "/x/site-packages/a/b.py", line 1, in f\n    g()\n  File "/x/site-packages/c.py", line 2, in g\n    h()\nOSError: no');
+  const pieces = parseStack(
+    'Traceback (most recent call last):\n  File "/x/site-packages/a/b.py", line 1, in f\n    g()\n  File "/x/site-packages/c.py", line 2, in g\n    h()\nOSError: no',
+  );
 
-  assert.deepEqual(pieces?.map((piece) => piece.type), ["text", "folded", "frame", "error"]);
+  assert.deepEqual(
+    pieces?.map((piece) => piece.type),
+    ["text", "folded", "frame", "error"],
+  );
 });
 
 test("Windows paths, frozen modules and line endings are understood", () => {
-  const pieces = parseStack('Traceback (most recent call last):\r\n  File "C:\\Python312\\Lib\\runpy.py", line 198, in _run\r\n  File "<frozen importlib._bootstrap>", line 1, in _load\r\n  File "C:\\work\\agent.py", line 3, in main\r\n    go()\r\nRuntimeError: x');
+  const pieces = parseStack(
+    'Traceback (most recent call last):\r\n  File "C:\\Python312\\Lib\\runpy.py", line 198, in _run\r\n  File "<frozen importlib._bootstrap>", line 1, in _load\r\n  File "C:\\work\\agent.py", line 3, in main\r\n    go()\r\nRuntimeError: x',
+  );
 
   assert.deepEqual(pieces?.[1].type === "folded" && pieces[1].libraries, ["runpy", "importlib"]);
   assert.equal(pieces?.[2].type === "frame" && pieces[2].frame.file, "C:\\work\\agent.py");

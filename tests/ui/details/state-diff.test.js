@@ -5,7 +5,12 @@ import { test } from "node:test";
 import { changesOf, differences } from "../../../agentdbg/ui_static/model/details/state-diff.js";
 
 test("added, removed and changed become lines, pairs in every spelling", () => {
-  for (const pair of [{ from: "read", to: "parse" }, { old: "read", new: "parse" }, { before: "read", after: "parse" }, ["read", "parse"]]) {
+  for (const pair of [
+    { from: "read", to: "parse" },
+    { old: "read", new: "parse" },
+    { before: "read", after: "parse" },
+    ["read", "parse"],
+  ]) {
     assert.deepEqual(changesOf({ changed: { stage: pair }, added: { total: 5 }, removed: { draft: "x" } }), [
       { sign: "~", path: "stage", before: "read", after: "parse" },
       { sign: "+", path: "total", after: 5 },
@@ -25,8 +30,17 @@ test("a changed object is told path by path", () => {
 
 test("the plain form has only what is new", () => {
   assert.deepEqual(changesOf({ step: 2 }), [{ sign: "~", path: "step", after: 2 }]);
-  assert.deepEqual(changesOf({ draft: null, note: null }, { note: null }), [{ sign: "\u2212", path: "draft" }, { sign: "~", path: "note", after: null }], "gone and become null are not the same");
-  assert.deepEqual(changesOf({ added: "a key of the user's own" }), [{ sign: "~", path: "added", after: "a key of the user's own" }]);
+  assert.deepEqual(
+    changesOf({ draft: null, note: null }, { note: null }),
+    [
+      { sign: "\u2212", path: "draft" },
+      { sign: "~", path: "note", after: null },
+    ],
+    "gone and become null are not the same",
+  );
+  assert.deepEqual(changesOf({ added: "a key of the user's own" }), [
+    { sign: "~", path: "added", after: "a key of the user's own" },
+  ]);
 });
 
 test("an empty diff has no changes, and what is no diff is none", () => {
@@ -36,5 +50,7 @@ test("an empty diff has no changes, and what is no diff is none", () => {
 });
 
 test("a key named __proto__ is compared like any other", () => {
-  assert.deepEqual(differences(JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}')), [{ sign: "~", path: "__proto__", before: 1, after: 2 }]);
+  assert.deepEqual(differences(JSON.parse('{"__proto__":1}'), JSON.parse('{"__proto__":2}')), [
+    { sign: "~", path: "__proto__", before: 1, after: 2 },
+  ]);
 });

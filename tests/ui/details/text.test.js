@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { foldPoint, looksLaidOut, oneLine, visibleJson, visibleText } from "../../../agentdbg/ui_static/model/details/text.js";
+import {
+  foldPoint,
+  looksLaidOut,
+  oneLine,
+  visibleJson,
+  visibleText,
+} from "../../../agentdbg/ui_static/model/details/text.js";
 
 test("controls and characters that reorder text are shown, not obeyed", () => {
   assert.equal(visibleText("\u001b[31mred\u0007"), "\u241b[31mred\u2407");
@@ -11,7 +17,8 @@ test("controls and characters that reorder text are shown, not obeyed", () => {
 });
 
 test("ordinary text of any language is untouched", () => {
-  for (const text of ["tab\there\nline", "emoji 👩‍👩‍👧 joined", "עברית وعربية", "日本語"]) assert.equal(visibleText(text), text);
+  for (const text of ["tab\there\nline", "emoji 👩‍👩‍👧 joined", "עברית وعربية", "日本語"])
+    assert.equal(visibleText(text), text);
   assert.equal(visibleText("dos\r\nline"), "dos\nline");
 });
 

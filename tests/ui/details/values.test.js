@@ -12,13 +12,25 @@ test("marks of redaction and cutting are recognised as what they are", () => {
   assert.deepEqual(classify("__REDACTED__"), { kind: "redacted" });
   assert.deepEqual(classify("__TRUNCATED__"), { kind: "cut", bytes: null });
   assert.equal(/** @type {any} */ (classify(cut)).cut, 20_000);
-  assert.equal(/** @type {any} */ (classify(`${"é".repeat(9993)}__TRUNCATED__`)).cut, 20_000, "a character may not be split, so a byte may be missing");
+  assert.equal(
+    /** @type {any} */ (classify(`${"é".repeat(9993)}__TRUNCATED__`)).cut,
+    20_000,
+    "a character may not be split, so a byte may be missing",
+  );
   assert.equal(/** @type {any} */ (classify([1, 2, "__TRUNCATED__"])).cut, true);
   assert.equal(/** @type {any} */ (classify({ a: 1, __TRUNCATED__: "__TRUNCATED__" })).cut, true);
 });
 
 test("a list of alike flat objects is a table, others are lists", () => {
-  assert.deepEqual(/** @type {any} */ (classify([{ a: 1, b: "x" }, { b: "y", a: 2 }])).columns, ["a", "b"]);
+  assert.deepEqual(
+    /** @type {any} */ (
+      classify([
+        { a: 1, b: "x" },
+        { b: "y", a: 2 },
+      ])
+    ).columns,
+    ["a", "b"],
+  );
   assert.equal(classify([{ a: 1 }, { b: 1 }]).kind, "list");
   assert.equal(classify([{ a: { deep: 1 } }, { a: 1 }]).kind, "list");
   assert.equal(classify([{ a: "long ".repeat(20) }, { a: 1 }]).kind, "list");
@@ -26,18 +38,37 @@ test("a list of alike flat objects is a table, others are lists", () => {
 
 test("only whole raster images from the payload itself are images", () => {
   assert.equal(imageOf(`data:image/png;base64,${PNG}`)?.mediaType, "image/png");
-  assert.equal(imageOf({ type: "image_url", image_url: { url: `data:image/jpeg;base64,${PNG}` } })?.mediaType, "image/jpeg");
-  assert.equal(imageOf({ type: "image", source: { type: "base64", media_type: "image/webp", data: PNG } })?.mediaType, "image/webp");
+  assert.equal(
+    imageOf({ type: "image_url", image_url: { url: `data:image/jpeg;base64,${PNG}` } })?.mediaType,
+    "image/jpeg",
+  );
+  assert.equal(
+    imageOf({ type: "image", source: { type: "base64", media_type: "image/webp", data: PNG } })?.mediaType,
+    "image/webp",
+  );
   assert.equal(imageOf({ inline_data: { mime_type: "image/gif", data: PNG } })?.mediaType, "image/gif");
-  for (const refused of ["data:image/svg+xml;base64,PHN2Zz4=", "data:text/html;base64,PHA+", "https://example.org/a.png", `data:image/png;base64,${PNG}__TRUNCATED__ "`, { image_url: "https://example.org/a.png" }, { media_type: "image/png", data: "<script>" }]) {
+  for (const refused of [
+    "data:image/svg+xml;base64,PHN2Zz4=",
+    "data:text/html;base64,PHA+",
+    "https://example.org/a.png",
+    `data:image/png;base64,${PNG}__TRUNCATED__ "`,
+    { image_url: "https://example.org/a.png" },
+    { media_type: "image/png", data: "<script>" },
+  ]) {
     assert.equal(imageOf(refused), null);
   }
 });
 
 test("big integers, null, nothing and long text have their own kinds", () => {
   assert.deepEqual(classify(12345678901234567890n), { kind: "scalar", text: "12345678901234567890", type: "number" });
-  assert.deepEqual(["", null, [], {}].map((value) => classify(value).kind), ["empty", "empty", "empty", "empty"]);
-  assert.deepEqual(["short", "two\nlines", "x".repeat(80)].map((value) => classify(value).kind), ["string", "prose", "prose"]);
+  assert.deepEqual(
+    ["", null, [], {}].map((value) => classify(value).kind),
+    ["empty", "empty", "empty", "empty"],
+  );
+  assert.deepEqual(
+    ["short", "two\nlines", "x".repeat(80)].map((value) => classify(value).kind),
+    ["string", "prose", "prose"],
+  );
 });
 
 test("one line stays one line, whatever is in it", () => {
@@ -70,5 +101,16 @@ test("what starts open fits the room, and the items of a list open together or n
   assert.ok(open.has(value) && open.has(value.flights) && open.has(small));
   assert.ok(value.flights.every((one) => !open.has(one)));
   assert.equal(openWithin({ flights: [flight(), flight()] }, 40).size, 4);
-  assert.equal(openWithin([[flight(), flight()], [flight(), flight()], [flight(), flight()]], 40).size, 4, "cousins too");
+  assert.equal(
+    openWithin(
+      [
+        [flight(), flight()],
+        [flight(), flight()],
+        [flight(), flight()],
+      ],
+      40,
+    ).size,
+    4,
+    "cousins too",
+  );
 });

@@ -17,9 +17,9 @@ export function commonStart(earlier, later) {
 }
 
 /**
- * Where the new part of a conversation begins. With the earlier call's messages at hand: after what both share. Without:
- * at the last turn of the assistant, which is what the earlier call answered; so that the fold can be drawn at once
- * and hardly ever moves when the earlier call arrives.
+ * Where the new part of a conversation begins. With the earlier call's messages at hand: after what both share.
+ * Without: at the last turn of the assistant, which is what the earlier call answered; so that the fold can be drawn
+ * at once and hardly ever moves when the earlier call arrives.
  *
  * @param {Message[]} messages
  * @param {Message[] | null} earlier
@@ -50,7 +50,9 @@ export function continues(earlier, later) {
 
 /** The number of characters of a message, about; for "show all, 6.2 kB". @param {Message} one */
 export function messageText(one) {
-  return one.parts.map((part) => (part.type === "text" || part.type === "thinking" || part.type === "refusal" ? part.text : "")).join("\n\n");
+  return one.parts
+    .map((part) => (part.type === "text" || part.type === "thinking" || part.type === "refusal" ? part.text : ""))
+    .join("\n\n");
 }
 
 /** @param {Message} one @param {Message} other */

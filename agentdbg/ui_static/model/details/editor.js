@@ -3,7 +3,10 @@
 
 /** @typedef {{ file: string, line: number | null }} Place */
 
-/** Each editor by its own name, and how it wants to be called. @type {Record<string, { label: string, href: (path: string, line: number) => string }>} */
+/**
+ * Each editor by its own name, and how it wants to be called.
+ * @type {Record<string, { label: string, href: (path: string, line: number) => string }>}
+ */
 export const EDITORS = {
   vscode: { label: "VS Code", href: (path, line) => `vscode://file${path}:${line}` },
   cursor: { label: "Cursor", href: (path, line) => `cursor://file${path}:${line}` },
@@ -30,7 +33,11 @@ export function parseSource(source) {
 export function editorHref(editor, place, folder) {
   const path = absolutePath(place.file, folder);
   if (path === null || !Object.hasOwn(EDITORS, editor)) return null;
-  const encoded = path.split("/").map(encodeURIComponent).join("/").replace(/^\/([A-Za-z])%3A\//, "/$1:/");
+  const encoded = path
+    .split("/")
+    .map(encodeURIComponent)
+    .join("/")
+    .replace(/^\/([A-Za-z])%3A\//, "/$1:/");
   return EDITORS[editor].href(encoded, place.line ?? 1);
 }
 

@@ -31,18 +31,35 @@ export function evidenceColumns(found, events) {
     const stored = numbers.map((n) => (n === null ? null : (events.get(n) ?? null)));
     if (step.kind === "llm") {
       const spoken = stored.map((event) => (event ? textOf(mergedAnswer(event)) : ""));
-      if (spoken.some(Boolean)) columns.push({ heading: step.name, role: "words", cells: wordCells(spoken, numbers, room) });
+      if (spoken.some(Boolean))
+        columns.push({ heading: step.name, role: "words", cells: wordCells(spoken, numbers, room) });
       return;
     }
     if (step.kind !== "tool") {
-      columns.push({ heading: step.name, role: "state", cells: valueCells(stored.map((event) => event?.payload.state), numbers, room) });
+      columns.push({
+        heading: step.name,
+        role: "state",
+        cells: valueCells(
+          stored.map((event) => event?.payload.state),
+          numbers,
+          room,
+        ),
+      });
       return;
     }
     const sent = stored.map((event) => event?.payload.args);
     const thoughts = sent.map(onlyText);
     // A tool that takes one text, like `think`, is read by its words.
     if (!step.anchor && thoughts.every((text, at) => text !== null || sent[at] === undefined)) {
-      columns.push({ heading: step.name, role: "words", cells: wordCells(thoughts.map((text) => text ?? ""), numbers, room) });
+      columns.push({
+        heading: step.name,
+        role: "words",
+        cells: wordCells(
+          thoughts.map((text) => text ?? ""),
+          numbers,
+          room,
+        ),
+      });
       return;
     }
     columns.push({ heading: `${step.name} sent`, role: "sent", cells: argumentCells(sent, numbers, room) });
@@ -63,7 +80,10 @@ export function evidenceSentence(columns, rounds) {
   const first = `${word(rounds)} ${rounds === 1 ? "round" : "rounds"}${outcome}.`;
   /** @type {string[]} */
   const steady = [];
-  for (const [role, subject] of /** @type {const} */ ([["sent", "the arguments"], ["words", "the model\u2019s words"]])) {
+  for (const [role, subject] of /** @type {const} */ ([
+    ["sent", "the arguments"],
+    ["words", "the model\u2019s words"],
+  ])) {
     const from = steadyFrom(columns.find((column) => column.role === role));
     if (from === null) continue;
     const verb = steady.length === 0 ? " are the same" : "";
@@ -74,7 +94,10 @@ export function evidenceSentence(columns, rounds) {
   return `${first} ${joined[0].toUpperCase()}${joined.slice(1)}.`;
 }
 
-/** The first round from which on every cell only repeats, counted from 1; null when the last one is new. @param {Column | undefined} column */
+/**
+ * The first round from which on every cell only repeats, counted from 1; null when the last one is new.
+ * @param {Column | undefined} column
+ */
 function steadyFrom(column) {
   if (!column || column.cells.length < 2) return null;
   let from = column.cells.length;
@@ -104,7 +127,13 @@ function wordCells(texts, numbers, room) {
   });
 }
 
-/** The text in quotes, the first word that differs from the text before set strong. @param {string} text @param {string | null} before @param {number} room @returns {CellPart[]} */
+/**
+ * The text in quotes, the first word that differs from the text before set strong.
+ * @param {string} text
+ * @param {string | null} before
+ * @param {number} room
+ * @returns {CellPart[]}
+ */
 function quoteWithChange(text, before, room) {
   const words = visibleText(oneLine(text, 400)).split(" ");
   const earlier = before === null ? [] : visibleText(oneLine(before, 400)).split(" ");
@@ -128,11 +157,19 @@ function argumentCells(list, numbers, room) {
     const keys = Object.keys(args);
     const before = index > 0 ? list[index - 1] : null;
     if (before !== null && typeof before === "object" && typeof args === "object") {
-      const changed = [...new Set([...keys, ...Object.keys(before)])].filter((key) => !sameValue(args[key], before[key]));
-      if (changed.length <= 2) return { n, parts: changed.flatMap((key, at) => changedArgument(key, before[key], args[key], at > 0)), tone: "plain" };
+      const changed = [...new Set([...keys, ...Object.keys(before)])].filter(
+        (key) => !sameValue(args[key], before[key]),
+      );
+      if (changed.length <= 2)
+        return {
+          n,
+          parts: changed.flatMap((key, at) => changedArgument(key, before[key], args[key], at > 0)),
+          tone: "plain",
+        };
       return { n, parts: [{ text: `${changed.length} of ${keys.length} arguments changed` }], tone: "plain" };
     }
-    if (typeof args !== "object" || keys.length <= 2) return { n, parts: [{ text: inline(args, room).replace(/^\{(.*)\}$/, "$1") }], tone: "plain" };
+    if (typeof args !== "object" || keys.length <= 2)
+      return { n, parts: [{ text: inline(args, room).replace(/^\{(.*)\}$/, "$1") }], tone: "plain" };
     return { n, parts: [{ text: plural(keys.length, "argument") }], tone: "plain" };
   });
 }
@@ -140,7 +177,10 @@ function argumentCells(list, numbers, room) {
 /** @param {string} key @param {any} before @param {any} after @param {boolean} more @returns {CellPart[]} */
 function changedArgument(key, before, after, more) {
   const name = visibleText(key);
-  const change = before === undefined ? inline(after, 30) : `${inline(before, 24)} \u2192 ${after === undefined ? "left out" : inline(after, 24)}`;
+  const change =
+    before === undefined
+      ? inline(after, 30)
+      : `${inline(before, 24)} \u2192 ${after === undefined ? "left out" : inline(after, 24)}`;
   return [{ text: `${more ? ", " : ""}${name} ${change}`, strong: true }];
 }
 
@@ -150,17 +190,26 @@ function outcomeCells(stored, room) {
     if (!event) return null;
     const error = event.payload.error;
     const message = typeof error === "string" ? error : (error?.message ?? error?.error_type);
-    return message ? { failed: true, value: message } : { failed: event.payload.status === "error", value: event.payload.result ?? null };
+    return message
+      ? { failed: true, value: message }
+      : { failed: event.payload.status === "error", value: event.payload.result ?? null };
   });
   return outcomes.map((outcome, index) => {
     if (outcome === null) return { n: null, parts: [], tone: "none" };
-    const same = outcomes.findIndex((other) => other !== null && other.failed === outcome.failed && sameValue(other.value, outcome.value));
+    const same = outcomes.findIndex(
+      (other) => other !== null && other.failed === outcome.failed && sameValue(other.value, outcome.value),
+    );
     if (same < index) {
       const what = outcome.failed ? "same error" : "same result";
       return { n: null, parts: [{ text: same === 0 ? what : `${what} as round ${same + 1}` }], tone: "same" };
     }
-    const text = typeof outcome.value === "string" ? oneLine(visibleText(outcome.value), room) : inline(outcome.value, room);
-    return { n: null, parts: [{ text: text === "" || text === "null" ? "empty" : text }], tone: outcome.failed ? "error" : "plain" };
+    const text =
+      typeof outcome.value === "string" ? oneLine(visibleText(outcome.value), room) : inline(outcome.value, room);
+    return {
+      n: null,
+      parts: [{ text: text === "" || text === "null" ? "empty" : text }],
+      tone: outcome.failed ? "error" : "plain",
+    };
   });
 }
 

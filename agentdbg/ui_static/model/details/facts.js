@@ -46,7 +46,7 @@ export function factsOf(event, row) {
 /**
  * The provider's token figures by our names; a figure nobody gave is left out.
  * @param {any} usage
- * @returns {{ in: number | null, out: number | null, total: number | null, cached: number | null, written: number | null, reasoning: number | null }}
+ * @returns {Record<"in" | "out" | "total" | "cached" | "written" | "reasoning", number | null>}
  */
 export function tokensOf(usage) {
   const given = typeof usage === "object" && usage !== null ? usage : {};
@@ -101,7 +101,10 @@ function addTimes(add, event, row) {
   const lasted = event.duration_ms ?? row?.duration_ms;
   if (typeof lasted === "number") add("time", duration(lasted), { title: `${exact(lasted)} ms` });
   const started = startedAt(event);
-  if (started !== null) add(typeof lasted === "number" ? "started" : "at", clock(new Date(started).toISOString()), { title: new Date(started).toISOString() });
+  if (started !== null)
+    add(typeof lasted === "number" ? "started" : "at", clock(new Date(started).toISOString()), {
+      title: new Date(started).toISOString(),
+    });
 }
 
 /** @param {Add} add @param {Record<string, any>} payload @param {Row | null} row */
@@ -114,7 +117,8 @@ function addUsage(add, payload, row) {
     ["tokens out", tokens.out ?? row?.tokens_out],
     ["reasoning", tokens.reasoning],
   ]);
-  for (const [label, value] of figures) if (typeof value === "number" && (value > 0 || label.startsWith("tokens"))) add(label, exact(value));
+  for (const [label, value] of figures)
+    if (typeof value === "number" && (value > 0 || label.startsWith("tokens"))) add(label, exact(value));
   if (tokens.in === null && tokens.out === null && typeof (tokens.total ?? row?.tokens) === "number") {
     add("tokens", exact(/** @type {number} */ (tokens.total ?? row?.tokens)));
   }

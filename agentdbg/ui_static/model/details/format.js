@@ -2,7 +2,13 @@
 /** Figures as the open event shows them: those of the page, and what only it needs. */
 import { counted, formatBytes, formatClock, formatDuration, formatTokens } from "../format.js";
 
-export { formatClock as clock, formatDuration as duration, counted as plural, formatTokens as short, formatBytes as size };
+export {
+  formatClock as clock,
+  formatDuration as duration,
+  counted as plural,
+  formatTokens as short,
+  formatBytes as size,
+};
 
 /** 12345 as 12,345; any number, also BigInt. @param {number | bigint} value */
 export function exact(value) {

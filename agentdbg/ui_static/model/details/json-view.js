@@ -14,12 +14,22 @@ export const LONG_STRING = 1000;
 
 /** @typedef {{ opening: string, closing: string, keys: string[] | null, length: number, summary: string }} Container */
 
-/** A container's brackets, members and folded summary; null for a scalar or an empty container. @param {any} value @returns {Container | null} */
+/**
+ * A container's brackets, members and folded summary; null for a scalar or an empty container.
+ * @param {any} value
+ * @returns {Container | null}
+ */
 export function containerOf(value) {
   if (typeof value !== "object" || value === null) return null;
   if (Array.isArray(value)) {
     if (value.length === 0) return null;
-    return { opening: "[", closing: "]", keys: null, length: value.length, summary: `[ ${plural(value.length, "item")} ]` };
+    return {
+      opening: "[",
+      closing: "]",
+      keys: null,
+      length: value.length,
+      summary: `[ ${plural(value.length, "item")} ]`,
+    };
   }
   const keys = Object.keys(value);
   if (keys.length === 0) return null;

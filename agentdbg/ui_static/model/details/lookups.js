@@ -30,7 +30,9 @@ export async function rowsBetween(context, from, to) {
   for (let n = Math.max(1, from); n <= Math.min(to, context.total); n += 1) numbers.push(n);
   if (numbers.length === 0) return [];
   try {
-    const rows = context.getRows ? await context.getRows(numbers) : await Promise.all(numbers.map((n) => context.getRow(n)));
+    const rows = context.getRows
+      ? await context.getRows(numbers)
+      : await Promise.all(numbers.map((n) => context.getRow(n)));
     return /** @type {Row[]} */ (rows.filter(Boolean));
   } catch {
     return [];
@@ -114,14 +116,21 @@ export async function sameErrors(context, row) {
   const error = row.preview?.error;
   if (!error) return { before: [], after: [] };
   /** @param {Row} other */
-  const same = (other) => other.n !== row.n && other.kind === row.kind && other.name === row.name && other.preview?.error === error;
+  const same = (other) =>
+    other.n !== row.n && other.kind === row.kind && other.name === row.name && other.preview?.error === error;
   const [earlier, later] = await Promise.all([
     rowsBetween(context, row.n - BACK / 2, row.n - 1),
     rowsBetween(context, row.n + 1, row.n + BACK / 2),
   ]);
   return {
-    before: earlier.filter(same).map((other) => other.n).slice(-MOST_SAME),
-    after: later.filter(same).map((other) => other.n).slice(0, MOST_SAME),
+    before: earlier
+      .filter(same)
+      .map((other) => other.n)
+      .slice(-MOST_SAME),
+    after: later
+      .filter(same)
+      .map((other) => other.n)
+      .slice(0, MOST_SAME),
   };
 }
 
@@ -130,7 +139,7 @@ export async function sameErrors(context, row) {
  * @param {DetailsContext} context
  * @param {number} n of the warning
  * @param {string[]} evidence event ids
- * @returns {Promise<{ rows: Row[], reachesEnd: boolean }>} from the first evidence on; whether the run's last row is among them
+ * @returns {Promise<{ rows: Row[], reachesEnd: boolean }>} from the first evidence on; whether they reach the run's end
  */
 export async function rowsAroundLoop(context, n, evidence) {
   const wanted = new Set(evidence);
@@ -185,12 +194,18 @@ export async function childrenOf(context, span) {
 /** @type {Map<string, Promise<string | null>>} */
 const folders = new Map();
 
-/** The folder the program ran in, from RUN_START; asked for once per run. @param {DetailsContext} context @returns {Promise<string | null>} */
+/**
+ * The folder the program ran in, from RUN_START; asked for once per run.
+ * @param {DetailsContext} context
+ * @returns {Promise<string | null>}
+ */
 export function startFolder(context) {
   let folder = folders.get(context.runId);
   if (!folder) {
     if (folders.size > 100) folders.clear();
-    folder = fetchEvent(context, 1).then((event) => (typeof event?.payload?.cwd === "string" ? event.payload.cwd : null));
+    folder = fetchEvent(context, 1).then((event) =>
+      typeof event?.payload?.cwd === "string" ? event.payload.cwd : null,
+    );
     folders.set(context.runId, folder);
   }
   return folder;

@@ -30,10 +30,20 @@ export function toolCallsOf(item, told) {
     const made = call?.function ?? call?.custom ?? call;
     const id = stringOr(call?.id, null);
     if (id !== null && known.has(id)) continue;
-    parts.push({ type: "call", id, name: stringOr(made?.name, "unnamed"), args: readArguments(made?.arguments ?? made?.args ?? made?.input) });
+    parts.push({
+      type: "call",
+      id,
+      name: stringOr(made?.name, "unnamed"),
+      args: readArguments(made?.arguments ?? made?.args ?? made?.input),
+    });
   }
   if (item.function_call?.name) {
-    parts.push({ type: "call", id: null, name: String(item.function_call.name), args: readArguments(item.function_call.arguments) });
+    parts.push({
+      type: "call",
+      id: null,
+      name: String(item.function_call.name),
+      args: readArguments(item.function_call.arguments),
+    });
   }
   return parts;
 }
@@ -73,7 +83,8 @@ const READERS = {
   refusal: (block) => [{ type: "refusal", text: String(block.refusal ?? block.text ?? "") }],
   thinking: (block) => thinking(block.thinking ?? block.content),
   redacted_thinking: () => thinking("hidden by the provider"),
-  reasoning: (block) => thinking(joinTexts(block.summary) || joinTexts(block.content) || block.reasoning || block.text || "not given"),
+  reasoning: (block) =>
+    thinking(joinTexts(block.summary) || joinTexts(block.content) || block.reasoning || block.text || "not given"),
   tool_use: readCall,
   server_tool_use: readCall,
   mcp_tool_use: readCall,
@@ -99,7 +110,11 @@ Object.setPrototypeOf(READERS, null);
 /** @param {any} block @returns {MessagePart[]} */
 function readText(block) {
   const text = block.text ?? block.content ?? "";
-  return typeof text === "string" ? (text === "" ? [] : [{ type: "text", text }]) : [{ type: "other", label: null, value: block }];
+  return typeof text === "string"
+    ? text === ""
+      ? []
+      : [{ type: "text", text }]
+    : [{ type: "other", label: null, value: block }];
 }
 
 /** @param {any} text @returns {MessagePart[]} */
@@ -110,7 +125,9 @@ function thinking(text) {
 /** @param {any} list */
 function joinTexts(list) {
   if (typeof list === "string") return list;
-  return Array.isArray(list) ? list.map((item) => (typeof item === "string" ? item : (item?.text ?? ""))).join("\n\n") : "";
+  return Array.isArray(list)
+    ? list.map((item) => (typeof item === "string" ? item : (item?.text ?? ""))).join("\n\n")
+    : "";
 }
 
 /** @param {any} block @returns {MessagePart[]} */
@@ -135,12 +152,33 @@ function readResult(block) {
   ];
 }
 
-/** Blocks that say what they are by their keys (Gemini), and whatever else there is. @param {any} block @returns {MessagePart[]} */
+/**
+ * Blocks that say what they are by their keys (Gemini), and whatever else there is.
+ * @param {any} block
+ * @returns {MessagePart[]}
+ */
 function readUntyped(block) {
   const call = block.functionCall ?? block.function_call;
-  if (call?.name) return [{ type: "call", id: stringOr(call.id, null), name: String(call.name), args: readArguments(call.args ?? call.arguments) }];
+  if (call?.name)
+    return [
+      {
+        type: "call",
+        id: stringOr(call.id, null),
+        name: String(call.name),
+        args: readArguments(call.args ?? call.arguments),
+      },
+    ];
   const answer = block.functionResponse ?? block.function_response;
-  if (answer?.name) return [{ type: "result", callId: stringOr(answer.id, null), name: String(answer.name), value: answer.response ?? null, failed: false }];
+  if (answer?.name)
+    return [
+      {
+        type: "result",
+        callId: stringOr(answer.id, null),
+        name: String(answer.name),
+        value: answer.response ?? null,
+        failed: false,
+      },
+    ];
   if (typeof block.text === "string" && Object.keys(block).length <= 2) {
     return block.thought === true ? thinking(block.text) : readText(block);
   }

@@ -47,7 +47,17 @@ const ITEM_ROLES = {
 };
 
 /** The parts of a request that have a place of their own; the rest are its parameters. */
-const NOT_MESSAGES = new Set(["messages", "input", "contents", "system", "instructions", "tools", "systemInstruction", "system_instruction", "prompt"]);
+const NOT_MESSAGES = new Set([
+  "messages",
+  "input",
+  "contents",
+  "system",
+  "instructions",
+  "tools",
+  "systemInstruction",
+  "system_instruction",
+  "prompt",
+]);
 
 /** @param {any} prompt @returns {Message[]} */
 export function promptMessages(prompt) {
@@ -56,16 +66,22 @@ export function promptMessages(prompt) {
   if (Array.isArray(prompt)) return listMessages(prompt, "user");
   if (typeof prompt !== "object") return [message("user", [other(null, prompt)])];
   const list = promptList(prompt);
-  if (list === undefined) return isMessage(prompt) ? messagesOf(prompt, "user") : [message("user", [other(null, prompt)])];
+  if (list === undefined)
+    return isMessage(prompt) ? messagesOf(prompt, "user") : [message("user", [other(null, prompt)])];
   const system = prompt.system ?? prompt.instructions ?? prompt.systemInstruction ?? prompt.system_instruction;
   const messages = promptMessages(list);
   if (system) messages.unshift(message("system", partsOf(system?.parts ?? system)));
   return messages;
 }
 
-/** What a request said beside its messages, such as max_tokens; null when nothing. @param {any} prompt @returns {Record<string, any> | null} */
+/**
+ * What a request said beside its messages, such as max_tokens; null when nothing.
+ * @param {any} prompt
+ * @returns {Record<string, any> | null}
+ */
 export function promptParameters(prompt) {
-  if (typeof prompt !== "object" || prompt === null || Array.isArray(prompt) || promptList(prompt) === undefined) return null;
+  if (typeof prompt !== "object" || prompt === null || Array.isArray(prompt) || promptList(prompt) === undefined)
+    return null;
   const rest = Object.entries(prompt).filter(([key, value]) => !NOT_MESSAGES.has(key) && value !== null);
   return rest.length > 0 ? Object.fromEntries(rest) : null;
 }
@@ -73,15 +89,20 @@ export function promptParameters(prompt) {
 /** What the model said, as messages of the assistant. @param {any} response @returns {Message[]} */
 export function responseMessages(response) {
   if (response === null || response === undefined || response === "") return [];
-  if (typeof response !== "object") return [message("assistant", typeof response === "string" ? partsOf(response) : [other(null, response)])];
+  if (typeof response !== "object")
+    return [message("assistant", typeof response === "string" ? partsOf(response) : [other(null, response)])];
   if (Array.isArray(response)) return mergeAnswers(listMessages(response, "assistant"));
   const choices = response.choices ?? response.candidates;
   if (Array.isArray(choices) && choices.length > 0) {
-    return choices.flatMap((choice) => responseMessages(choice?.message ?? choice?.content ?? choice?.delta ?? choice?.text ?? choice));
+    return choices.flatMap((choice) =>
+      responseMessages(choice?.message ?? choice?.content ?? choice?.delta ?? choice?.text ?? choice),
+    );
   }
   if (Array.isArray(response.output)) return mergeAnswers(listMessages(response.output, "assistant"));
   if (Array.isArray(response.generations)) {
-    return response.generations.flat().flatMap((/** @type {any} */ made) => responseMessages(made?.message ?? made?.text ?? made));
+    return response.generations
+      .flat()
+      .flatMap((/** @type {any} */ made) => responseMessages(made?.message ?? made?.text ?? made));
   }
   if (isMessage(response)) return mergeAnswers(messagesOf(response, "assistant"));
   if (response.message !== null && typeof response.message === "object") return responseMessages(response.message);
@@ -110,7 +131,10 @@ export function offeredTools(payload) {
 
 /** All the text of a message, for comparing words. @param {Message} one */
 export function textOf(one) {
-  return one.parts.map((part) => (part.type === "text" ? part.text : "")).join("\n").trim();
+  return one.parts
+    .map((part) => (part.type === "text" ? part.text : ""))
+    .join("\n")
+    .trim();
 }
 
 /** Where a request object keeps its messages. @param {any} prompt */
@@ -132,7 +156,8 @@ function isMessage(item) {
   if (typeof item.role === "string" || Object.hasOwn(ITEM_ROLES, item.type ?? "")) return true;
   if (item.kind === "request" || item.kind === "response") return Array.isArray(item.parts);
   if (isSerialised(item) || Array.isArray(item.tool_calls)) return true;
-  const known = Object.hasOwn(ROLES, String(item.type ?? "").toLowerCase()) || item.type === "system" || item.type === "tool";
+  const known =
+    Object.hasOwn(ROLES, String(item.type ?? "").toLowerCase()) || item.type === "system" || item.type === "tool";
   return known && (item.content !== undefined || typeof item.data === "object");
 }
 
@@ -167,7 +192,19 @@ function spoken(item, speaker) {
   const name = typeof item.name === "string" ? item.name : null;
   const callId = item.tool_call_id ?? item.tool_use_id ?? null;
   if (role === "tool") {
-    return message(role, [{ type: "result", callId, name, value: plainContent(item.content), failed: item.is_error === true || item.status === "error" }], name);
+    return message(
+      role,
+      [
+        {
+          type: "result",
+          callId,
+          name,
+          value: plainContent(item.content),
+          failed: item.is_error === true || item.status === "error",
+        },
+      ],
+      name,
+    );
   }
   const thinking = item.reasoning_content ?? item.reasoning ?? item.thinking;
   /** @type {MessagePart[]} */
@@ -187,7 +224,8 @@ function plainContent(content) {
 /** @param {string} given @param {string} speaker */
 function roleOf(given, speaker) {
   const role = String(given).toLowerCase();
-  if (role === "message" || role === "" || role === "text" || role === "thinking" || role === "tool-call") return speaker;
+  if (role === "message" || role === "" || role === "text" || role === "thinking" || role === "tool-call")
+    return speaker;
   return Object.hasOwn(ROLES, role) ? ROLES[role] : role;
 }
 

@@ -44,7 +44,12 @@ export function costOfRounds(found, rows) {
   };
 }
 
-/** The sum of a column, null when no row has it. @param {Row[]} rows @param {"tokens" | "cost_usd"} column @returns {number | null} */
+/**
+ * The sum of a column, null when no row has it.
+ * @param {Row[]} rows
+ * @param {"tokens" | "cost_usd"} column
+ * @returns {number | null}
+ */
 export function sumOf(rows, column) {
   let sum = null;
   for (const row of rows) {
@@ -98,7 +103,12 @@ function aroundOneCall(rows, signature, warning) {
   const rounds = anchors.map((anchor, index) => {
     const inside = [...between[index], anchor];
     return {
-      rows: [...companions.map((step) => between[index].findLast((row) => row.kind === step.kind && row.name === step.name) ?? null), anchor],
+      rows: [
+        ...companions.map(
+          (step) => between[index].findLast((row) => row.kind === step.kind && row.name === step.name) ?? null,
+        ),
+        anchor,
+      ],
       from: inside[0].n,
       to: anchor.n,
       tokens: sumOf(inside, "tokens"),
@@ -107,7 +117,11 @@ function aroundOneCall(rows, signature, warning) {
   return { steps, rounds };
 }
 
-/** @param {Row[]} rows @param {string} signature @param {{ n: number, kind: string | null, evidence: Set<string> }} warning */
+/**
+ * @param {Row[]} rows
+ * @param {string} signature
+ * @param {{ n: number, kind: string | null, evidence: Set<string> }} warning
+ */
 function anchorsOf(rows, signature, warning) {
   /** @type {Row[]} */
   const anchors = [];
@@ -118,14 +132,21 @@ function anchorsOf(rows, signature, warning) {
       if (warning.evidence.has(row.event_id)) anchors.push(row);
       continue;
     }
-    const again = warning.kind === "error_retry" ? Boolean(last?.preview?.error) && row.preview?.error === last?.preview?.error : row.preview?.same_as != null;
+    const again =
+      warning.kind === "error_retry"
+        ? Boolean(last?.preview?.error) && row.preview?.error === last?.preview?.error
+        : row.preview?.same_as != null;
     if (!again) break;
     anchors.push(row);
   }
   return anchors;
 }
 
-/** The calls that stand in every gap between two rounds: tools first, a model only when no tool does. @param {Row[][]} gaps @returns {Step[]} */
+/**
+ * The calls that stand in every gap between two rounds: tools first, a model only when no tool does.
+ * @param {Row[][]} gaps
+ * @returns {Step[]}
+ */
 function companionsOf(gaps) {
   if (gaps.length === 0) return [];
   /** @param {string} kind */

@@ -2,7 +2,8 @@
 /**
  * A Python traceback as its frames, so that the reader's own lines can stand out and the libraries' fold away.
  *
- * @typedef {{ file: string, line: number | null, name: string, code: string[], mine: boolean, library: string | null }} Frame
+ * @typedef {{ file: string, line: number | null, name: string, code: string[], mine: boolean,
+ *   library: string | null }} Frame
  * @typedef {{ type: "text", text: string }
  *   | { type: "frame", frame: Frame }
  *   | { type: "folded", frames: Frame[], libraries: string[] }
@@ -23,7 +24,12 @@ const CHAIN = /^(During handling of the above exception|The above exception was 
  * @returns {StackPiece[] | null}
  */
 export function parseStack(stack) {
-  const text = Array.isArray(stack) ? stack.map((line) => String(line)).join("").replace(/\n?$/, "") : stack;
+  const text = Array.isArray(stack)
+    ? stack
+        .map((line) => String(line))
+        .join("")
+        .replace(/\n?$/, "")
+    : stack;
   if (typeof text !== "string" || !text.includes('File "')) return null;
   /** @type {StackPiece[]} */
   const pieces = [];
@@ -51,7 +57,10 @@ export function parseStack(stack) {
   return foldLibraries(pieces);
 }
 
-/** The last of the reader's own frames: where it went wrong, as far as they can change it. @param {StackPiece[]} pieces */
+/**
+ * The last of the reader's own frames: where it went wrong, as far as they can change it.
+ * @param {StackPiece[]} pieces
+ */
 export function lastOwnFrame(pieces) {
   for (let index = pieces.length - 1; index >= 0; index -= 1) {
     const piece = pieces[index];

@@ -19,10 +19,17 @@ const DEPTH = 12;
  */
 export function changesOf(diff, state) {
   if (typeof diff !== "object" || diff === null || Array.isArray(diff)) return null;
-  const grouped = ["added", "removed", "changed", "modified"].filter((key) => isObject(diff[key]) || Array.isArray(diff[key]));
-  if (grouped.length === 0 || Object.keys(diff).some((key) => !grouped.includes(key) && key !== TRUNCATED && !isEmpty(diff[key]))) {
+  const grouped = ["added", "removed", "changed", "modified"].filter(
+    (key) => isObject(diff[key]) || Array.isArray(diff[key]),
+  );
+  if (
+    grouped.length === 0 ||
+    Object.keys(diff).some((key) => !grouped.includes(key) && key !== TRUNCATED && !isEmpty(diff[key]))
+  ) {
     const gone = (/** @type {string} */ key) => diff[key] === null && isObject(state) && !Object.hasOwn(state, key);
-    return Object.keys(diff).map((key) => (gone(key) ? { sign: "\u2212", path: key } : { sign: "~", path: key, after: diff[key] }));
+    return Object.keys(diff).map((key) =>
+      gone(key) ? { sign: "\u2212", path: key } : { sign: "~", path: key, after: diff[key] },
+    );
   }
   /** @type {Change[]} */
   const changes = [];
@@ -62,7 +69,8 @@ function compare(before, after, path, changes, depth) {
     else compare(before[key], after[key], inner, changes, depth + 1);
   }
   for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key)) changes.push({ sign: "\u2212", path: path === "" ? key : `${path}.${key}`, before: before[key] });
+    if (!Object.hasOwn(after, key))
+      changes.push({ sign: "\u2212", path: path === "" ? key : `${path}.${key}`, before: before[key] });
   }
 }
 
@@ -70,13 +78,22 @@ function compare(before, after, path, changes, depth) {
 function readPair(pair) {
   if (Array.isArray(pair)) return pair.length === 2 ? [pair[0], pair[1]] : null;
   if (!isObject(pair)) return null;
-  for (const [from, to] of [["from", "to"], ["old", "new"], ["before", "after"], ["old_value", "new_value"]]) {
+  for (const [from, to] of [
+    ["from", "to"],
+    ["old", "new"],
+    ["before", "after"],
+    ["old_value", "new_value"],
+  ]) {
     if (Object.hasOwn(pair, from) && Object.hasOwn(pair, to)) return [pair[from], pair[to]];
   }
   return null;
 }
 
-/** Entries of an object; a list of names counts as names without values. @param {any} group @returns {[string, any][]} */
+/**
+ * Entries of an object; a list of names counts as names without values.
+ * @param {any} group
+ * @returns {[string, any][]}
+ */
 function entries(group) {
   if (Array.isArray(group)) return group.map((name) => [String(name), undefined]);
   return isObject(group) ? Object.entries(group) : [];

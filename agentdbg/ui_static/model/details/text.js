@@ -1,9 +1,18 @@
 // @ts-check
-/** Text from a program, made safe to look at: nothing hidden, nothing that turns the line around, cut where it folds. */
+/**
+ * Text from a program, made safe to look at: nothing hidden, nothing that turns the line around, cut where it folds.
+ */
 
-/** C0 and C1 controls but tab and newline, bidi marks and overrides, other invisible format characters, lone surrogates. */
-const UNSEEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+/** Controls but tab and newline; bidi marks and overrides and what else has no width; half characters. */
+const UNSEEN = new RegExp(
+  [
+    "[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f]",
+    "[\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]",
+    "[\\ud800-\\udbff](?![\\udc00-\\udfff])",
+    "(?<![\\ud800-\\udbff])[\\udc00-\\udfff]",
+  ].join("|"),
+  "g",
+);
 
 /**
  * The text with every character that hides or reorders others replaced by a sign for it.
@@ -51,7 +60,10 @@ export function insidePair(text, at) {
 
 /** One line for a folded text: its first words. @param {string} text @param {number} limit */
 export function oneLine(text, limit) {
-  const flat = text.slice(0, limit * 4).replace(/\s+/g, " ").trim();
+  const flat = text
+    .slice(0, limit * 4)
+    .replace(/\s+/g, " ")
+    .trim();
   if (flat.length <= limit) return text.length > limit * 4 ? `${flat}\u2026` : flat;
   const space = flat.lastIndexOf(" ", limit);
   const cut = space > limit - 12 ? space : insidePair(flat, limit) ? limit - 1 : limit;
@@ -63,10 +75,15 @@ export function byteLength(text) {
   return new TextEncoder().encode(text).length;
 }
 
-/** Whether text is laid out by its spaces (code, a listing, a table), so that it has to be set in mono. @param {string} text */
+/**
+ * Whether text is laid out by its spaces (code, a listing, a table), so that it has to be set in mono.
+ * @param {string} text
+ */
 export function looksLaidOut(text) {
   const lines = text.slice(0, 4000).split("\n");
   if (lines.length < 2) return false;
-  const indented = lines.filter((line) => /^(?: {2,}|\t|\d+[:|\t])\S/.test(line) || /\S(?: {3,}|\t)\S/.test(line)).length;
+  const indented = lines.filter(
+    (line) => /^(?: {2,}|\t|\d+[:|\t])\S/.test(line) || /\S(?: {3,}|\t)\S/.test(line),
+  ).length;
   return indented >= 2 && indented / lines.length > 0.2;
 }

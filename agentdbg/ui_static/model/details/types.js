@@ -11,11 +11,13 @@
  * @typedef {{ text: string, style: string }} PreviewPart
  *
  * @typedef {{
- *   n: number, event_id: string, event_type: string, name: string, parent_n: number | null, depth?: number, ts?: string,
- *   start_ms: number, duration_ms: number | null, status: string | null, kind: string, severity?: string | null,
- *   tokens?: number | null, tokens_in?: number | null, tokens_out?: number | null, cost_usd?: number | null,
+ *   n: number, event_id: string, event_type: string, name: string, parent_n: number | null, depth?: number,
+ *   ts?: string, start_ms: number, duration_ms: number | null, status: string | null, kind: string,
+ *   severity?: string | null, tokens?: number | null, tokens_in?: number | null, tokens_out?: number | null,
+ *   cost_usd?: number | null,
  *   source?: string | null, call_id?: string | null, ended?: boolean, label?: string,
- *   preview?: { input: PreviewPart[], outcome: PreviewPart[], error: string | null, same_as: number | null, rest_as: number | null },
+ *   preview?: { input: PreviewPart[], outcome: PreviewPart[], error: string | null, same_as: number | null,
+ *     rest_as: number | null },
  * }} Row
  *
  * @typedef {{

@@ -28,7 +28,8 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 export function classify(value) {
   if (value === null || value === undefined) return { kind: "empty", text: "null" };
   if (typeof value === "string") return classifyString(value);
-  if (typeof value === "number" || typeof value === "bigint") return { kind: "scalar", text: String(value), type: "number" };
+  if (typeof value === "number" || typeof value === "bigint")
+    return { kind: "scalar", text: String(value), type: "number" };
   if (typeof value === "boolean") return { kind: "scalar", text: String(value), type: "boolean" };
   const image = imageOf(value);
   if (image) return image;
@@ -75,7 +76,9 @@ export function openWithin(root, lines) {
   let left = lines - sizeOf(root);
   let parents = [{ value: root, listed: false }];
   while (parents.length > 0 && left > 0) {
-    const level = parents.flatMap(({ value, listed }) => containersIn(value).map((member) => ({ value: member, listed: listed || Array.isArray(value) })));
+    const level = parents.flatMap(({ value, listed }) =>
+      containersIn(value).map((member) => ({ value: member, listed: listed || Array.isArray(value) })),
+    );
     const together = level.filter((member) => member.listed);
     const groups = [...level.filter((member) => !member.listed).map((member) => [member]), together];
     parents = [];
@@ -93,12 +96,18 @@ export function openWithin(root, lines) {
 /** The objects and lists directly inside a value. @param {any} value @returns {any[]} */
 function containersIn(value) {
   if (typeof value !== "object" || value === null) return [];
-  return (Array.isArray(value) ? value : Object.values(value)).filter((member) => typeof member === "object" && member !== null);
+  return (Array.isArray(value) ? value : Object.values(value)).filter(
+    (member) => typeof member === "object" && member !== null,
+  );
 }
 
 /** How many lines a value takes when it is open. @param {any} value */
 function sizeOf(value) {
-  return typeof value === "object" && value !== null ? (Array.isArray(value) ? value.length : Object.keys(value).length) : 0;
+  return typeof value === "object" && value !== null
+    ? Array.isArray(value)
+      ? value.length
+      : Object.keys(value).length
+    : 0;
 }
 
 /** Split text at the places where a secret was taken out. @param {string} text @returns {string[]} */
@@ -134,7 +143,9 @@ function classifyString(text) {
   if (image) return image;
   const cut = text.endsWith(TRUNCATED) ? cutAt(text) : null;
   const kept = cut === null ? text : text.slice(0, -TRUNCATED.length);
-  return kept.length > PROSE_FROM || kept.includes("\n") ? { kind: "prose", text: kept, cut } : { kind: "string", text: kept, cut };
+  return kept.length > PROSE_FROM || kept.includes("\n")
+    ? { kind: "prose", text: kept, cut }
+    : { kind: "string", text: kept, cut };
 }
 
 /**
@@ -144,7 +155,10 @@ function classifyString(text) {
  */
 function cutAt(text) {
   const bytes = byteLength(text);
-  for (const [step, near] of [[1000, 100], [100, 8]]) {
+  for (const [step, near] of [
+    [1000, 100],
+    [100, 8],
+  ]) {
     const round = Math.ceil(bytes / step) * step;
     if (round - bytes <= near) return round;
   }
@@ -160,7 +174,11 @@ function classifyList(list) {
   return columns ? { kind: "table", columns, rows: items, cut } : { kind: "list", items, cut };
 }
 
-/** The columns of a list of flat objects that share their keys, or null. @param {any[]} items @returns {string[] | null} */
+/**
+ * The columns of a list of flat objects that share their keys, or null.
+ * @param {any[]} items
+ * @returns {string[] | null}
+ */
 function alikeColumns(items) {
   if (items.length < 2 || !isPlainObject(items[0])) return null;
   const columns = Object.keys(items[0]);
@@ -196,11 +214,20 @@ function dataUrlImage(text) {
   return match && comma < 40 ? base64Image(match[1], text.slice(comma + 1)) : null;
 }
 
-/** @param {string} mediaType @param {string} data @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null} */
+/**
+ * @param {string} mediaType
+ * @param {string} data
+ * @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null}
+ */
 function base64Image(mediaType, data) {
   if (!IMAGE_TYPES.has(mediaType) || !BASE64.test(data)) return null;
   const standard = data.replaceAll("-", "+").replaceAll("_", "/");
-  return { kind: "image", url: `data:${mediaType};base64,${standard}`, mediaType, bytes: Math.floor((data.length * 3) / 4) };
+  return {
+    kind: "image",
+    url: `data:${mediaType};base64,${standard}`,
+    mediaType,
+    bytes: Math.floor((data.length * 3) / 4),
+  };
 }
 
 /** @param {any} value */

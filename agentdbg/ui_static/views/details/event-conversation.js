@@ -63,7 +63,8 @@ export class EventConversation extends HTMLElement {
     if (!this.isConnected && !this.parentNode) return earlier;
     const guessed = newPart(this.#messages, null);
     const { system, from } = newPart(this.#messages, earlier?.messages ?? []);
-    if (earlier === null && guessed.from - guessed.system <= FEW_EARLIER) this.#showEarlier(guessed.system, guessed.from);
+    if (earlier === null && guessed.from - guessed.system <= FEW_EARLIER)
+      this.#showEarlier(guessed.system, guessed.from);
     else if (earlier !== null && !this.#earlier.hasAttribute("data-open")) {
       this.#drawFold(system, from, earlier.n);
       if (from !== guessed.from) this.#drawFresh(from);
@@ -74,10 +75,16 @@ export class EventConversation extends HTMLElement {
 
   #rememberCalls() {
     this.#calls.clear();
-    for (const one of this.#messages) for (const part of one.parts) if (part.type === "call" && part.id) this.#calls.set(part.id, part.name);
+    for (const one of this.#messages)
+      for (const part of one.parts) if (part.type === "call" && part.id) this.#calls.set(part.id, part.name);
   }
 
-  /** The line that stands for the messages before. @param {number} from @param {number} to @param {number | null} earlier */
+  /**
+   * The line that stands for the messages before.
+   * @param {number} from
+   * @param {number} to
+   * @param {number | null} earlier
+   */
   #drawFold(from, to, earlier) {
     this.#earlier.replaceChildren();
     const count = to - from;
@@ -104,12 +111,21 @@ export class EventConversation extends HTMLElement {
     const first = Math.max(from, to - EARLIER_AT_ONCE);
     const views = this.#messages.slice(first, to).flatMap((one) => this.#turnsOf(one));
     const rest = first - from;
-    const more = h("div", { class: "turn" }, h("span", { class: "who" }), h("div", { class: "said" }, action(`Show ${exact(rest)} before these`, () => {
-      more.remove();
-      const opened = [...this.#earlier.childNodes];
-      this.#showEarlier(from, first);
-      this.#earlier.append(...opened);
-    })));
+    const more = h(
+      "div",
+      { class: "turn" },
+      h("span", { class: "who" }),
+      h(
+        "div",
+        { class: "said" },
+        action(`Show ${exact(rest)} before these`, () => {
+          more.remove();
+          const opened = [...this.#earlier.childNodes];
+          this.#showEarlier(from, first);
+          this.#earlier.append(...opened);
+        }),
+      ),
+    );
     this.#earlier.replaceChildren(...(rest > 0 ? [more] : []), ...views);
   }
 
@@ -124,9 +140,18 @@ export class EventConversation extends HTMLElement {
     const said = h("div", { class: "said" });
     const fold = () => {
       if (text.length <= 90) said.replaceChildren(...one.parts.map((part) => this.#partView(part, false)));
-      else said.replaceChildren(h("span", { class: "quiet system-start" }, ...textNodes(oneLine(text, 72))), " ", action(`show all, ${size(byteLength(text))}`, unfold));
+      else
+        said.replaceChildren(
+          h("span", { class: "quiet system-start" }, ...textNodes(oneLine(text, 72))),
+          " ",
+          action(`show all, ${size(byteLength(text))}`, unfold),
+        );
     };
-    const unfold = () => said.replaceChildren(...one.parts.map((part) => this.#partView(part, true)), h("div", null, action("show less", fold)));
+    const unfold = () =>
+      said.replaceChildren(
+        ...one.parts.map((part) => this.#partView(part, true)),
+        h("div", null, action("show less", fold)),
+      );
     fold();
     return h("div", { class: "turn" }, h("span", { class: "who" }, "system"), said);
   }
@@ -138,7 +163,8 @@ export class EventConversation extends HTMLElement {
     const views = results.map((part) => this.#resultTurn(part));
     if (rest.length > 0 || results.length === 0) {
       const who = h("span", { class: "who" }, visibleText(one.role));
-      const parts = rest.length > 0 ? rest.map((part) => this.#partView(part, false)) : [h("span", { class: "quiet" }, "empty")];
+      const parts =
+        rest.length > 0 ? rest.map((part) => this.#partView(part, false)) : [h("span", { class: "quiet" }, "empty")];
       views.push(h("div", { class: "turn", "data-role": one.role }, who, h("div", { class: "said" }, ...parts)));
     }
     return views;
@@ -160,7 +186,12 @@ export class EventConversation extends HTMLElement {
       case "text":
         return foldedText(part.text, room);
       case "thinking":
-        return h("div", { class: "thinking" }, h("span", { class: "thinking-label" }, "thinking"), foldedText(part.text, whole ? { limit: 2000, lines: 24 } : { limit: 240, lines: 3 }));
+        return h(
+          "div",
+          { class: "thinking" },
+          h("span", { class: "thinking-label" }, "thinking"),
+          foldedText(part.text, whole ? { limit: 2000, lines: 24 } : { limit: 240, lines: 3 }),
+        );
       case "refusal":
         return h("div", { class: "refusal" }, foldedText(part.text, room));
       case "call":
@@ -170,7 +201,12 @@ export class EventConversation extends HTMLElement {
       case "image":
         return imageView(part);
       case "other":
-        return h("div", null, part.label !== null && h("span", { class: "quiet" }, visibleText(part.label)), valueView(part.value, { compact: !whole }));
+        return h(
+          "div",
+          null,
+          part.label !== null && h("span", { class: "quiet" }, visibleText(part.label)),
+          valueView(part.value, { compact: !whole }),
+        );
     }
   }
 
@@ -180,19 +216,31 @@ export class EventConversation extends HTMLElement {
     const failed = payload.status === "error" || isFilled(payload.error);
     const views = h("div", { class: "outcome" });
     if (parts.length > 0 || !failed) {
-      const said = parts.length > 0 ? parts.map((part) => this.#partView(part, true)) : [h("span", { class: "quiet" }, "no answer recorded")];
-      views.append(h("div", { class: "turn answer" }, h("h3", { class: "who" }, "answer"), h("div", { class: "said" }, ...said)));
+      const said =
+        parts.length > 0
+          ? parts.map((part) => this.#partView(part, true))
+          : [h("span", { class: "quiet" }, "no answer recorded")];
+      views.append(
+        h("div", { class: "turn answer" }, h("h3", { class: "who" }, "answer"), h("div", { class: "said" }, ...said)),
+      );
     }
     if (failed) {
       const error = isFilled(payload.error) ? payload.error : { message: "failed without a message" };
       const view = errorView(error, /** @type {DetailsContext} */ (this.#context));
-      views.append(h("div", { class: "turn answer failed" }, h("h3", { class: "who" }, "failed"), h("div", { class: "said" }, view)));
+      views.append(
+        h(
+          "div",
+          { class: "turn answer failed" },
+          h("h3", { class: "who" }, "failed"),
+          h("div", { class: "said" }, view),
+        ),
+      );
     }
     return views;
   }
 
   /**
-   * Link each shown result to the call it came from: the tool rows since the earlier model call, taken in order by name.
+   * Link each shown result to the call it came from: the tool rows since the earlier model call, in order, by name.
    * @param {Row} row
    * @param {number} since
    * @param {DetailsContext} context
@@ -213,16 +261,33 @@ export class EventConversation extends HTMLElement {
   }
 }
 
-/** What a tool gave the model; words without quotes, because a model reads them as words. @param {any} value @returns {HTMLElement} */
+/**
+ * What a tool gave the model; words without quotes, because a model reads them as words.
+ * @param {any} value
+ * @returns {HTMLElement}
+ */
 function resultView(value) {
   const shape = classify(value);
   return shape.kind === "string" ? foldedText(shape.text, { cut: shape.cut }) : valueView(value, { compact: true });
 }
 
-/** A call the model asked for: its name, and the arguments as keys and values. @param {Extract<MessagePart, { type: "call" }>} part @param {boolean} compact */
+/**
+ * A call the model asked for: its name, and the arguments as keys and values.
+ * @param {Extract<MessagePart, { type: "call" }>} part
+ * @param {boolean} compact
+ */
 function callView(part, compact) {
-  const args = isFilled(part.args) ? (typeof part.args === "object" ? pairsView(part.args, { compact }) : valueView(part.args, { compact })) : null;
-  return h("div", { class: "call" }, h("span", { class: "call-name" }, visibleText(part.name.slice(0, 200))), args ?? h("span", { class: "quiet" }, " without arguments"));
+  const args = isFilled(part.args)
+    ? typeof part.args === "object"
+      ? pairsView(part.args, { compact })
+      : valueView(part.args, { compact })
+    : null;
+  return h(
+    "div",
+    { class: "call" },
+    h("span", { class: "call-name" }, visibleText(part.name.slice(0, 200))),
+    args ?? h("span", { class: "quiet" }, " without arguments"),
+  );
 }
 
 customElements.define("event-conversation", EventConversation);

@@ -125,7 +125,15 @@ export class EventDetails extends HTMLElement {
     });
     this.#tabs = [...tabs, { id: "json", label: "JSON", fill: (panel) => panel.append(jsonView(event)) }];
     facts.show(opened, this.#row, context);
-    const panels = this.#tabs.map((tab) => h("div", { role: "tabpanel", id: this.#name("panel", tab), "aria-labelledby": this.#name("tab", tab), class: "panel", hidden: true }));
+    const panels = this.#tabs.map((tab) =>
+      h("div", {
+        role: "tabpanel",
+        id: this.#name("panel", tab),
+        "aria-labelledby": this.#name("tab", tab),
+        class: "panel",
+        hidden: true,
+      }),
+    );
     this.replaceChildren(
       ...(context.placement === "side" ? [this.#header(opened)] : []),
       this.#bar(context),
@@ -134,11 +142,25 @@ export class EventDetails extends HTMLElement {
     this.#select(this.#tabs.some((tab) => tab.id === this.#tab) ? this.#tab : this.#tabs[0].id, false);
   }
 
-  /** A stored event with its two objects in place, whatever the file had there. @param {StoredEvent} event @returns {StoredEvent} */
+  /**
+   * A stored event with its two objects in place, whatever the file had there.
+   * @param {StoredEvent} event
+   * @returns {StoredEvent}
+   */
   #sound(event) {
     const isObject = (/** @type {any} */ value) => typeof value === "object" && value !== null && !Array.isArray(value);
-    const payload = isObject(event.payload) ? event.payload : event.payload === undefined ? {} : { payload: event.payload };
-    return { ...event, event_id: String(event.event_id ?? ""), name: String(event.name ?? ""), payload, meta: isObject(event.meta) ? event.meta : {} };
+    const payload = isObject(event.payload)
+      ? event.payload
+      : event.payload === undefined
+        ? {}
+        : { payload: event.payload };
+    return {
+      ...event,
+      event_id: String(event.event_id ?? ""),
+      name: String(event.name ?? ""),
+      payload,
+      meta: isObject(event.meta) ? event.meta : {},
+    };
   }
 
   #refreshFacts() {
@@ -155,13 +177,31 @@ export class EventDetails extends HTMLElement {
     const row = this.#row;
     const kind = row?.kind ?? "other";
     const status = row?.status === "error" || row?.status === "never_returned" ? "error" : (row?.severity ?? null);
-    return h("h2", { class: "title", "data-kind": kind, "data-status": status }, glyph(kind), h("span", { class: "title-name" }, visibleText(event.name.slice(0, 120))), row && h("span", { class: "title-number" }, `#${row.n}`));
+    return h(
+      "h2",
+      { class: "title", "data-kind": kind, "data-status": status },
+      glyph(kind),
+      h("span", { class: "title-name" }, visibleText(event.name.slice(0, 120))),
+      row && h("span", { class: "title-number" }, `#${row.n}`),
+    );
   }
 
   /** @param {DetailsContext} context */
   #bar(context) {
     const tabs = this.#tabs.map((tab) =>
-      h("button", { type: "button", role: "tab", id: this.#name("tab", tab), "aria-controls": this.#name("panel", tab), "data-tab": tab.id, onclick: () => this.#select(tab.id, true) }, tab.label, tab.count !== undefined && h("span", { class: "count" }, ` ${exact(tab.count)}`)),
+      h(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: this.#name("tab", tab),
+          "aria-controls": this.#name("panel", tab),
+          "data-tab": tab.id,
+          onclick: () => this.#select(tab.id, true),
+        },
+        tab.label,
+        tab.count !== undefined && h("span", { class: "count" }, ` ${exact(tab.count)}`),
+      ),
     );
     const copy = h("button", { type: "button", title: "Copy the event as JSON" }, "Copy");
     copy.addEventListener("click", () => void copyFrom(copy, () => stringifyJson(this.#event, 2)));
@@ -170,7 +210,15 @@ export class EventDetails extends HTMLElement {
     const actions = h("div", { class: "actions", "aria-live": "polite" }, copy, link);
     if (context.placement !== undefined) {
       const to = context.placement === "side" ? "inline" : "side";
-      actions.append(h("button", { type: "button", class: "move", "aria-keyshortcuts": "\\", onclick: () => emit(this, "move", { to }) }, to === "side" ? "To the side" : "In place", " ", h("kbd", { "aria-hidden": "true" }, "\\")));
+      actions.append(
+        h(
+          "button",
+          { type: "button", class: "move", "aria-keyshortcuts": "\\", onclick: () => emit(this, "move", { to }) },
+          to === "side" ? "To the side" : "In place",
+          " ",
+          h("kbd", { "aria-hidden": "true" }, "\\"),
+        ),
+      );
     }
     return h("div", { class: "bar" }, h("div", { role: "tablist", "aria-label": "Event" }, ...tabs), actions);
   }
@@ -203,7 +251,8 @@ export class EventDetails extends HTMLElement {
   #onKey(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     // Enter and Space on a button of ours must not also open or close the row around us.
-    if ((event.key === "Enter" || event.key === " ") && target.closest("button, a[href], select")) event.stopPropagation();
+    if ((event.key === "Enter" || event.key === " ") && target.closest("button, a[href], select"))
+      event.stopPropagation();
     if (target.getAttribute("role") !== "tab" || event.altKey || event.ctrlKey || event.metaKey) return;
     const at = this.#tabs.findIndex((tab) => tab.id === target.dataset.tab);
     const last = this.#tabs.length - 1;

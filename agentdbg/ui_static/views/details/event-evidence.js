@@ -34,11 +34,21 @@ export class EventEvidence extends HTMLElement {
     this.dataset.severity = String(payload.severity ?? "warning");
     this.replaceChildren(sentence);
     const ids = idsOf(payload);
-    const { rows, reachesEnd } = row === null ? { rows: [], reachesEnd: false } : await rowsAroundLoop(context, row.n, ids);
+    const { rows, reachesEnd } =
+      row === null ? { rows: [], reachesEnd: false } : await rowsAroundLoop(context, row.n, ids);
     const n = row?.n ?? 0;
-    const found = findRounds(rows, { n, pattern: String(payload.pattern ?? event.name), kind: payload.kind ?? null, evidence: new Set(ids) });
+    const found = findRounds(rows, {
+      n,
+      pattern: String(payload.pattern ?? event.name),
+      kind: payload.kind ?? null,
+      evidence: new Set(ids),
+    });
     if (found.rounds.length < 2) {
-      this.#showExamples(payload, rows.filter((one) => ids.includes(one.event_id)), context);
+      this.#showExamples(
+        payload,
+        rows.filter((one) => ids.includes(one.event_id)),
+        context,
+      );
       return [];
     }
     const numbers = found.rounds.flatMap((round) => round.rows.flatMap((one) => (one ? [one.n] : [])));
@@ -58,13 +68,44 @@ export class EventEvidence extends HTMLElement {
     const add = (from, to) => {
       found.rounds.slice(from, to).forEach((round, index) => {
         const at = from + index;
-        const number = h("th", { scope: "row" }, h("span", { class: "round", "aria-label": `round ${at + 1}` }, String(at + 1)));
+        const number = h(
+          "th",
+          { scope: "row" },
+          h("span", { class: "round", "aria-label": `round ${at + 1}` }, String(at + 1)),
+        );
         const cells = columns.map((column) => cellView(column.cells[at], context));
-        body.append(h("tr", null, number, ...cells, h("td", { class: "number" }, round.tokens === null ? "\u2013" : tokensInColumn(round.tokens))));
+        body.append(
+          h(
+            "tr",
+            null,
+            number,
+            ...cells,
+            h("td", { class: "number" }, round.tokens === null ? "\u2013" : tokensInColumn(round.tokens)),
+          ),
+        );
       });
     };
     add(0, ROUNDS_AT_ONCE);
-    const wrapper = h("div", { class: "evidence-scroll" }, h("table", { class: "evidence" }, h("thead", null, h("tr", null, h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "round")), ...heads, h("th", { scope: "col", class: "number" }, "tokens"))), body));
+    const wrapper = h(
+      "div",
+      { class: "evidence-scroll" },
+      h(
+        "table",
+        { class: "evidence" },
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            h("th", { scope: "col" }, h("span", { class: "visually-hidden" }, "round")),
+            ...heads,
+            h("th", { scope: "col", class: "number" }, "tokens"),
+          ),
+        ),
+        body,
+      ),
+    );
     const rest = found.rounds.length - ROUNDS_AT_ONCE;
     if (rest > 0) {
       const more = action(plural(rest, "more round"), () => {
@@ -76,25 +117,53 @@ export class EventEvidence extends HTMLElement {
     return wrapper;
   }
 
-  /** What stopping here would have saved, as far as the rows prove it. @param {Record<string, any>} payload @param {Row[]} rows @param {number} n @param {Rounds} found @param {boolean} reachesEnd @param {DetailsContext} context */
+  /**
+   * What stopping here would have saved, as far as the rows prove it.
+   * @param {Record<string, any>} payload
+   * @param {Row[]} rows
+   * @param {number} n
+   * @param {Rounds} found
+   * @param {boolean} reachesEnd
+   * @param {DetailsContext} context
+   */
   #savedBy(payload, rows, n, found, reachesEnd, context) {
     const last = found.rounds[found.rounds.length - 1];
     if (payload.severity === "info" || last.to < n) return null;
-    const tokens = sumOf(rows.filter((one) => one.n > n && (reachesEnd || one.n <= last.to)), "tokens");
+    const tokens = sumOf(
+      rows.filter((one) => one.n > n && (reachesEnd || one.n <= last.to)),
+      "tokens",
+    );
     if (tokens === null || tokens === 0) return null;
     const guardrails = context.run?.guardrails ?? {};
-    const setting = guardrails.stop_on_loop ? `stop_on_loop_min_repetitions=${payload.repetitions ?? 3}` : "stop_on_loop";
+    const setting = guardrails.stop_on_loop
+      ? `stop_on_loop_min_repetitions=${payload.repetitions ?? 3}`
+      : "stop_on_loop";
     const amount = `${reachesEnd ? "" : "at least "}${short(tokens)} tokens earlier`;
-    return h("p", { class: "evidence-saved" }, "With ", h("code", null, setting), ` this run would have ended here, ${amount}.`);
+    return h(
+      "p",
+      { class: "evidence-saved" },
+      "With ",
+      h("code", null, setting),
+      ` this run would have ended here, ${amount}.`,
+    );
   }
 
-  /** Without its rounds a warning still has what it was written with. @param {Record<string, any>} payload @param {Row[]} rows @param {DetailsContext} context */
+  /**
+   * Without its rounds a warning still has what it was written with.
+   * @param {Record<string, any>} payload
+   * @param {Row[]} rows
+   * @param {DetailsContext} context
+   */
   #showExamples(payload, rows, context) {
     if (rows.length > 0) {
-      const links = rows.flatMap((one, index) => [index === 0 ? "" : ", ", eventLink(context, one.n, `#${exact(one.n)} ${one.name}`)]);
+      const links = rows.flatMap((one, index) => [
+        index === 0 ? "" : ", ",
+        eventLink(context, one.n, `#${exact(one.n)} ${one.name}`),
+      ]);
       this.append(section("events", h("div", null, ...links)));
     }
-    if (Array.isArray(payload.evidence) && payload.evidence.length > 0) this.append(section("examples", valueView(payload.evidence)));
+    if (Array.isArray(payload.evidence) && payload.evidence.length > 0)
+      this.append(section("examples", valueView(payload.evidence)));
     if (payload.pattern) this.append(section("pattern", foldedText(String(payload.pattern), { mono: true })));
   }
 }
@@ -106,7 +175,13 @@ function cellView(cell, context) {
   return h("td", { "data-tone": cell.tone }, ...parts, ...(cell.n === null ? [] : [" ", eventLink(context, cell.n)]));
 }
 
-/** @param {Record<string, any>} payload @param {Rounds} found @param {Row[]} rows @param {DetailsContext} context @returns {Fact[]} */
+/**
+ * @param {Record<string, any>} payload
+ * @param {Rounds} found
+ * @param {Row[]} rows
+ * @param {DetailsContext} context
+ * @returns {Fact[]}
+ */
 function factsOf(payload, found, rows, context) {
   const first = found.rounds[0];
   const last = found.rounds[found.rounds.length - 1];
@@ -124,18 +199,23 @@ function factsOf(payload, found, rows, context) {
   if (cost.ms !== null) facts.push({ label: "time since", value: duration(cost.ms), title: `${exact(cost.ms)} ms` });
   if (cost.cost !== null) facts.push({ label: "cost since", value: dollars(cost.cost) });
   const whole = context.run?.duration_ms;
-  if (cost.ms !== null && whole) facts.push({ label: "of the run", value: `${Math.min(100, Math.round((cost.ms / whole) * 100))} %` });
+  if (cost.ms !== null && whole)
+    facts.push({ label: "of the run", value: `${Math.min(100, Math.round((cost.ms / whole) * 100))} %` });
   return facts;
 }
 
 /** @param {Record<string, any>} payload */
 function explanationOf(payload) {
-  return typeof payload.explanation === "string" && payload.explanation ? payload.explanation : `The same steps came ${exact(Number(payload.repetitions ?? 0))} times.`;
+  return typeof payload.explanation === "string" && payload.explanation
+    ? payload.explanation
+    : `The same steps came ${exact(Number(payload.repetitions ?? 0))} times.`;
 }
 
 /** @param {Record<string, any>} payload @returns {string[]} */
 function idsOf(payload) {
-  const ids = payload.evidence_event_ids ?? (Array.isArray(payload.evidence) ? payload.evidence.filter((item) => typeof item === "string") : []);
+  const ids =
+    payload.evidence_event_ids ??
+    (Array.isArray(payload.evidence) ? payload.evidence.filter((item) => typeof item === "string") : []);
   return Array.isArray(ids) ? ids.filter((id) => typeof id === "string") : [];
 }
 

@@ -18,7 +18,10 @@ export class EventFacts extends HTMLElement {
   #list = h("dl", { class: "facts" });
   /** @type {DetailsContext | null} */
   #context = null;
-  /** What was added from outside, after which fact; kept when the facts are drawn again. @type {{ after: string, facts: Fact[] }[]} */
+  /**
+   * What was added from outside, after which fact; kept when the facts are drawn again.
+   * @type {{ after: string, facts: Fact[] }[]}
+   */
   #added = [];
 
   /** @param {StoredEvent} event @param {Row | null} row @param {DetailsContext} context */
@@ -33,10 +36,15 @@ export class EventFacts extends HTMLElement {
     this.replaceChildren(h("h3", { class: "visually-hidden" }, "Facts"), this.#list);
   }
 
-  /** Facts that others found out later, set after the one they belong to. @param {string} after @param {Fact[]} facts */
+  /**
+   * Facts that others found out later, set after the one they belong to.
+   * @param {string} after
+   * @param {Fact[]} facts
+   */
   add(after, facts) {
     this.#added.push({ after, facts });
-    const last = [...this.#list.querySelectorAll("dt")].findLast((term) => term.textContent === after)?.nextElementSibling ?? null;
+    const last =
+      [...this.#list.querySelectorAll("dt")].findLast((term) => term.textContent === after)?.nextElementSibling ?? null;
     const before = last ? last.nextElementSibling : this.#list.querySelector(".fact-id");
     for (const fact of facts) for (const node of this.#nodes(fact)) this.#list.insertBefore(node, before);
   }
@@ -59,7 +67,15 @@ export class EventFacts extends HTMLElement {
     if (place) {
       const label = `${shortPath(place.file, null)}${place.line === null ? "" : `:${place.line}`}`;
       value.append(editorChoice());
-      return [h("div", { class: "source" }, h("dt", null, fact.label), value, h("dd", { class: "place" }, editorLink(context, place, label)))];
+      return [
+        h(
+          "div",
+          { class: "source" },
+          h("dt", null, fact.label),
+          value,
+          h("dd", { class: "place" }, editorLink(context, place, label)),
+        ),
+      ];
     } else if (fact.n !== undefined) value.append(eventLink(context, fact.n, fact.value));
     else value.append(fact.value);
     return [h("dt", null, fact.label), value];
@@ -79,7 +95,11 @@ export class EventFacts extends HTMLElement {
 
   /** @param {string} id */
   #appendId(id) {
-    const button = h("button", { type: "button", class: "copy-id", title: `${id}, copy it`, "aria-label": `Copy the event id ${id}` }, `${id.slice(0, 8)}\u2026`);
+    const button = h(
+      "button",
+      { type: "button", class: "copy-id", title: `${id}, copy it`, "aria-label": `Copy the event id ${id}` },
+      `${id.slice(0, 8)}\u2026`,
+    );
     button.addEventListener("click", () => void copyFrom(button, () => id, "Copied"));
     this.#list.append(h("dt", { class: "fact-id" }, "event id"), h("dd", null, button));
   }

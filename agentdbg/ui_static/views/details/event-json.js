@@ -5,7 +5,16 @@
  */
 import { h } from "../../core/dom.js";
 import { exact } from "../../model/details/format.js";
-import { CHUNK, containerOf, foldedString, initiallyOpen, keyText, LONG_STRING, memberOf, scalarText } from "../../model/details/json-view.js";
+import {
+  CHUNK,
+  containerOf,
+  foldedString,
+  initiallyOpen,
+  keyText,
+  LONG_STRING,
+  memberOf,
+  scalarText,
+} from "../../model/details/json-view.js";
 import { action } from "./fold.js";
 
 /** @typedef {import("../../model/details/json-view.js").Container} Container */
@@ -31,7 +40,13 @@ export class EventJson extends HTMLElement {
     this.replaceChildren(text);
   }
 
-  /** Append one value with the key before it. @param {Element} into @param {any} value @param {string | null} key @param {number} depth */
+  /**
+   * Append one value with the key before it.
+   * @param {Element} into
+   * @param {any} value
+   * @param {string | null} key
+   * @param {number} depth
+   */
   #write(into, value, key, depth) {
     const container = containerOf(value);
     const name = key === null ? [] : [h("span", { class: "json-key" }, keyText(key)), ": "];
@@ -43,7 +58,11 @@ export class EventJson extends HTMLElement {
   /** @param {any} value @param {Container} container @param {(Node | string)[]} name @param {number} depth */
   #containerNode(value, container, name, depth) {
     const inside = h("span", { class: "json-inside" });
-    const toggle = h("button", { type: "button", class: "json-fold", "aria-label": `${name.length > 0 ? "" : "event, "}${container.summary}` });
+    const toggle = h("button", {
+      type: "button",
+      class: "json-fold",
+      "aria-label": `${name.length > 0 ? "" : "event, "}${container.summary}`,
+    });
     const summary = h("span", { class: "json-summary", "data-summary": container.summary, "aria-hidden": "true" });
     let built = false;
     /** @param {boolean} wanted */
@@ -62,7 +81,13 @@ export class EventJson extends HTMLElement {
     return h("span", { class: "json-node" }, toggle, ...name, summary, inside);
   }
 
-  /** @param {Element} into @param {any} value @param {Container} container @param {number} depth @param {number} from */
+  /**
+   * @param {Element} into
+   * @param {any} value
+   * @param {Container} container
+   * @param {number} depth
+   * @param {number} from
+   */
   #writeMembers(into, value, container, depth, from) {
     const to = Math.min(container.length, from + CHUNK);
     const margin = `\n${INDENT.repeat(depth)}`;
@@ -94,7 +119,11 @@ function longString(value) {
     const showFrom = (from) => {
       holder.append(text.slice(from, from + TEXT_CHUNK));
       if (from + TEXT_CHUNK >= text.length) return;
-      const more = h("button", { type: "button", class: "link" }, `${exact(text.length - from - TEXT_CHUNK)} more characters`);
+      const more = h(
+        "button",
+        { type: "button", class: "link" },
+        `${exact(text.length - from - TEXT_CHUNK)} more characters`,
+      );
       more.addEventListener("click", () => {
         more.remove();
         showFrom(from + TEXT_CHUNK);

@@ -1,5 +1,7 @@
 // @ts-check
-/** Text and parts that open on demand. What is folded is not built, so a megabyte costs no more than its first lines. */
+/**
+ * Text and parts that open on demand. What is folded is not built, so a megabyte costs no more than its first lines.
+ */
 import { h } from "../../core/dom.js";
 import { size } from "../../model/details/format.js";
 import { byteLength, foldPoint, insidePair, looksLaidOut, visibleText } from "../../model/details/text.js";
@@ -40,7 +42,12 @@ export function foldedText(text, options = {}) {
     if (insidePair(text, end)) end -= 1;
     body.append(...textNodes(text.slice(from, end)));
     more.replaceChildren();
-    if (end < text.length) more.append("\u2026 ", action(`show more, ${size(byteLength(text.slice(end)))} left`, () => showUpTo(end)), " ");
+    if (end < text.length)
+      more.append(
+        "\u2026 ",
+        action(`show more, ${size(byteLength(text.slice(end)))} left`, () => showUpTo(end)),
+        " ",
+      );
     else more.append(...present(mark()), " ");
     more.append(action("show less", fold));
   };
@@ -55,7 +62,11 @@ export function foldedText(text, options = {}) {
  * @param {{ open?: boolean, className?: string, label?: string }} [options]
  */
 export function foldable(summary, build, { open = false, className = "", label } = {}) {
-  const button = h("button", { type: "button", class: "fold", "aria-expanded": String(open), "aria-label": label }, ...summary);
+  const button = h(
+    "button",
+    { type: "button", class: "fold", "aria-expanded": String(open), "aria-label": label },
+    ...summary,
+  );
   const element = h("div", { class: `foldable ${className}`.trim() }, button);
   /** @type {Node | null} */
   let content = null;
@@ -80,7 +91,11 @@ export function action(label, run) {
 
 /** The mark on a value that was cut short. @param {number | null} bytes */
 export function cutMark(bytes) {
-  return h("span", { class: "truncated" }, bytes === null ? "the rest was cut" : `cut at ${bytes.toLocaleString("en-US")} bytes`);
+  return h(
+    "span",
+    { class: "truncated" },
+    bytes === null ? "the rest was cut" : `cut at ${bytes.toLocaleString("en-US")} bytes`,
+  );
 }
 
 /** The mark on a value that was taken out. */

@@ -26,7 +26,12 @@ export function eventLink(context, n, label = `#${n}`) {
   return link;
 }
 
-/** "#53, #57 and #62" as links. @param {DetailsContext} context @param {number[]} numbers @returns {(Node | string)[]} */
+/**
+ * "#53, #57 and #62" as links.
+ * @param {DetailsContext} context
+ * @param {number[]} numbers
+ * @returns {(Node | string)[]}
+ */
 export function eventLinks(context, numbers) {
   return numbers.flatMap((n, index) => [index === 0 ? "" : ", ", eventLink(context, n)]);
 }
@@ -38,7 +43,11 @@ export function eventLinks(context, numbers) {
  * @param {string} label
  */
 export function editorLink(context, place, label) {
-  const link = h("a", { class: "editor-link", title: visibleText(place.line ? `${place.file}:${place.line}` : place.file) }, visibleText(label));
+  const link = h(
+    "a",
+    { class: "editor-link", title: visibleText(place.line ? `${place.file}:${place.line}` : place.file) },
+    visibleText(label),
+  );
   places.set(link, { place, folder: null });
   point(link);
   void startFolder(context).then((folder) => {
@@ -50,7 +59,11 @@ export function editorLink(context, place, label) {
 
 /** The choice of editor, kept for next time. */
 export function editorChoice() {
-  const select = h("select", { class: "editor-choice", "aria-label": "Open source lines in" }, ...Object.entries(EDITORS).map(([name, editor]) => h("option", { value: name }, editor.label)));
+  const select = h(
+    "select",
+    { class: "editor-choice", "aria-label": "Open source lines in" },
+    ...Object.entries(EDITORS).map(([name, editor]) => h("option", { value: name }, editor.label)),
+  );
   select.value = chosenEditor();
   select.addEventListener("change", () => {
     try {
@@ -60,7 +73,8 @@ export function editorChoice() {
     }
     chosen = select.value;
     for (const link of document.querySelectorAll("a.editor-link")) point(/** @type {HTMLAnchorElement} */ (link));
-    for (const other of document.querySelectorAll("select.editor-choice")) /** @type {HTMLSelectElement} */ (other).value = select.value;
+    for (const other of document.querySelectorAll("select.editor-choice"))
+      /** @type {HTMLSelectElement} */ (other).value = select.value;
   });
   return select;
 }

@@ -7,7 +7,8 @@
  * @typedef {import("../../model/details/types.js").Row} Row
  * @typedef {import("../../model/details/types.js").DetailsContext} DetailsContext
  * @typedef {import("../../model/details/facts.js").Fact} Fact
- * @typedef {{ event: StoredEvent, row: Row | null, context: DetailsContext, addFacts: (after: string, facts: Fact[]) => void,
+ * @typedef {{ event: StoredEvent, row: Row | null, context: DetailsContext,
+ *   addFacts: (after: string, facts: Fact[]) => void,
  *   setCount: (tab: string, count: number) => void }} Opened
  * @typedef {{ id: string, label: string, count?: number, fill: (panel: HTMLElement) => void }} Tab
  */
@@ -37,7 +38,16 @@ export function tabsOf(opened) {
 }
 
 /** @type {Record<string, (opened: Opened) => Tab[]>} */
-const KINDS = { LLM_CALL: model, TOOL_CALL: tool, ERROR: error, STATE_UPDATE: state, LOOP_WARNING: loop, RUN_START: start, RUN_END: end, CALL_START: unfinished };
+const KINDS = {
+  LLM_CALL: model,
+  TOOL_CALL: tool,
+  ERROR: error,
+  STATE_UPDATE: state,
+  LOOP_WARNING: loop,
+  RUN_START: start,
+  RUN_END: end,
+  CALL_START: unfinished,
+};
 
 /** @param {Opened} opened @returns {Tab[]} */
 const SPAN = (opened) => [{ id: "span", label: "Inside", fill: (panel) => spanPanel(panel, opened) }];
@@ -59,13 +69,21 @@ function model({ event, row, context, addFacts }) {
           const before = tokensOf(earlier?.event.payload.usage).in;
           const now = tokensOf(event.payload.usage).in;
           if (!earlier || before === null || now === null) return;
-          addFacts("tokens in", [{ label: `since #${earlier.n}`, value: `${now < before ? "\u2212" : "+"}${exact(Math.abs(now - before))}` }]);
+          addFacts("tokens in", [
+            { label: `since #${earlier.n}`, value: `${now < before ? "\u2212" : "+"}${exact(Math.abs(now - before))}` },
+          ]);
         });
       },
     },
   ];
   const tools = offeredTools(event.payload);
-  if (tools.length > 0) tabs.push({ id: "tools", label: "Tools offered", count: tools.length, fill: (panel) => panel.append(toolsView(tools)) });
+  if (tools.length > 0)
+    tabs.push({
+      id: "tools",
+      label: "Tools offered",
+      count: tools.length,
+      fill: (panel) => panel.append(toolsView(tools)),
+    });
   return tabs;
 }
 
@@ -78,7 +96,11 @@ function tool({ event, row, context }) {
       label: "Call",
       fill(panel) {
         const failed = payload.status === "error" || isFilled(payload.error);
-        const sides = h("div", { class: failed ? "sides failed" : "sides" }, section("arguments", argumentsView(payload.args)));
+        const sides = h(
+          "div",
+          { class: failed ? "sides failed" : "sides" },
+          section("arguments", argumentsView(payload.args)),
+        );
         if (failed) {
           const again = h("p", { class: "again" });
           const shown = isFilled(payload.error) ? payload.error : { message: "failed without a message" };
@@ -101,7 +123,10 @@ function error({ event, row, context }) {
       label: "Error",
       fill(panel) {
         const again = h("p", { class: "again" });
-        panel.append(errorView({ error_type: event.name, ...payload, details: null }, context, { headline: true }), again);
+        panel.append(
+          errorView({ error_type: event.name, ...payload, details: null }, context, { headline: true }),
+          again,
+        );
         if (row) void sayAgain(again, row, context);
         if (isFilled(payload.details)) panel.append(section("details", valueView(payload.details)));
         if (isFilled(payload.context)) panel.append(section("context", valueView(payload.context)));
@@ -123,12 +148,21 @@ function state({ event, row, context, setCount }) {
     const fill = (/** @type {HTMLElement} */ panel) => {
       const view = changesView(changes);
       panel.append(view, ...metaSection(event));
-      if (row) void compareStates(view, payload, row, context).then((count) => count !== null && setCount("changes", count));
+      if (row)
+        void compareStates(view, payload, row, context).then((count) => count !== null && setCount("changes", count));
     };
     tabs.push({ id: "changes", label: "Changes", count: changes.length, fill });
-  }
-  else if (typeof payload.diff === "string" && payload.diff) tabs.push({ id: "changes", label: "Changes", fill: (panel) => panel.append(foldedText(payload.diff, { mono: true, limit: 8000, lines: 120 })) });
-  tabs.push({ id: "state", label: tabs.length > 0 ? "Full state" : "State", fill: (panel) => panel.append(valueView(whole), ...metaSection(event)) });
+  } else if (typeof payload.diff === "string" && payload.diff)
+    tabs.push({
+      id: "changes",
+      label: "Changes",
+      fill: (panel) => panel.append(foldedText(payload.diff, { mono: true, limit: 8000, lines: 120 })),
+    });
+  tabs.push({
+    id: "state",
+    label: tabs.length > 0 ? "Full state" : "State",
+    fill: (panel) => panel.append(valueView(whole), ...metaSection(event)),
+  });
   return tabs;
 }
 
@@ -181,10 +215,19 @@ function unfinished({ event, row, context }) {
       id: "call",
       label: "Call",
       fill(panel) {
-        const gone = row?.status === "never_returned" || (context.run?.status !== undefined && context.run.status !== "running");
-        const text = row?.ended ? "This call came back; its own event has what it brought." : gone ? "This call never returned: the process ended during it." : "Running\u2026";
+        const gone =
+          row?.status === "never_returned" || (context.run?.status !== undefined && context.run.status !== "running");
+        const text = row?.ended
+          ? "This call came back; its own event has what it brought."
+          : gone
+            ? "This call never returned: the process ended during it."
+            : "Running\u2026";
         const given = typeof payload.input === "object" ? payload.input : (payload.input ?? null);
-        panel.append(h("p", { class: gone && !row?.ended ? "failure-message" : "quiet" }, text), section(payload.kind === "llm" ? "prompt" : "arguments", argumentsView(given)), ...metaSection(event));
+        panel.append(
+          h("p", { class: gone && !row?.ended ? "failure-message" : "quiet" }, text),
+          section(payload.kind === "llm" ? "prompt" : "arguments", argumentsView(given)),
+          ...metaSection(event),
+        );
       },
     },
   ];
@@ -192,12 +235,41 @@ function unfinished({ event, row, context }) {
 
 /** A type we do not know, as its payload. @param {Opened} opened @returns {Tab[]} */
 function other({ event }) {
-  return [{ id: "payload", label: "Payload", fill: (panel) => panel.append(valueView(event.payload), ...metaSection(event)) }];
+  return [
+    { id: "payload", label: "Payload", fill: (panel) => panel.append(valueView(event.payload), ...metaSection(event)) },
+  ];
 }
 
-const TOLD_OF_A_MODEL = new Set(["model", "prompt", "response", "usage", "provider", "temperature", "stop_reason", "finish_reason", "status", "error", "tools", "cost_usd", "source"]);
+const TOLD_OF_A_MODEL = new Set([
+  "model",
+  "prompt",
+  "response",
+  "usage",
+  "provider",
+  "temperature",
+  "stop_reason",
+  "finish_reason",
+  "status",
+  "error",
+  "tools",
+  "cost_usd",
+  "source",
+]);
 const TOLD_OF_A_TOOL = new Set(["tool_name", "args", "result", "status", "error", "source", "cost_usd"]);
-const TOLD_OF_AN_ERROR = new Set(["error_type", "type", "message", "stack", "stack_trace", "details", "context", "fatal", "guardrail", "threshold", "actual", "source"]);
+const TOLD_OF_AN_ERROR = new Set([
+  "error_type",
+  "type",
+  "message",
+  "stack",
+  "stack_trace",
+  "details",
+  "context",
+  "fatal",
+  "guardrail",
+  "threshold",
+  "actual",
+  "source",
+]);
 
 /** What a program added to a payload of a known type. @param {Record<string, any>} payload @param {Set<string>} told */
 function restSections(payload, told) {
@@ -225,8 +297,10 @@ function outcomeView(result) {
 /** "The same error again in #53, #57." @param {HTMLElement} into @param {Row} row @param {DetailsContext} context */
 async function sayAgain(into, row, context) {
   const { before, after } = await sameErrors(context, row);
-  if (before.length > 0) into.append("The same error before in ", ...eventLinks(context, before), after.length > 0 ? "; " : "");
-  if (after.length > 0) into.append(before.length > 0 ? "again in " : "The same error again in ", ...eventLinks(context, after));
+  if (before.length > 0)
+    into.append("The same error before in ", ...eventLinks(context, before), after.length > 0 ? "; " : "");
+  if (after.length > 0)
+    into.append(before.length > 0 ? "again in " : "The same error again in ", ...eventLinks(context, after));
 }
 
 /** @param {{ name: string, description: string, parameters: any }[]} tools */
@@ -235,10 +309,16 @@ function toolsView(tools) {
   for (const one of tools.slice(0, 200)) {
     const properties = one.parameters?.properties ?? one.parameters;
     const names = typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
-    const text = one.description ? foldedText(one.description, { limit: 240, lines: 3 }) : h("span", { class: "quiet" }, "no description");
-    const parameters = names.length > 0 ? foldable([visibleText(names.join(", ").slice(0, 300))], () => pairsView(properties), { className: "nested" }) : h("span", { class: "quiet" }, "no parameters");
+    const text = one.description
+      ? foldedText(one.description, { limit: 240, lines: 3 })
+      : h("span", { class: "quiet" }, "no description");
+    const parameters =
+      names.length > 0
+        ? foldable([visibleText(names.join(", ").slice(0, 300))], () => pairsView(properties), { className: "nested" })
+        : h("span", { class: "quiet" }, "no parameters");
     list.append(h("div", { class: "offered-name" }, visibleText(one.name)), h("div", null, text, parameters));
   }
-  if (tools.length > 200) list.append(h("div", null), h("div", { class: "quiet" }, `${plural(tools.length - 200, "more tool")} in the JSON`));
+  if (tools.length > 200)
+    list.append(h("div", null), h("div", { class: "quiet" }, `${plural(tools.length - 200, "more tool")} in the JSON`));
   return list;
 }

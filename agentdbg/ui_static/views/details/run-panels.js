@@ -10,7 +10,19 @@ import { pairsView, valueView } from "./value-view.js";
 /** @typedef {import("../../model/details/types.js").StoredEvent} StoredEvent */
 /** @typedef {import("../../model/details/types.js").DetailsContext} DetailsContext */
 
-const TOLD_AT_THE_START = new Set(["run_name", "function_name", "args", "kwargs", "guardrails", "python_version", "platform", "cwd", "argv", "agentdbg_version", "source"]);
+const TOLD_AT_THE_START = new Set([
+  "run_name",
+  "function_name",
+  "args",
+  "kwargs",
+  "guardrails",
+  "python_version",
+  "platform",
+  "cwd",
+  "argv",
+  "agentdbg_version",
+  "source",
+]);
 const TOLD_AT_THE_END = new Set(["status", "summary", "result", "error", "final_state", "source"]);
 
 /** @param {HTMLElement} panel @param {StoredEvent} event */
@@ -24,7 +36,8 @@ export function startPanel(panel, event) {
   }
   panel.append(section("limits", limitsView(payload.guardrails)), section("program", plainPairs(programOf(payload))));
   panel.append(...leftOver(payload, TOLD_AT_THE_START));
-  if (isFilled(event.meta)) panel.append(section("metadata", pairsView(/** @type {Record<string, any>} */ (event.meta))));
+  if (isFilled(event.meta))
+    panel.append(section("metadata", pairsView(/** @type {Record<string, any>} */ (event.meta))));
 }
 
 /** @param {HTMLElement} panel @param {StoredEvent} event @param {DetailsContext} context */
@@ -32,7 +45,12 @@ export function endPanel(panel, event, context) {
   const payload = event.payload;
   if (isFilled(payload.error)) panel.append(section("error", errorView(payload.error, context)));
   if (!isFilled(payload.error) || isFilled(payload.result)) {
-    panel.append(section("result", isFilled(payload.result) ? valueView(payload.result) : h("span", { class: "quiet" }, "nothing returned")));
+    panel.append(
+      section(
+        "result",
+        isFilled(payload.result) ? valueView(payload.result) : h("span", { class: "quiet" }, "nothing returned"),
+      ),
+    );
   }
   if (isFilled(payload.summary)) panel.append(section("summary", plainPairs(figuresOf(asObject(payload.summary)))));
   if (isFilled(payload.final_state)) panel.append(section("final state", valueView(payload.final_state)));
@@ -44,15 +62,26 @@ export function endPanel(panel, event, context) {
 /** @param {any} guardrails */
 function limitsView(guardrails) {
   const all = asObject(guardrails);
-  const inForce = Object.entries(all).filter(([name, value]) => value !== null && value !== false && (name !== "stop_on_loop_min_repetitions" || all.stop_on_loop));
+  const inForce = Object.entries(all).filter(
+    ([name, value]) =>
+      value !== null && value !== false && (name !== "stop_on_loop_min_repetitions" || all.stop_on_loop),
+  );
   return inForce.length > 0 ? pairsView(Object.fromEntries(inForce)) : h("span", { class: "quiet" }, "none set");
 }
 
 /** @param {Record<string, any>} payload */
 function programOf(payload) {
   const command = Array.isArray(payload.argv) ? payload.argv.map(String).join(" ") : payload.argv;
-  const known = { command, folder: payload.cwd, python: payload.python_version, platform: payload.platform, agentdbg: payload.agentdbg_version };
-  return Object.entries(known).flatMap(([name, value]) => (isFilled(value) ? [/** @type {[string, string]} */ ([name, String(value)])] : []));
+  const known = {
+    command,
+    folder: payload.cwd,
+    python: payload.python_version,
+    platform: payload.platform,
+    agentdbg: payload.agentdbg_version,
+  };
+  return Object.entries(known).flatMap(([name, value]) =>
+    isFilled(value) ? [/** @type {[string, string]} */ ([name, String(value)])] : [],
+  );
 }
 
 /** @param {Record<string, any>} payload @param {Set<string>} told */
@@ -77,7 +106,14 @@ function figuresOf(summary) {
 /** Our own words for things, which need no quotes. @param {[string, string][]} pairs */
 function plainPairs(pairs) {
   if (pairs.length === 0) return h("span", { class: "quiet" }, "not recorded");
-  return h("dl", { class: "pairs" }, ...pairs.flatMap(([name, text]) => [h("dt", null, visibleText(name)), h("dd", null, h("span", { class: "value" }, ...textNodes(text)))]));
+  return h(
+    "dl",
+    { class: "pairs" },
+    ...pairs.flatMap(([name, text]) => [
+      h("dt", null, visibleText(name)),
+      h("dd", null, h("span", { class: "value" }, ...textNodes(text))),
+    ]),
+  );
 }
 
 /** @param {any} value @returns {Record<string, any>} */

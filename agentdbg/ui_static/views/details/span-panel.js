@@ -18,7 +18,9 @@ const TOLD = new Set(["state", "diff", "error", "source", "status"]);
 export function spanPanel(panel, { event, row, context }) {
   const payload = event.payload;
   if (isFilled(payload.error)) panel.append(section("error", errorView(payload.error, context)));
-  const rest = Object.entries({ ...payload, ...event.meta }).filter(([key, value]) => !TOLD.has(key) && key !== "span" && value !== null);
+  const rest = Object.entries({ ...payload, ...event.meta }).filter(
+    ([key, value]) => !TOLD.has(key) && key !== "span" && value !== null,
+  );
   const inside = h("div", null);
   panel.append(inside);
   if (rest.length > 0) panel.append(section("also recorded", pairsView(Object.fromEntries(rest))));
@@ -29,7 +31,13 @@ export function spanPanel(panel, { event, row, context }) {
 async function fillChildren(into, span, context) {
   const { rows, whole } = await childrenOf(context, span);
   if (rows.length === 0) {
-    into.append(h("p", { class: "quiet" }, whole ? "Nothing was recorded inside." : "The steps inside are further up; the tree shows them."));
+    into.append(
+      h(
+        "p",
+        { class: "quiet" },
+        whole ? "Nothing was recorded inside." : "The steps inside are further up; the tree shows them.",
+      ),
+    );
     return;
   }
   const failed = rows.filter((row) => row.status === "error").length;
@@ -45,15 +53,26 @@ async function fillChildren(into, span, context) {
     (button) => [h("tr", null, h("td", { colspan: 5 }, button))],
   );
   const heads = ["event", "name", "what came of it", "time", "tokens"];
-  const head = h("thead", { class: "visually-hidden" }, h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text))));
+  const head = h(
+    "thead",
+    { class: "visually-hidden" },
+    h("tr", null, ...heads.map((text) => h("th", { scope: "col" }, text))),
+  );
   into.append(section(title, h("table", { class: "steps" }, head, body)));
 }
 
 /** @param {Row} row @param {DetailsContext} context */
 function childView(row, context) {
   const preview = row.preview;
-  const parts = preview?.error ? [{ text: preview.error, style: "plain" }] : preview?.outcome?.length ? preview.outcome : (preview?.input ?? []);
-  const said = parts.map((part) => part.text).join("").slice(0, 300);
+  const parts = preview?.error
+    ? [{ text: preview.error, style: "plain" }]
+    : preview?.outcome?.length
+      ? preview.outcome
+      : (preview?.input ?? []);
+  const said = parts
+    .map((part) => part.text)
+    .join("")
+    .slice(0, 300);
   return h(
     "tr",
     { "data-status": row.status, "data-kind": row.kind },

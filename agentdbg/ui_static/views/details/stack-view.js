@@ -1,5 +1,7 @@
 // @ts-check
-/** An error as a person reads it: what it says, then how it came there, their own lines strong, the libraries' folded. */
+/**
+ * An error as a person reads it: what it says, then how it came there, their own lines strong, the libraries' folded.
+ */
 import { h } from "../../core/dom.js";
 import { plural } from "../../model/details/format.js";
 import { parseStack, shortPath } from "../../model/details/stack.js";
@@ -25,11 +27,14 @@ export function errorView(error, context, { headline = false } = {}) {
   const message = stringOf(whole.message);
   const stack = whole.stack ?? whole.stack_trace ?? null;
   const pieces = parseStack(stack);
-  const told = pieces?.some((piece) => piece.type === "error" && message !== "" && piece.text.includes(message.split("\n")[0]));
+  const told = pieces?.some(
+    (piece) => piece.type === "error" && message !== "" && piece.text.includes(message.split("\n")[0]),
+  );
   const view = h("div", { class: "failure" });
   if (headline || !told) view.append(messageView(type, message));
   if (pieces) view.append(stackView(pieces, context));
-  else if (typeof stack === "string" && stack.trim() !== "") view.append(foldedText(stack, { mono: true, limit: 4000, lines: 40 }));
+  else if (typeof stack === "string" && stack.trim() !== "")
+    view.append(foldedText(stack, { mono: true, limit: 4000, lines: 40 }));
   if (isFilled(whole.details)) view.append(section("details", pairsView(whole.details)));
   return view;
 }
@@ -61,8 +66,15 @@ function stackView(pieces, context) {
     else if (piece.type === "error") list.append(h("div", { class: "stack-error" }, ...textNodes(piece.text)));
     else if (piece.type === "frame") list.append(frameView(piece.frame, context));
     else {
-      const summary = `${plural(piece.frames.length, "frame")} in ${piece.libraries.slice(0, 4).join(", ")}${piece.libraries.length > 4 ? " \u2026" : ""}`;
-      list.append(foldable([visibleText(summary)], () => h("div", null, ...piece.frames.slice(0, 200).map((frame) => frameView(frame, context))), { className: "library" }));
+      const libraries = `${piece.libraries.slice(0, 4).join(", ")}${piece.libraries.length > 4 ? " \u2026" : ""}`;
+      const summary = `${plural(piece.frames.length, "frame")} in ${libraries}`;
+      list.append(
+        foldable(
+          [visibleText(summary)],
+          () => h("div", null, ...piece.frames.slice(0, 200).map((frame) => frameView(frame, context))),
+          { className: "library" },
+        ),
+      );
     }
   }
   return list;
@@ -70,7 +82,8 @@ function stackView(pieces, context) {
 
 /** @param {Frame} frame @param {DetailsContext} context */
 function frameView(frame, context) {
-  const at = (/** @type {string | null} */ folder) => `${shortPath(frame.file, folder)}${frame.line === null ? "" : `:${frame.line}`}`;
+  const at = (/** @type {string | null} */ folder) =>
+    `${shortPath(frame.file, folder)}${frame.line === null ? "" : `:${frame.line}`}`;
   const link = editorLink(context, frame, at(null));
   void startFolder(context).then((folder) => {
     link.textContent = visibleText(at(folder));

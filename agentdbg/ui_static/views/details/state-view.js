@@ -34,10 +34,16 @@ function changeView(change) {
   const [name, word] = SIGNS[change.sign];
   const values = h("div", { class: "change-values" });
   if (Object.hasOwn(change, "before") && change.before !== undefined) values.append(sideView(change.before, "before"));
-  if (change.sign === "~" && values.childNodes.length > 0) values.append(h("span", { class: "quiet arrow" }, " \u2192 "));
+  if (change.sign === "~" && values.childNodes.length > 0)
+    values.append(h("span", { class: "quiet arrow" }, " \u2192 "));
   if (Object.hasOwn(change, "after") && change.after !== undefined) values.append(sideView(change.after, "after"));
   return [
-    h("span", { class: "change-sign", "data-change": name }, h("span", { "aria-hidden": "true" }, change.sign), h("span", { class: "visually-hidden" }, word)),
+    h(
+      "span",
+      { class: "change-sign", "data-change": name },
+      h("span", { "aria-hidden": "true" }, change.sign),
+      h("span", { class: "visually-hidden" }, word),
+    ),
     h("span", { class: "change-path" }, visibleText(change.path.slice(0, 400)) || "the whole state"),
     values,
   ];
@@ -50,5 +56,9 @@ function sideView(value, side) {
   const line = inline(value, LINE);
   if (inline(value, LINE * 4) === line) return h("span", { class: `change-value ${side}` }, line);
   const what = Array.isArray(value) ? plural(value.length, "item") : line;
-  return foldable([h("span", { class: `change-value ${side}` }, Array.isArray(value) ? `${what} ${line}` : line)], () => valueView(value, { depth: 0 }), { className: "nested" });
+  return foldable(
+    [h("span", { class: `change-value ${side}` }, Array.isArray(value) ? `${what} ${line}` : line)],
+    () => valueView(value, { depth: 0 }),
+    { className: "nested" },
+  );
 }

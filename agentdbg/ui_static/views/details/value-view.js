@@ -41,7 +41,14 @@ export function valueView(value, options = {}) {
     case "scalar":
       return h("span", { class: `value ${shape.type}` }, shape.text);
     case "string":
-      return h("span", { class: "value" }, '"', ...textNodes(shape.text), '"', shape.cut !== null && cutMark(shape.cut));
+      return h(
+        "span",
+        { class: "value" },
+        '"',
+        ...textNodes(shape.text),
+        '"',
+        shape.cut !== null && cutMark(shape.cut),
+      );
     case "prose":
       return proseView(shape.text, shape.cut, { ...options, depth });
     case "image":
@@ -70,18 +77,37 @@ export function pairsView(value, options = {}) {
   /** @param {number} from @param {number} to */
   const add = (from, to) => {
     for (const key of shape.keys.slice(from, to)) {
-      list.append(h("dt", null, ...keyNodes(key)), h("dd", null, valueView(value[key], { ...options, open, depth: depth + 1 })));
+      list.append(
+        h("dt", null, ...keyNodes(key)),
+        h("dd", null, valueView(value[key], { ...options, open, depth: depth + 1 })),
+      );
     }
   };
-  growing(list, shape.keys.length, options.compact ? FEW_KEYS : SOME_KEYS, add, (count) => [h("dt", null), h("dd", null, count)]);
+  growing(list, shape.keys.length, options.compact ? FEW_KEYS : SOME_KEYS, add, (count) => [
+    h("dt", null),
+    h("dd", null, count),
+  ]);
   if (shape.cut) list.append(h("dt", null), h("dd", null, cutMark(null)));
   return list;
 }
 
-/** An image from the payload itself. @param {{ url: string, mediaType: string, bytes: number }} image @returns {HTMLElement} */
+/**
+ * An image from the payload itself.
+ * @param {{ url: string, mediaType: string, bytes: number }} image
+ * @returns {HTMLElement}
+ */
 export function imageView(image) {
-  const picture = h("img", { class: "picture", alt: `${image.mediaType}, ${size(image.bytes)}`, loading: "lazy", decoding: "async" });
-  picture.addEventListener("error", () => picture.replaceWith(h("span", { class: "quiet" }, `An image that cannot be shown (${image.mediaType}, ${size(image.bytes)}).`)));
+  const picture = h("img", {
+    class: "picture",
+    alt: `${image.mediaType}, ${size(image.bytes)}`,
+    loading: "lazy",
+    decoding: "async",
+  });
+  picture.addEventListener("error", () =>
+    picture.replaceWith(
+      h("span", { class: "quiet" }, `An image that cannot be shown (${image.mediaType}, ${size(image.bytes)}).`),
+    ),
+  );
   picture.src = image.url;
   return picture;
 }
@@ -116,14 +142,21 @@ export function growing(list, total, first, add, wrap) {
 /** A key that may break where its words do. @param {string} key @returns {Node[]} */
 function keyNodes(key) {
   const words = visibleText(key.slice(0, 200)).split(/(?<=[_.\-/])/, 40);
-  return words.flatMap((word, index) => [...(index > 0 ? [document.createElement("wbr")] : []), document.createTextNode(word)]);
+  return words.flatMap((word, index) => [
+    ...(index > 0 ? [document.createElement("wbr")] : []),
+    document.createTextNode(word),
+  ]);
 }
 
 /** @param {string} text @param {number | null} cut @param {ValueOptions} options @returns {HTMLElement} */
 function proseView(text, cut, options) {
   const inside = cut === null ? jsonInside(text) : undefined;
   if (inside !== undefined) {
-    return h("div", { class: "json-text", title: "JSON text, shown as the values it holds; the JSON tab has the text" }, valueView(inside, { ...options, depth: options.depth ?? 0 }));
+    return h(
+      "div",
+      { class: "json-text", title: "JSON text, shown as the values it holds; the JSON tab has the text" },
+      valueView(inside, { ...options, depth: options.depth ?? 0 }),
+    );
   }
   const few = (options.depth ?? 0) > 0;
   // One endless word is no prose: the start of a file, a key, an encoded picture.
@@ -152,15 +185,29 @@ function objectView(value, cut, options) {
   const line = inline(value, 400);
   const small = line.length <= LINE && !cut;
   const open = !small && !options.compact && options.open.has(value);
-  return foldable(summaryOf(inline(value, LINE), plural(Object.keys(value).length, "key")), () => pairsView(value, options), { open, className: "nested" });
+  return foldable(
+    summaryOf(inline(value, LINE), plural(Object.keys(value).length, "key")),
+    () => pairsView(value, options),
+    { open, className: "nested" },
+  );
 }
 
-/** What a fold says while it is closed, and the less it says once its content stands below. @param {string} folded @param {string} open */
+/**
+ * What a fold says while it is closed, and the less it says once its content stands below.
+ * @param {string} folded
+ * @param {string} open
+ */
 function summaryOf(folded, open) {
   return [h("span", { class: "when-folded" }, folded), h("span", { class: "when-open" }, open)];
 }
 
-/** @param {any[]} value @param {any[]} items @param {boolean} cut @param {InsideOptions} options @returns {HTMLElement} */
+/**
+ * @param {any[]} value
+ * @param {any[]} items
+ * @param {boolean} cut
+ * @param {InsideOptions} options
+ * @returns {HTMLElement}
+ */
 function listView(value, items, cut, options) {
   const flat = items.every((item) => typeof item !== "object" || item === null);
   const line = inline(items, 400);
@@ -172,7 +219,8 @@ function listView(value, items, cut, options) {
       items.length,
       options.compact ? FEW_KEYS : SOME_KEYS,
       (from, to) => {
-        for (const item of items.slice(from, to)) list.append(h("li", null, valueView(item, { ...options, depth: options.depth + 1 })));
+        for (const item of items.slice(from, to))
+          list.append(h("li", null, valueView(item, { ...options, depth: options.depth + 1 })));
       },
       (button) => [h("li", { class: "rest" }, button)],
     );
@@ -181,20 +229,34 @@ function listView(value, items, cut, options) {
   };
   const count = plural(items.length, "item");
   const open = !options.compact && options.open.has(value) && (items.length > 1 || line.length > LINE);
-  return foldable(summaryOf(flat ? count : `${exact(items.length)} \u00d7 ${inline(items[0], LINE)}`, count), build, { open, className: "nested" });
+  return foldable(summaryOf(flat ? count : `${exact(items.length)} \u00d7 ${inline(items[0], LINE)}`, count), build, {
+    open,
+    className: "nested",
+  });
 }
 
-/** @param {string[]} columns @param {any[]} rows @param {boolean} cut @param {InsideOptions} options @returns {HTMLElement} */
+/**
+ * @param {string[]} columns
+ * @param {any[]} rows
+ * @param {boolean} cut
+ * @param {InsideOptions} options
+ * @returns {HTMLElement}
+ */
 function tableView(columns, rows, cut, options) {
   const build = () => {
     const body = h("tbody", null);
-    const head = h("thead", { class: "visually-hidden" }, h("tr", null, ...columns.map((column) => h("th", { scope: "col" }, visibleText(column)))));
+    const head = h(
+      "thead",
+      { class: "visually-hidden" },
+      h("tr", null, ...columns.map((column) => h("th", { scope: "col" }, visibleText(column)))),
+    );
     growing(
       body,
       rows.length,
       options.compact ? FEW_KEYS : SOME_KEYS,
       (from, to) => {
-        for (const row of rows.slice(from, to)) body.append(h("tr", null, ...columns.map((column) => cellView(row[column]))));
+        for (const row of rows.slice(from, to))
+          body.append(h("tr", null, ...columns.map((column) => cellView(row[column]))));
       },
       (button) => [h("tr", null, h("td", { colspan: columns.length }, button))],
     );
@@ -202,10 +264,18 @@ function tableView(columns, rows, cut, options) {
     return scrolling(h("table", { class: "alike" }, head, body), columns.join(", "));
   };
   const open = options.depth <= 1 && rows.length <= ROWS;
-  return foldable(summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(visibleText).join(", ")), build, { open, className: "nested" });
+  return foldable(
+    summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(visibleText).join(", ")),
+    build,
+    { open, className: "nested" },
+  );
 }
 
-/** A table that scrolls sideways where it does not fit, then also by keyboard. @param {HTMLElement} table @param {string} label */
+/**
+ * A table that scrolls sideways where it does not fit, then also by keyboard.
+ * @param {HTMLElement} table
+ * @param {string} label
+ */
 function scrolling(table, label) {
   const holder = h("div", { class: "sideways" }, table);
   requestAnimationFrame(() => {
