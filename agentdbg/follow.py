@@ -32,12 +32,12 @@ class Follower:
         self.damaged = 0
         self._run_id = run_id
         self._source = EventSource(folder)
+        self._source.refresh(0)
 
     def poll(self) -> list[Event]:
         """The next events that are there, at most a block of them; none when there is nothing new."""
         if not self._source.refresh(self.offset) or self.offset > self._source.size:
-            # Another file, or the first look at one that is shorter than the place to resume from.
-            self.offset = self.offset if self._source.generation == 0 and self.offset <= self._source.size else 0
+            self.offset = 0  # another file than the one the offset was of
         block = self._source.next_block(self.offset)
         if not block.end:
             return []
