@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["RecentCalls", "streak_of", "worked_between"]
 
 _NEAR_INPUT = 0.8
+_REPHRASED_INPUT = 0.6
+"""Enough when the result is the same "no" every time and only words, no figures, were changed."""
 _NEAR_RESULT = 0.9
 _COMPARED = 8
 """Nearly equal calls count among the last so many calls of any tool."""
@@ -66,8 +68,8 @@ class RecentCalls:
             if other.call_number <= oldest:
                 break
             if _nothing_new(other, step, is_brief=is_brief):
-                step.near = max(step.near, other.near + 1)
                 found.append(other)
+                step.near = max(step.near, other.near + 1, len(found))
                 if len(found) == self._repetitions:
                     break
             elif other.arguments_key == step.arguments_key:
@@ -105,8 +107,17 @@ def _nothing_new(earlier: Step, later: Step, *, is_brief: bool) -> bool:
         return False
     if earlier.arguments_key == later.arguments_key:
         return earlier.outcome_key == later.outcome_key
-    if is_brief or jaccard(earlier.arguments_words, later.arguments_words) < _NEAR_INPUT:
+    if is_brief:
+        return False
+    alike = jaccard(earlier.arguments_words, later.arguments_words)
+    if alike < _REPHRASED_INPUT:
         return False
     if earlier.outcome_key == later.outcome_key:
-        return True
-    return near_results(earlier.outcome, later.outcome, _NEAR_RESULT)
+        return alike >= _NEAR_INPUT or (later.is_negative and _differ_in_words(earlier, later))
+    return alike >= _NEAR_INPUT and near_results(earlier.outcome, later.outcome, _NEAR_RESULT)
+
+
+def _differ_in_words(earlier: Step, later: Step) -> bool:
+    """Whether the inputs were put in other words; other numbers or ids ask for something else."""
+    differing = b"".join(earlier.arguments_words ^ later.arguments_words)
+    return differing.translate(None, b"0123456789") == differing

@@ -136,7 +136,7 @@ class LoopDetector:
         similar = self._calls.similar(step)
         if len(similar) < wanted:
             return None
-        return Candidate("stall", [step], similar, max(step.near, wanted), new_work=self._worked_between(similar))
+        return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
 
     def _worked_between(self, calls: list[Step]) -> bool:
         return worked_between(calls, reversed(self._tape.steps))
@@ -161,7 +161,7 @@ class LoopDetector:
             calls = self._replies.failures(step)
             return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
         calls = self._replies.echoes(step)
-        return Candidate("echo", [step], calls, max(step.near, len(calls))) if len(calls) >= self._repetitions else None
+        return Candidate("echo", [step], calls, step.near) if len(calls) >= self._repetitions else None
 
     def _begin_turn(self) -> None:
         self._turn += 1

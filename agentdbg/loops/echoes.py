@@ -46,8 +46,8 @@ class RecentReplies:
         found = [step]
         for other in reversed(replies) if step.recurs else ():
             if other.signature == step.signature and _alike(other, step):
-                step.near = max(step.near, other.near + 1)
                 found.append(other)
+                step.near = max(step.near, other.near + 1, len(found))
                 if len(found) == self._repetitions:
                     break
         replies.append(step)

@@ -183,6 +183,11 @@ class Step:
         said = words(self.outcome)
         return len(said) <= _BRIEF_WORDS and _NEGATIVE.isdisjoint(said)
 
+    @property
+    def is_negative(self) -> bool:
+        """Whether the result is a failure or has a "no" among its first words."""
+        return self.failed or not _NEGATIVE.isdisjoint(words(self.outcome, _REPLY_WORDS))
+
     def forget_text(self) -> None:
         """Let go of the bytes; what was worked out from them stays."""
         self.arguments = self.outcome = b""
