@@ -81,9 +81,11 @@ class Pairing:
         Something began: a model call ("llm"), a tool call ("tool"), or a step around others ("span").
 
         It hangs under what `parent_key` began, else where the running code is. A tool call hangs under the model call
-        that asked for it, by the id it asked with (`asked_by`). False when nothing is being recorded. Raises when a
-        limit of the run refuses the call.
+        that asked for it, by the id it asked with (`asked_by`). What a second hook reports under the same key is the
+        same thing. False when nothing is being recorded. Raises when a limit of the run refuses the call.
         """
+        if key in self._open:
+            return True
         parent = self._open.get(parent_key) if parent_key is not None else None
         meta = {"framework": self._framework, **(meta or {})}
         outer = _surroundings() if parent is None else parent.scope
