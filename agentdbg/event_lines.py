@@ -12,7 +12,7 @@ from typing import Any
 from agentdbg.encoding import encode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
 
-__all__ = ["NO_META", "event_line", "join_objects", "with_source"]
+__all__ = ["NO_META", "LineMaker", "join_objects", "with_source"]
 
 NO_META = b"{}"
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
@@ -20,28 +20,35 @@ _MOST_SOURCES = 10_000
 _source_json: dict[str, bytes] = {}
 
 
-def event_line(
-    *,
-    run_id: str,
-    event_id: str,
-    parent_id: str | None,
-    event_type: str,
-    ts: str,
-    duration_ms: int | None,
-    name_json: str,
-    payload: bytes,
-    meta: bytes,
-) -> bytes:
-    """The line of one event, newline included; `name_json`, `payload` and `meta` are JSON."""
-    parent = "null" if parent_id is None else f'"{parent_id}"'
-    duration: Any = "null" if duration_ms is None else duration_ms
-    head = (
-        f'{{"spec_version":"{SPEC_VERSION}","event_id":"{event_id}","run_id":"{run_id}","parent_id":{parent},'
-        f'"event_type":"{event_type}","ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
-    ).encode()
-    if len(head) + len(payload) + len(meta) > MAX_LINE_BYTES - 20:  # the payload is bounded, so the meta gives way
-        meta = _CUT_META
-    return b'%b%b,"meta":%b}\n' % (head, payload, meta)
+class LineMaker:
+    """Makes the lines of one run."""
+
+    __slots__ = ("_after_id",)
+
+    def __init__(self, run_id: str) -> None:
+        self._after_id = f'","run_id":"{run_id}","parent_id":'
+
+    def __call__(
+        self,
+        event_type: str,
+        event_id: str,
+        parent_id: str | None,
+        ts: str,
+        duration_ms: int | None,
+        name_json: str,
+        payload: bytes,
+        meta: bytes = NO_META,
+    ) -> bytes:
+        """The line of one event, newline included; `name_json`, `payload` and `meta` are JSON."""
+        parent = "null" if parent_id is None else f'"{parent_id}"'
+        duration: Any = "null" if duration_ms is None else duration_ms
+        head = (
+            f'{{"spec_version":"{SPEC_VERSION}","event_id":"{event_id}{self._after_id}{parent},"event_type":"{event_type}",'
+            f'"ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
+        ).encode()
+        if len(head) + len(payload) + len(meta) > MAX_LINE_BYTES - 20:  # the payload is bounded, so the meta gives way
+            meta = _CUT_META
+        return b'%b%b,"meta":%b}\n' % (head, payload, meta)
 
 
 def join_objects(first: bytes, second: bytes) -> bytes:

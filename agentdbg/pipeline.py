@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.counters import Counters
 from agentdbg.encoding import encode_json
 from agentdbg.errors import describe_error, safe_text
-from agentdbg.event_lines import NO_META, event_line, join_objects, with_source
+from agentdbg.event_lines import NO_META, LineMaker, join_objects, with_source
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain, tell_once
@@ -66,6 +66,7 @@ class ActiveRun:
         self.before_end: dict[Any, Callable[[], None]] = {}
         """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self.counters = Counters()
+        self._line = LineMaker(self.run_id)
         self._pid = os.getpid()
         self._limits = limits
         self._redaction = config.redaction
@@ -135,17 +136,8 @@ class ActiveRun:
         clean_name, name_json = self._name(name)
         meta_value, meta_bytes = self._seal_meta(meta)
         ts = utc_timestamp()
-        line = event_line(
-            run_id=self.run_id,
-            event_id=event_id,
-            parent_id=parent_id,
-            event_type=event_type,
-            ts=ts,
-            duration_ms=duration_ms,
-            name_json=name_json,
-            payload=with_source(payload, source),
-            meta=meta_bytes,
-        )
+        payload = with_source(payload, source)
+        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta_bytes)
         with self.lock:
             if self._is_over():
                 self._count_late()
@@ -191,17 +183,9 @@ class ActiveRun:
         call_id = new_id()
         clean_name, name_json = self._name(name)
         fields = {"call_id": call_id, "kind": kind, "name": clean_name, "input": given}
-        line = event_line(
-            run_id=self.run_id,
-            event_id=new_id(),
-            parent_id=parent_id,
-            event_type="CALL_START",
-            ts=utc_timestamp(),
-            duration_ms=None,
-            name_json=name_json,
-            payload=self._short_redactor.seal(fields).encoded,
-            meta=self._seal_meta(meta)[1],
-        )
+        payload = self._short_redactor.seal(fields).encoded
+        meta_bytes = self._seal_meta(meta)[1]
+        line = self._line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
         with self.lock:
             if self._is_over():
                 self._count_late()
@@ -213,15 +197,11 @@ class ActiveRun:
                     self._append(line, 1)
                     return call_id
                 self._append(self._stop_line(refusal, parent_id), 1)
-            else:
-                self._guards.take_place(kind)  # given back when the call ends
         assert self.stop is not None
-        try:
-            self.stop.raise_here()
-        except BaseException:
-            self.release_call(kind)
-            raise
-        return call_id  # the stop is just being handled here: this call is part of the cleanup
+        self.stop.raise_here()
+        with self.lock:  # the stop is just being handled here, so this call is part of the cleanup
+            self._guards.take_place(kind)
+        return call_id
 
     def release_call(self, kind: str) -> None:
         """Give back the place of a call whose end will not be recorded."""
@@ -246,17 +226,7 @@ class ActiveRun:
         self._meta = self._seal_meta(meta)[1]
         self.started_at = utc_timestamp()
         self._last_event_ts = self.started_at
-        line = event_line(
-            run_id=self.run_id,
-            event_id=self.start_id,
-            parent_id=None,
-            event_type="RUN_START",
-            ts=self.started_at,
-            duration_ms=None,
-            name_json=name_json,
-            payload=payload,
-            meta=self._meta,
-        )
+        line = self._line("RUN_START", self.start_id, None, self.started_at, None, name_json, payload, self._meta)
         self._count_type("RUN_START")
         self._writer.begin(line)
         self._refresh(0.0)
@@ -285,17 +255,8 @@ class ActiveRun:
             self.closed = True
             ended_at, duration_ms = utc_timestamp(), int((time.monotonic() - self._started) * 1000)
             summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
-            line = event_line(
-                run_id=self.run_id,
-                event_id=new_id(),
-                parent_id=self.start_id,
-                event_type="RUN_END",
-                ts=ended_at,
-                duration_ms=duration_ms,
-                name_json='"run_end"',
-                payload=join_objects(summary, rest),
-                meta=NO_META,
-            )
+            payload = join_objects(summary, rest)
+            line = self._line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
             self._count_type("RUN_END")
             self._last_event_ts = ended_at
             self._append(line, 1)
@@ -430,17 +391,8 @@ class ActiveRun:
 
     def _extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
         self._count_type(event_type)
-        return event_line(
-            run_id=self.run_id,
-            event_id=new_id(),
-            parent_id=parent_id,
-            event_type=event_type,
-            ts=utc_timestamp(),
-            duration_ms=None,
-            name_json=self._name(name)[1],
-            payload=self._redactor.seal(fields).encoded,
-            meta=NO_META,
-        )
+        payload = self._redactor.seal(fields).encoded
+        return self._line(event_type, new_id(), parent_id, utc_timestamp(), None, self._name(name)[1], payload)
 
     def _count_type(self, event_type: str) -> None:
         self.counters.by_type[event_type] = self.counters.by_type.get(event_type, 0) + 1
