@@ -1,0 +1,55 @@
+"""`python -m benchmarks [capture|reading|loops …]`: measure, print, and write docs/performance.md."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+_REPORT = Path(__file__).parent.parent / "docs" / "performance.md"
+_MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
+
+
+def main() -> None:
+    """Run the named parts (all by default) and put each table between its marks in the page."""
+    wanted = sys.argv[1:] or ["capture", "loops", "reading"]
+    for name in wanted:
+        table = f"Measured on {_machine()}.\n\n{_measure(name)}"
+        print(f"## {name}\n\n{table}")
+        _put(name, table)
+
+
+def _measure(name: str) -> str:
+    if name == "capture":
+        from benchmarks.capture import capture_tables
+
+        return capture_tables()
+    if name == "loops":
+        from benchmarks.loop_speed import loop_tables
+
+        return loop_tables()
+    if name == "reading":
+        from benchmarks.reading import reading_tables
+
+        return reading_tables()
+    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops and reading")
+
+
+def _machine() -> str:
+    import os
+
+    return f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+
+
+def _put(name: str, table: str) -> None:
+    begin, end = (mark.format(name=name) for mark in _MARKS)
+    text = _REPORT.read_text(encoding="utf-8") if _REPORT.exists() else ""
+    if begin not in text:
+        text += f"\n{begin}\n{end}\n"
+    before, _, rest = text.partition(begin)
+    after = rest.partition(end)[2]
+    _REPORT.write_text(f"{before}{begin}\n{table}{end}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
