@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ODD_LETTERS", "AssignmentScanner"]
 
-# Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters of
-# another script right beside a Latin one. Written so that both engines read it alike.
+# Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters
+# of another script right beside a Latin one. Written so that both engines read it alike.
 ODD_LETTERS = (
     "[\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
     "|[A-Za-z][\u0370-\u058f]|[\u0370-\u058f][A-Za-z]"
 )
 _ODD = re.compile(ODD_LETTERS)
-_ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,64}")
+_ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,200}")
 
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
-_SPACE = r"(?:\s|\\[nrt])"
+_SPACE = r"(?:\s|\\+[nrt])"
 _SEPARATOR = re.compile(
     rf"(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}}){_SPACE}{{0,8}}"
     rf"(?P<sign>===?|!==?|=>|:=|=|%3[DdAa]|:(?!:)|,|>|(?:is|was)(?=\s))"
@@ -44,6 +44,8 @@ _NAME_OF_PAIR = re.compile(
     rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?$", re.IGNORECASE
 )
 _VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE)
+_MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE)
+_TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE)
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -87,12 +89,8 @@ class AssignmentScanner:
                 found.add(span)
                 position = lowered.find(word, max(span[1], position + len(word)))
         if not text.isascii():
-            for odd in _ODD.finditer(text):
-                start = odd.start()
-                while start > 0 and odd.start() - start < _LONGEST_NAME and _ODD_NAME.match(text, start - 1, start):
-                    start -= 1
-                if name := _ODD_NAME.match(text, start):
-                    found.add(name.span())
+            names = (name for name in _ODD_NAME.finditer(text) if not name[0].isascii() and _ODD.search(name[0]))
+            found.update(name.span() for name in names)
         judge = self._judge.judge
         return sorted(span for span in found if judge(text[span[0] : span[1]].strip("-.$")) != SAFE)
 
@@ -124,8 +122,15 @@ class AssignmentScanner:
             and text[value_start : value_start + 1] not in {'"', "'"}
         ):
             return  # `if token:` and the block below it
-        counting = self._judge.judge(name.strip("-.$")) == COUNTER
-        yield from _assigned(text, start, value_start, name, sign, counting=counting)
+        yield from _assigned(text, start, value_start, name, sign, counting=self._counts(name))
+
+    def _counts(self, name: str) -> bool:
+        """Whether a name in text may have a number: it counts tokens, or says more than just whose token it is."""
+        name = name.strip("-.$")
+        if self._judge.judge(name) == COUNTER:
+            return True
+        more = _MORE_THAN_TOKEN.search(name)
+        return more is not None and not _TOKEN_ITSELF.search(name) and self._judge.judge(name[: more.start()]) == SAFE
 
     def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
         """`{"name": "password", "value": …}` and the same the other way round, also as YAML."""
@@ -172,18 +177,22 @@ def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, coun
     if sign == ":" and _is_header(name):
         yield from _header_value(text, name_start, at, name)
         return
+    yield from _bare(text, at, name, counting=counting)
+
+
+_COUNT = re.compile(r"[-+.]?[0-9][0-9.,_]*[kKmM%]?")
+
+
+def _bare(text: str, at: int, name: str, *, counting: bool) -> Iterator[Span]:
+    """A value without quotes."""
     start, end = read_unquoted(text, at)
     value = text[start:end]
-    if counting and not value.strip("-+.,").replace(".", "").replace(",", "").replace("_", "").isalpha():
-        counted = value.strip("-+.,").replace(".", "").replace(",", "").replace("_", "").lower().rstrip("km%")
-        if not counted or counted.isdigit():
-            return
-    if value and not is_harmless(value, quoted=False, name=name):
-        scheme = _SCHEME.match(text, start) if _carries_scheme(name) else None
-        if scheme:
-            start, end = read_unquoted(text, scheme.end())
-        if start < end:
-            yield start, end
+    if not value or (counting and _COUNT.fullmatch(value)) or is_harmless(value, quoted=False, name=name):
+        return
+    if _carries_scheme(name) and (scheme := _SCHEME.match(text, start)):
+        start, end = read_unquoted(text, scheme.end())
+    if start < end:
+        yield start, end
 
 
 def _carries_scheme(name: str) -> bool:
@@ -213,16 +222,19 @@ def _header_value(text: str, name_start: int, at: int, name: str) -> Iterator[Sp
         yield start, start + len(value)
 
 
+_OPENED = re.compile(rf"[(\[]\s{{0,4}}[bru]?{_QUOTE}$")
+_CLOSED = re.compile(rf"{_QUOTE}\s{{0,4}}[\])]")
+
+
 def _second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
     """`("password", "…")` or `["password", "…"]`: two things and nothing more between the brackets."""
-    before = text[:name_start][-12:].rstrip("\"'`\\bru&quot;")
-    if not before.endswith(("(", "[")):
+    if not _OPENED.search(text, max(0, name_start - 24), name_start):
         return
     quoted = read_quoted(text, at)
     if quoted is None:
         return
     start, end = quoted
-    if re.compile(rf"{_QUOTE}\s{{0,4}}[\])]").match(text, end) and start < end and text[start:end] != REDACTED:
+    if _CLOSED.match(text, end) and start < end and text[start:end] != REDACTED:
         yield start, end
 
 

@@ -32,7 +32,7 @@ _LONGEST_CACHED_KEY = 128
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = ("_known", "_phrases", "_substrings", "safe")
+    __slots__ = ("_known", "_phrases", "_substrings", "counters", "safe")
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
@@ -40,6 +40,8 @@ class KeyJudge:
         self._known: dict[str, int] = {}
         self.safe: set[str] = set()
         """Keys already judged SAFE, for callers that cannot afford a call per key."""
+        self.counters: set[str] = set()
+        """Keys already judged COUNTER, for the same reason."""
 
     def judge(self, key: str) -> int:
         """SAFE, SECRET or COUNTER; `key` is a real `str`, not a subclass."""
@@ -54,9 +56,12 @@ class KeyJudge:
         if len(self._known) >= _CACHE_LIMIT:
             self._known.clear()
             self.safe.clear()
+            self.counters.clear()
         self._known[key] = verdict
         if verdict == SAFE:
             self.safe.add(key)
+        elif verdict == COUNTER:
+            self.counters.add(key)
 
     def _look_at(self, key: str) -> int:
         readable = key if key.isascii() else plain_spelling(key)
@@ -86,19 +91,19 @@ class KeyJudge:
 _FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
 
 _COUNTING_WORDS = frozenset(
-    "accepted actual approx approximate audio available average avg batch billable billed budget cache cached "
-    "candidate candidates capacity chunk completion completions consumed context cost count counter counts creation "
-    "creations current details ephemeral estimate estimated example extra final first generated generation hit image "
-    "in input inputs last left len length limit limits max maximum mean median message messages min minimum miss model "
-    "n new num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price prompt prompts "
-    "quota rate ratio read reads reasoning rejected remaining request requests requested response second seconds "
-    "minute minutes hour hours day million thousand k 1k 1m 5m 1h size speed step steps sum summary system text think "
-    "thinking thought thoughts throughput tok token tokens tool tools total totals ttl turn uncached unused usage use "
-    "used video window with without word words write writes details detail video".split()
+    "1h 1k 1m 5m accepted actual ai approx approximate audio available average avg batch billable billed budget "
+    "cache cached candidate candidates capacity chunk completion completions consumed context cost count counter "
+    "counts creation creations current day detail details ephemeral estimate estimated example extra final first "
+    "gen generated generation hit hour hours image in input inputs k last left len length limit limits llm max "
+    "maximum mean median message messages million min minimum minute minutes miss model n new num number of out "
+    "output outputs overlap p50 p95 p99 per percent predicted prediction price prompt prompts quota rate ratio read "
+    "reads reasoning rejected remaining request requested requests response second seconds size speed step steps "
+    "sum summary system text think thinking thought thoughts thousand throughput tok token tokens tool tools total "
+    "totals ttl turn uncached unused usage use used video window with without word words write writes".split()
 )
 _COUNTS_BY_ITSELF = frozenset(
-    "count counts counter usage limit limits budget details detail length len num number size price cost rate quota "
-    "max min maximum minimum per throughput total percent ratio".split()
+    "budget cost count counter counts detail details len length limit limits max maximum min minimum num number per "
+    "percent price quota rate ratio size throughput total usage".split()
 )
 
 

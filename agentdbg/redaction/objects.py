@@ -6,12 +6,14 @@ goes through `UserCode`, which asks each object at most once, contains what it r
 that a slow `__repr__` is not held against our own budget.
 """
 
+# ruff: noqa: ARG001 -- the describers share one signature, so that one table can hold them
+
 from __future__ import annotations
 
 import array
 import base64
 import collections
-import datetime
+import datetime as dt
 import decimal
 import enum
 import fractions
@@ -21,7 +23,7 @@ import types
 import uuid
 from collections.abc import ItemsView, KeysView, Mapping, Sequence, Set, ValuesView
 from itertools import islice
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 from agentdbg.events import TRUNCATED
@@ -52,14 +54,14 @@ class UserCode:
         known = self._answers.get((id(owner), question))
         if known is not None:
             return known[1]
-        began = perf_counter()
+        began = thread_time()
         try:
             answer = question(owner)
         # A repr that raises KeyboardInterrupt or SystemExit must not end the program that is only being watched.
         except BaseException as error:  # noqa: BLE001
             answer = f"<{_type_name(owner)}: its {_name_of(question)} raised {_type_name(error)}>"
         finally:
-            self.seconds += perf_counter() - began
+            self.seconds += thread_time() - began
         if not isinstance(answer, wanted) and not isinstance(answer, str):
             answer = fallback if fallback is not None else f"<{_type_name(owner)}>"
         self._answers[(id(owner), question)] = (owner, answer)  # holding the owner keeps its id from being reused
@@ -186,12 +188,12 @@ def _array(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _datetime(value: Any, user: UserCode, max_bytes: int) -> Any:
-    base = next(base for base in (datetime.datetime, datetime.date, datetime.time) if isinstance(value, base))
+    base = next(base for base in (dt.datetime, dt.date, dt.time) if isinstance(value, base))
     return user.call(value, base.isoformat, str)
 
 
 def _timedelta(value: Any, user: UserCode, max_bytes: int) -> Any:
-    return datetime.timedelta.__str__(value)
+    return dt.timedelta.__str__(value)
 
 
 def _decimal(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -234,8 +236,9 @@ def _module(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _qualified(value: Any) -> str:
-    parts = (getattr(value, "__module__", None), getattr(value, "__qualname__", None))
-    return ".".join(part for part in parts if type(part) is str) or _type_name(value)
+    look_up = type.__getattribute__ if isinstance(value, type) else getattr
+    module, name = look_up(value, "__module__"), look_up(value, "__qualname__")
+    return f"{module}.{name}" if type(module) is str and module != "builtins" else str(name)
 
 
 _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
@@ -252,8 +255,8 @@ _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
     ((type({}.keys()), type({}.values()), type({}.items())), _view),
     (range, _range),
     (array.array, _array),
-    ((datetime.datetime, datetime.date, datetime.time), _datetime),
-    (datetime.timedelta, _timedelta),
+    ((dt.datetime, dt.date, dt.time), _datetime),
+    (dt.timedelta, _timedelta),
     (decimal.Decimal, _decimal),
     (fractions.Fraction, _fraction),
     (uuid.UUID, _uuid),
@@ -280,8 +283,7 @@ def _static(kind: type, name: str) -> Any:
 
 def _structured(value: Any, kind: type, user: UserCode) -> Any:  # noqa: PLR0911 -- one line per kind of object
     """A dict or list for the objects that have fields or items; None for the others."""
-    module = str(_static(kind, "__module__") or "")
-    if module.partition(".")[0] == "numpy":
+    if str(type.__getattribute__(kind, "__module__")).partition(".")[0] == "numpy":
         return _numpy(value, kind, user)
     fields = _static(kind, "__dataclass_fields__")
     if type(fields) is dict:

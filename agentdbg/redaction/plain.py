@@ -8,9 +8,9 @@ of a field is at most a little larger than its limit; `sizes` then makes it exac
 
 from __future__ import annotations
 
-import sys
+import re
 from itertools import islice
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED, TRUNCATED
@@ -25,9 +25,19 @@ __all__ = ["MAX_DEPTH", "Walk", "readable_text"]
 
 MAX_DEPTH = 10
 _MAX_NODES = 60_000
-_TIME_BUDGET_S = 0.05
+_MOST_BYTES = 5_000_000
+_TIME_BUDGET_S = 0.06
+_LEAST_TIME_S = 0.0005
+_SMALL_ONES = 1000
+_SMALL_TEXT = 1000
+_LONGEST_NAME_READ = 200
+_NODES_BETWEEN_LOOKS = 16
+"""The clock costs more than a node, so it is not read for each."""
 _MARGIN_BYTES = 4096
 """How far past a limit text is read before it is cut, so that a secret across the cut is still seen whole."""
+
+_LONGEST_REMEMBERED_NAME = 64
+_MOST_REMEMBERED_NAMES = 4096
 
 _LARGEST_INT_BITS = 13_287
 """Four thousand digits."""
@@ -37,37 +47,76 @@ _VALUE_FIELDS = frozenset({"value", "Value", "values", "Values"})
 
 
 class Walk:
-    """One pass over one payload. Not to be used twice."""
+    """
+    One pass over one payload. Not to be used twice.
 
-    __slots__ = ("_bytes_left", "_clean", "_deadline", "_judge", "_max_field_bytes", "_nodes_left", "_on_path", "_user")
+    `clean_names` is shared between walks: the keys whose text was found to be harmless, so that it need not be read
+    again. It is kept small and holds no secret.
+    """
+
+    __slots__ = (
+        "_all_nodes_left",
+        "_bytes_left",
+        "_clean",
+        "_clean_names",
+        "_deadline",
+        "_end",
+        "_judge",
+        "_max_field_bytes",
+        "_next_look",
+        "_nodes_left",
+        "_on_path",
+        "_user",
+    )
 
     def __init__(
-        self, judge: Callable[[str], int] | None, clean: Callable[[str], str] | None, max_field_bytes: int
+        self,
+        judge: Callable[[str], int] | None,
+        clean: Callable[[str], str] | None,
+        max_field_bytes: int,
+        clean_names: set[str],
     ) -> None:
+        self._clean_names = clean_names
         self._judge = judge
         self._clean = clean
         self._max_field_bytes = max_field_bytes
-        self._nodes_left = _MAX_NODES
+        self._all_nodes_left = _MAX_NODES
+        self._nodes_left = self._next_look = _MAX_NODES
         self._bytes_left = 0
-        self._deadline = perf_counter() + _TIME_BUDGET_S
+        self._end = self._deadline = thread_time() + _TIME_BUDGET_S
         self._on_path: set[int] = set()
         self._user = UserCode()
 
-    def fields(self, fields: dict[Any, Any], max_bytes: int) -> dict[str, Any]:
+    def fields(self, fields: dict[Any, Any]) -> dict[str, Any]:
         """The payload itself: each of its fields gets a budget of its own."""
         plain: dict[str, Any] = {}
         spent = 0
+        small_ones_left = _SMALL_ONES
         self._on_path.add(id(fields))
         items = list(islice(dict.items(fields), _MAX_NODES + 1))
         pair = self._pair_verdict(items)
         for key, value in items:
-            if self._exhausted() or spent > 2 * max_bytes:
+            if not self._grant_share():
+                small_ones_left -= 1
+                if not _is_small(value):
+                    value = TRUNCATED  # noqa: PLW2901 -- time is up; what is small is still worth its place
+            if spent > _MOST_BYTES or not small_ones_left:
                 plain[TRUNCATED] = TRUNCATED
                 break
-            self._bytes_left = budget = self._max_field_bytes + _MARGIN_BYTES
+            before = self._bytes_left = self._max_field_bytes + _MARGIN_BYTES
+            nodes = self._nodes_left
             self._entry(plain, key, value, 0, pair)
-            spent += budget - self._bytes_left
+            spent += before - self._bytes_left
+            self._all_nodes_left -= nodes - self._nodes_left
         return plain
+
+    def _grant_share(self) -> bool:
+        """Two thirds of the time and nodes that are left for one field: a greedy one does not starve the rest."""
+        now = thread_time() - self._user.seconds
+        left = self._end - now
+        self._deadline = now + left * 2 / 3
+        self._nodes_left = self._next_look = self._all_nodes_left * 2 // 3
+        return left > _LEAST_TIME_S and self._nodes_left > 1
 
     def text(self, value: Any) -> str:
         """Any value as one redacted line of text."""
@@ -76,7 +125,10 @@ class Walk:
         return plain if isinstance(plain, str) else readable_text(str(plain))
 
     def _exhausted(self) -> bool:
-        return self._nodes_left <= 0 or perf_counter() - self._user.seconds > self._deadline
+        if self._nodes_left > self._next_look:
+            return False
+        self._next_look = self._nodes_left - _NODES_BETWEEN_LOOKS
+        return self._nodes_left <= 0 or thread_time() - self._user.seconds > self._deadline
 
     def _value(self, value: Any, depth: int) -> Any:
         self._nodes_left -= 1
@@ -133,26 +185,34 @@ class Walk:
             verdict = self._judge(name)
             if pair != SAFE and verdict == SAFE and name in _VALUE_FIELDS:
                 verdict = pair
-        name = self._text(name)
+        if name not in self._clean_names:
+            name = self._name(name)
         if name in plain:
             name = _kept_apart(plain, name)
         self._bytes_left -= 2
         plain[name] = self._judged(value, depth + 1, verdict)
+
+    def _name(self, name: str) -> str:
+        cleaned = self._text(name)
+        if cleaned == name and len(name) <= _LONGEST_REMEMBERED_NAME:
+            if len(self._clean_names) >= _MOST_REMEMBERED_NAMES:
+                self._clean_names.clear()
+            self._clean_names.add(name)
+        return cleaned
 
     def _judged(self, value: Any, depth: int, verdict: int) -> Any:
         if verdict == SECRET:
             self._bytes_left -= len(REDACTED)
             return REDACTED
         if depth > MAX_DEPTH:
+            self._bytes_left -= len(TRUNCATED)
             return TRUNCATED
         if verdict == SAFE:
             return self._value(value, depth)
         plain = self._value(value, depth)
-        if isinstance(plain, str):
-            return plain if plain in _SPECIAL_FLOATS or plain == TRUNCATED else REDACTED
         if isinstance(plain, list):
-            return [REDACTED if isinstance(item, str) and item != TRUNCATED else item for item in plain]
-        return plain
+            return [_counted(item) for item in plain]
+        return _counted(plain)
 
     def _list(self, items: Any, depth: int) -> list[Any]:
         taken = sequence_items(items, max(1, min(self._bytes_left, _MAX_NODES)))
@@ -175,7 +235,7 @@ class Walk:
             if not isinstance(name, (str, bytes)):
                 return SAFE
             name = self._key_text(name)
-        return self._judge(name) if len(name) <= 200 else SAFE
+        return self._judge(name) if len(name) <= _LONGEST_NAME_READ else SAFE
 
     def _flag_before(self, item: Any) -> int:
         """`--password` in a list of arguments judges what follows it."""
@@ -190,7 +250,10 @@ class Walk:
         names = [
             value if type(value) is str else self._key_text(value)
             for key, value in items
-            if type(key) is str and key in _NAME_FIELDS and isinstance(value, (str, bytes)) and len(value) <= 200
+            if type(key) is str
+            and key in _NAME_FIELDS
+            and isinstance(value, (str, bytes))
+            and len(value) <= _LONGEST_NAME_READ
         ]
         verdicts = [self._judge(name) for name in names]
         return SECRET if SECRET in verdicts else COUNTER if COUNTER in verdicts else SAFE
@@ -224,7 +287,16 @@ class Walk:
         return shortened
 
 
-_SPECIAL_FLOATS = frozenset({"NaN", "Infinity", "-Infinity"})
+def _is_small(value: Any) -> bool:
+    return value is None or type(value) in {bool, int, float} or (type(value) is str and len(value) <= _SMALL_TEXT)
+
+
+_NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?|NaN|-?Infinity|" + TRUNCATED)
+
+
+def _counted(plain: Any) -> Any:
+    """Under a key that counts: numbers, also as text, stay; any other text goes."""
+    return REDACTED if isinstance(plain, str) and not _NUMBER.fullmatch(plain) else plain
 
 
 def _plain_float(number: float) -> float | str:
@@ -234,10 +306,10 @@ def _plain_float(number: float) -> float | str:
 
 
 def _kept_apart(plain: dict[str, Any], name: str) -> str:
-    """A second key of the same text gets a number."""
-    number = 2
+    """A second key of the same text gets its position as a number."""
+    number = len(plain) + 1
     while (numbered := f"{name} ({number})") in plain:
-        number += 1 if number < 64 else sys.getsizeof(plain)  # a thousand equal keys must not cost a million looks
+        number += 1
     return numbered
 
 

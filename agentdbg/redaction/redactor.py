@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.encoding import encode_json
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.argv import clean_arguments
-from agentdbg.redaction.keys import COUNTER, KeyJudge
+from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.plain import MAX_DEPTH, Walk, readable_text
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_value, fit_fields
@@ -55,6 +55,7 @@ class Redactor:
         self._max_field_bytes = max(rules.max_field_bytes, 2 * len(TRUNCATED))
         self._judge = KeyJudge(rules.keys) if rules.enabled else None
         self._patterns, self.problems = compile_patterns(rules.patterns, use_re2=use_re2)
+        self._clean_names: set[str] = set()
         self._suspicion: Suspicion | None = None
         self._cleaner: TextCleaner | None = None
         if self._judge is not None:
@@ -90,6 +91,7 @@ class Redactor:
             self._judge.judge if self._judge else None,
             self._cleaner.clean if self._cleaner else None,
             self._max_field_bytes,
+            self._clean_names,
         )
 
     def _seal_at_speed(self, fields: dict[str, Any], max_bytes: int) -> Sealed:
@@ -98,19 +100,11 @@ class Redactor:
         if self._judge is None:
             _prove_types(fields, limit, 1, _MOST_NODES_AT_SPEED)
         else:
-            _prove(fields, self._judge.safe, self._judge.judge, limit, 1, _MOST_NODES_AT_SPEED)
+            _prove(fields, self._judge, limit, 1, _MOST_NODES_AT_SPEED)
         encoded = encode_json(fields)
         size = len(encoded)
-        if size > limit:
-            if size > max_bytes:
-                raise _UNPROVED
-            for value in fields.values():
-                kind = type(value)
-                if kind is str:
-                    if len(value) * 4 > limit and not value.isascii() and len(value.encode()) > limit:
-                        raise _UNPROVED
-                elif (kind is dict or kind is list) and len(encode_json(value)) > limit:
-                    raise _UNPROVED
+        if size > max_bytes or (size > limit and not all(_fits(value, limit) for value in fields.values())):
+            raise _UNPROVED
         # The user's patterns are written for text, not for its encoding, so with any of them every text is looked at.
         if self._suspicion is not None and (self._patterns or self._suspicion.of_encoded(encoded)):
             raise _UNPROVED
@@ -118,7 +112,7 @@ class Redactor:
 
     def _seal_carefully(self, fields: dict[str, Any], max_bytes: int) -> Sealed:
         try:
-            plain = self._walk().fields(fields, max_bytes)
+            plain = self._walk().fields(fields)
             value = self._fitted(plain, max_bytes)
             return Sealed(value, encode_json(value))
         except Exception:  # noqa: BLE001 -- fail closed: one field at a time, so that one bad value costs only itself
@@ -137,7 +131,7 @@ class Redactor:
             for key in list(dict.keys(fields))[:200]:
                 name = readable_text(key) if type(key) is str else "?"
                 try:
-                    kept.update(self._fitted(self._walk().fields({key: dict.get(fields, key)}, max_bytes), max_bytes))
+                    kept.update(self._fitted(self._walk().fields({key: dict.get(fields, key)}), max_bytes))
                 except Exception:  # noqa: BLE001 -- fail closed
                     kept[self.clean_text(name)] = UNREADABLE
             value = self._fitted(kept, max_bytes)
@@ -146,44 +140,49 @@ class Redactor:
             return Sealed({REDACTED: UNREADABLE}, encode_json({REDACTED: UNREADABLE}))
 
 
-def _prove(fields: dict[str, Any], safe: set[str], judge: Any, limit: int, depth: int, room: int) -> int:
+def _fits(value: Any, limit: int) -> bool:
+    if type(value) is str:
+        return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
+    return not isinstance(value, (dict, list)) or len(encode_json(value)) <= limit
+
+
+def _prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the hot loop: one branch per plain type, no calls
     """Every key known and harmless, every value plain and short; `depth` is that of the values."""
     if type(fields) is not dict or (depth > MAX_DEPTH and fields):
         raise _UNPROVED
     room -= len(fields)
     if room < 0:
         raise _UNPROVED
+    safe, counters, judge = known.safe, known.counters, known.judge
     for key, value in fields.items():
         kind = type(value)
         if type(key) is not str:
             raise _UNPROVED
-        if key not in safe and judge(key) and not _is_count(key, judge, kind, value):
-            raise _UNPROVED
+        if key not in safe:
+            if kind is int and key in counters:
+                continue
+            if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
+                raise _UNPROVED
         if kind is str:
             if len(value) > limit:
                 raise _UNPROVED
         elif kind is int or value is None or kind is bool:
             pass
         elif kind is dict:
-            room = _prove(value, safe, judge, limit, depth + 1, room)
+            room = _prove(value, known, limit, depth + 1, room)
         elif kind is list:
-            room = _prove_list(value, safe, judge, limit, depth + 1, room)
+            room = _prove_list(value, known, limit, depth + 1, room)
         elif kind is not float or value - value != 0.0:
             raise _UNPROVED
     return room
 
 
-def _is_count(key: str, judge: Any, kind: type, value: Any) -> bool:
-    """A key that counts tokens, with something that counts: a number, nothing yet, or more such keys."""
-    return judge(key) == COUNTER and (kind is int or kind is float or kind is dict or value is None)
-
-
-def _prove_list(items: list[Any], safe: set[str], judge: Any, limit: int, depth: int, room: int) -> int:
+def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
     """Every item plain and short, and no `[name, value]` or `--flag` among them that says otherwise."""
     room -= len(items)
     if room < 0 or (depth > MAX_DEPTH and items):
         raise _UNPROVED
-    if len(items) == 2 and type(items[0]) is str and items[0] not in safe and judge(items[0]):
+    if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and known.judge(items[0]):
         raise _UNPROVED
     for item in items:
         kind = type(item)
@@ -191,17 +190,17 @@ def _prove_list(items: list[Any], safe: set[str], judge: Any, limit: int, depth:
             if len(item) > limit or item[:1] == "-":
                 raise _UNPROVED
         elif kind is dict:
-            room = _prove(item, safe, judge, limit, depth + 1, room)
+            room = _prove(item, known, limit, depth + 1, room)
         elif kind is int or item is None or kind is bool:
             pass
         elif kind is list:
-            room = _prove_list(item, safe, judge, limit, depth + 1, room)
+            room = _prove_list(item, known, limit, depth + 1, room)
         elif kind is not float or item - item != 0.0:
             raise _UNPROVED
     return room
 
 
-def _prove_types(value: Any, limit: int, depth: int, room: int) -> int:
+def _prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the same loop without keys
     """Without redaction: plain types, plain keys, bounded sizes."""
     if depth > MAX_DEPTH + 1 and value:
         raise _UNPROVED

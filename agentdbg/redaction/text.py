@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
@@ -219,7 +220,7 @@ def _aws_secrets(text: str) -> Iterator[Span]:
     """Forty characters of base64 that change class so often that no path, hash or word does."""
     for found in _FORTY.finditer(text):
         kinds = [_kind(letter) for letter in found[0]]
-        if len(set(kinds)) >= 3 and sum(one != other for one, other in zip(kinds, kinds[1:], strict=False)) >= 16:
+        if len(set(kinds)) >= 3 and sum(one != other for one, other in pairwise(kinds)) >= 16:
             yield found.span()
 
 

@@ -5,6 +5,8 @@ A value in quotes ends at the quote that closes it, at whatever depth of escapin
 next thing begins. `is_harmless` knows what people write in place of a secret: None, a type, a variable, a call, `***`.
 """
 
+# ruff: noqa: SIM905 -- word lists read best as words
+
 from __future__ import annotations
 
 import re
@@ -47,11 +49,17 @@ def _end_of_line(text: str, start: int) -> int:
 
 
 _LONGEST_BRACKETS = 4000
+_DEEPEST_BRACKETS = 8
 _PUNCTUATION = re.compile(r"[\[\]{}()\"']")
 
 
 def read_brackets(text: str, at: int) -> Span | None:
-    """From an opening bracket to the one that closes it, when something that could be secret stands inside."""
+    """
+    From an opening bracket to the one that closes it, when something that could be secret stands inside.
+
+    Brackets that do not close within reach are taken to the end of the line: both limits keep a text made of opening
+    brackets from being read over and over.
+    """
     level = 0
     limit = min(len(text), at + _LONGEST_BRACKETS)
     position = at
@@ -63,13 +71,14 @@ def read_brackets(text: str, at: int) -> Span | None:
                 position = quoted[1] + 1
         elif mark[0] in "[{(":
             level += 1
+            if level > _DEEPEST_BRACKETS:
+                break
         else:
             level -= 1
             if level == 0:
                 inside = text[at + 1 : mark.start()].strip()
                 return (at, position) if _could_hide_something(inside) else None
-    end = _end_of_line(text, at)
-    return (at, end) if _could_hide_something(text[at + 1 : end]) else None
+    return at, _end_of_line(text, at)
 
 
 def _could_hide_something(inside: str) -> bool:
@@ -100,7 +109,7 @@ _HARMLESS_WORDS = frozenset(
     "enabled disabled ok error failed incorrect wrong correct valid changed reset self cls anystr secretstr type "
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
-    "continue break yield".split()  # noqa: SIM905 -- a list of words reads best as words
+    "continue break yield".split()
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{?[^{}]*\}\}?|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"

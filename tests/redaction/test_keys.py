@@ -28,6 +28,7 @@ COUNTER_KEYS = [
     "prompt_tokens", "completion_tokens", "total_tokens", "max_tokens", "maxTokens", "token_count", "tokenCount",
     "token_usage", "input_tokens", "cache_read_input_tokens", "num_tokens", "tokens", "tokens_per_second",
     "max_output_tokens", "token_limit", "tokens_used", "reasoning_tokens", "promptTokenCount", "max_completion_tokens",
+    "llm.token_count.prompt", "gen_ai.usage.input_tokens",
 ]  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def test_a_secret_key_loses_its_value_at_any_depth(redactor: Redactor, key: str)
     sealed = redactor.seal({key: "hunter2-Xq9", "deep": [{"er": {key: {"inner": "hunter2-Xq9"}}}], "other": "kept"})
 
     assert b"hunter2-Xq9" not in sealed.encoded
-    assert list(sealed.value.values())[0] == "__REDACTED__"
+    assert next(iter(sealed.value.values())) == "__REDACTED__"
     assert sealed.value["other"] == "kept"
 
 
@@ -62,7 +63,8 @@ def test_numbers_of_tokens_stay_and_text_beside_them_goes(redactor: Redactor, ke
 def test_the_users_keys_replace_the_six_but_not_the_whole_words() -> None:
     """REDACT_KEYS is a list of one's own; private keys and the like stay out of traces all the same."""
     redactor = Redactor(RedactionRules(keys=("Kundennummer", "iban")))
-    sealed = redactor.seal({"kunden-nummer": 1, "IBAN_code": "x", "token": "t", "private_key": "k", "text": "iban: DE12"})
+    fields = {"kunden-nummer": 1, "IBAN_code": "x", "token": "t", "private_key": "k", "text": "iban: DE12"}
+    sealed = redactor.seal(fields)
 
     assert sealed.value == {
         "kunden-nummer": "__REDACTED__",

@@ -6,12 +6,13 @@ import collections
 import dataclasses
 import json
 import types
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pydantic
 import pytest
 
-from agentdbg.redaction import Redactor
+if TYPE_CHECKING:
+    from agentdbg.redaction import Redactor
 
 SECRET = "hunter2-Xq9"
 OPENAI = "sk" + "-" + "aB3dE6gH9jK2mN5pQ8rS1tU4"

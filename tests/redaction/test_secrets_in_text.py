@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 
-from agentdbg.redaction import Redactor
+if TYPE_CHECKING:
+    from agentdbg.redaction import Redactor
 
 SECRET = "hunter2-Xq9"
 

@@ -1,4 +1,4 @@
-"""Provider keys are found wherever they stand; the fakes here are put together so that no scanner takes them for real."""
+"""Provider keys are found wherever they stand; the fakes are built up here, so that no scanner takes them for real."""
 
 from __future__ import annotations
 

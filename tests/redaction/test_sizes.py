@@ -1,0 +1,157 @@
+"""How large values are cut: what stays, what marks the cut, and that the limits hold exactly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import TRUNCATED
+from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction.sizes import cut_string, cut_value, fit_fields
+
+SMALL = Redactor(RedactionRules(max_field_bytes=200))
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", "日", "😀"])
+def test_a_long_text_keeps_a_prefix_within_the_limit(redactor: Redactor, letter: str) -> None:
+    """The limit is in bytes, and a character is never cut in half."""
+    text = redactor.seal({"prompt": letter * 20_001}).value["prompt"]
+
+    assert text.endswith(TRUNCATED)
+    assert 20_000 - 4 < len(text.encode()) <= 20_000
+    assert set(text.removesuffix(TRUNCATED)) == {letter}
+
+
+def test_a_text_at_the_limit_is_whole(redactor: Redactor) -> None:
+    """The limit itself is allowed."""
+    assert redactor.seal({"prompt": "x" * 20_000}).value == {"prompt": "x" * 20_000}
+
+
+def test_a_large_list_keeps_its_first_items_and_says_so(redactor: Redactor) -> None:
+    """The beginning of a long conversation is better than nothing."""
+    items = redactor.seal({"messages": [f"message {number}" for number in range(5000)]}).value["messages"]
+
+    assert items[:2] == ["message 0", "message 1"]
+    assert items[-1] == TRUNCATED
+    assert 19_900 < len(json.dumps(items, separators=(",", ":"))) <= 20_000
+
+
+def test_a_large_dict_keeps_its_first_entries_and_says_so(redactor: Redactor) -> None:
+    """The same for state."""
+    state = redactor.seal({"state": {f"k{number}": "v" * 50 for number in range(5000)}}).value["state"]
+
+    assert state["k0"] == "v" * 50
+    assert list(state.items())[-1] == (TRUNCATED, TRUNCATED)
+    assert 19_800 < len(json.dumps(state, separators=(",", ":"))) <= 20_000
+
+
+def test_a_first_item_that_is_too_big_is_kept_in_part(redactor: Redactor) -> None:
+    """A list with one huge message would otherwise be an empty list."""
+    message = {"role": "user", "content": ["x" * 15_000, "y" * 15_000]}
+    messages = redactor.seal({"messages": [message]}).value["messages"]
+
+    assert messages[0]["role"] == "user"
+    assert messages[0]["content"][0] == "x" * 15_000
+    assert messages[0]["content"][1].startswith("yyy")
+    assert messages[-1] == TRUNCATED
+
+
+def test_what_lies_deeper_than_ten_becomes_the_marker(redactor: Redactor) -> None:
+    """The payload is level zero; level ten is the last that is shown."""
+    value: Any = "bottom"
+    for level in range(14, 0, -1):
+        value = {f"level{level}": value}
+    stored: Any = redactor.seal(value).value
+    for level in range(1, 11):
+        stored = stored[f"level{level}"]
+
+    assert stored == {"level11": TRUNCATED} or stored == TRUNCATED
+    at_ten: Any = {"leaf": 1}
+    for _ in range(9):
+        at_ten = [at_ten]
+    assert redactor.seal({"v": at_ten}).encoded == b'{"v":' + b"[" * 9 + b'{"leaf":"__TRUNCATED__"}' + b"]" * 9 + b"}"
+    shallower = at_ten[0]
+    assert redactor.seal({"v": shallower}).value == {"v": shallower}
+
+
+def test_one_event_stays_below_a_megabyte_and_the_largest_give_way_first(redactor: Redactor) -> None:
+    """Two hundred full fields would be four megabytes on one line."""
+    fields: dict[str, Any] = {f"field{number}": "\x01" * 19_000 for number in range(200)} | {"small": "s" * 500}
+    sealed = redactor.seal(fields)
+
+    assert len(sealed.encoded) <= 990_000
+    assert sealed.value["small"] == "s" * 500
+    assert all(sealed.value[f"field{number}"].endswith(TRUNCATED) for number in range(200))
+
+
+def test_a_payload_of_countless_small_fields_ends_in_the_marker(redactor: Redactor) -> None:
+    """Nothing is larger than the rest then, so the last give way."""
+    sealed = redactor.seal({f"key{number}": number for number in range(200_000)})
+
+    assert len(sealed.encoded) <= 990_000
+    assert sealed.value["key0"] == 0
+    assert list(sealed.value.items())[-1] == (TRUNCATED, TRUNCATED)
+
+
+def test_a_smaller_limit_for_the_whole_is_kept(redactor: Redactor) -> None:
+    """Payload and meta share one line."""
+    sealed = redactor.seal({"a": "x" * 15_000, "b": "y" * 100}, max_bytes=5000)
+
+    assert len(sealed.encoded) <= 5000
+    assert sealed.value["b"] == "y" * 100
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=60),
+    lambda children: st.lists(children, max_size=6) | st.dictionaries(st.text(max_size=10), children, max_size=6),
+    max_leaves=40,
+)
+
+
+@given(value=JSON, limit=st.integers(min_value=40, max_value=400))
+@settings(max_examples=60, deadline=None)
+def test_a_cut_value_fits_and_a_fitting_value_is_not_cut(value: Any, limit: int) -> None:
+    """The two halves of what a limit means."""
+    encoded = len(encode_json(value))
+    cut = cut_value(value, limit)
+
+    if isinstance(value, (str, list, dict)) and encoded > limit:
+        assert TRUNCATED in json.dumps(cut)
+        assert len(encode_json(cut)) <= limit
+    elif encoded <= limit:
+        assert cut == value
+
+
+@given(text=st.text(max_size=300), limit=st.integers(min_value=13, max_value=300))
+@settings(max_examples=60, deadline=None)
+def test_a_cut_text_is_a_prefix_within_the_limit(text: str, limit: int) -> None:
+    """Text is cut by bytes and read by people."""
+    cut = cut_string(text, limit)
+
+    assert len(cut.encode()) <= limit
+    assert cut == text or (text.startswith(cut.removesuffix(TRUNCATED)) and len(text.encode()) > limit)
+
+
+@given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=12), limit=st.integers(min_value=200, max_value=2000))
+@settings(max_examples=60, deadline=None)
+def test_fields_fitted_together_fit(fields: dict[str, Any], limit: int) -> None:
+    """However they are shaped."""
+    if len(encode_json(fields)) > limit:
+        fitted = fit_fields(fields, limit)
+        assert len(encode_json(fitted)) <= limit
+
+
+@given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=6))
+@settings(max_examples=60, deadline=None)
+def test_every_field_is_within_its_limit(fields: dict[str, Any]) -> None:
+    """The setting is a promise about each field of what is stored."""
+    for value in SMALL.seal(fields).value.values():
+        if isinstance(value, (list, dict)):
+            assert len(encode_json(value)) <= 200
+        elif isinstance(value, str):
+            assert len(value.encode()) <= 200
