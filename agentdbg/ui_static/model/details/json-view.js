@@ -7,8 +7,9 @@
 import { plural } from "./format.js";
 import { oneLine, visibleJson } from "./text.js";
 import { writeScalar } from "./parse-json.js";
+import { openWithin } from "./values.js";
 
-export const LINES = 400;
+export const LINES = 240;
 export const CHUNK = 100;
 export const LONG_STRING = 1000;
 
@@ -59,32 +60,7 @@ export function foldedString(text) {
   return visibleJson(JSON.stringify(oneLine(text, 80)).replace(/(\u2026)?"$/, `\u2026 ${measure}"`));
 }
 
-/**
- * The containers that start open, breadth first until the lines are used up.
- * @param {any} root
- * @param {number} [lines]
- * @returns {Set<any>}
- */
-export function initiallyOpen(root, lines = LINES) {
-  const open = new Set();
-  let queue = [root];
-  let left = lines;
-  while (queue.length > 0 && left > 0) {
-    /** @type {any[]} */
-    const next = [];
-    for (const value of queue) {
-      const container = containerOf(value);
-      if (!container) continue;
-      const shown = Math.min(container.length, CHUNK);
-      if (open.size > 0 && shown + 2 > left) continue;
-      open.add(value);
-      left -= shown + 2;
-      for (let index = 0; index < shown; index += 1) {
-        const member = memberOf(value, container, index);
-        if (typeof member === "object" && member !== null) next.push(member);
-      }
-    }
-    queue = next;
-  }
-  return open;
+/** The containers that start open, as many as the lines allow. @param {any} root @returns {Set<any>} */
+export function initiallyOpen(root) {
+  return openWithin(root, LINES, CHUNK);
 }

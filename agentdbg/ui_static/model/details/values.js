@@ -69,11 +69,12 @@ export function inline(value, room = 120) {
  * stands in lists opens together, level by level, or not at all, because it is read against its neighbours.
  * @param {any} root
  * @param {number} lines
+ * @param {number} [most] how many members of one container are shown at first
  * @returns {Set<any>}
  */
-export function openWithin(root, lines) {
+export function openWithin(root, lines, most = Infinity) {
   const open = new Set([root]);
-  let left = lines - sizeOf(root);
+  let left = lines - Math.min(most, sizeOf(root));
   let parents = [{ value: root, listed: false }];
   while (parents.length > 0 && left > 0) {
     const level = parents.flatMap(({ value, listed }) =>
@@ -83,7 +84,7 @@ export function openWithin(root, lines) {
     const groups = [...level.filter((member) => !member.listed).map((member) => [member]), together];
     parents = [];
     for (const group of groups) {
-      const needed = group.reduce((sum, member) => sum + sizeOf(member.value), 0);
+      const needed = group.reduce((sum, member) => sum + Math.min(most, sizeOf(member.value)), 0);
       if (needed > left) continue;
       left -= needed;
       for (const member of group) open.add(member.value);
