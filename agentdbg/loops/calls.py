@@ -54,7 +54,7 @@ class RecentCalls:
             calls.append(lone)
         calls.append(step)
         if len(calls) > _COMPARED:
-            del calls[0]
+            del calls[:-_COMPARED]
 
     def similar(self, step: Step) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
