@@ -36,6 +36,8 @@ KNOWN_LOOPS = {
     "swe-agent eps": "submit",
 }
 
+_MOST_FALSE_WARNINGS = 2
+
 
 def judge(events: Iterable[Event], window: int = 12, repetitions: int = 3) -> list[LoopFinding]:
     """All findings of one run, as they would have been written."""
@@ -46,7 +48,7 @@ def judge(events: Iterable[Event], window: int = 12, repetitions: int = 3) -> li
 
 
 def main() -> int:
-    """Print the table; 1 when a known loop is missed or a healthy run is called critical."""
+    """Print the table; 1 when the detector does worse than it promises."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=Path(os.environ.get("AGENTDBG_TRAJECTORIES", "../shared/data")))
     parser.add_argument("--seeds", type=int, default=20)
@@ -132,21 +134,26 @@ def tell(rows: list[tuple[str, list[tuple[str, list[LoopFinding], list[Event]]]]
 
 
 def verdict(rows: list[tuple[str, list[tuple[str, list[LoopFinding], list[Event]]]]]) -> int:
-    """Name what came out wrong."""
-    wrong = []
+    """Name what came out wrong; 1 when it is more than the detector promises."""
+    wrong: list[str] = []
+    tolerated: list[str] = []
     for title, judged in rows:
         for name, found, _ in judged:
             severe = [finding for finding in found if finding.severity != "info"]
             if title == "made, looping" and not severe:
                 wrong.append(f"missed: {name}")
-            if (title == "made, healthy" or title.endswith("solved")) and severe:
-                wrong.append(f"false alarm: {name}: {severe[0].severity} {severe[0].explanation}")
-            if name in KNOWN_LOOPS and not any(KNOWN_LOOPS[name] in finding.pattern for finding in severe):
-                wrong.append(f"known loop missed: {name}")
             if title == "made, looping" and name.startswith("cycle") and "noise" not in name and len(found) != 1:
                 wrong.append(f"told {len(found)} times: {name}")
-    print("\nWrong:" if wrong else "\nNothing came out wrong.")
-    for line in wrong:
+            if name in KNOWN_LOOPS and not any(KNOWN_LOOPS[name] in finding.pattern for finding in severe):
+                wrong.append(f"known loop missed: {name}")
+            if severe and (title == "made, healthy" or title.endswith("solved")):
+                critical = any(finding.severity == "critical" for finding in severe)
+                only_warned = title.endswith("solved") and not critical
+                (tolerated if only_warned else wrong).append(f"false alarm: {name}: {severe[0].explanation}")
+    if len(tolerated) > _MOST_FALSE_WARNINGS:
+        wrong += tolerated
+    print("\nWhat came out wrong:" if wrong or tolerated else "\nNothing came out wrong.")
+    for line in dict.fromkeys(wrong + tolerated):
         print(f"- {line}")
     return int(bool(wrong))
 
