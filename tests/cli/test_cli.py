@@ -1,0 +1,242 @@
+"""The command line as a whole: help, mistakes, exit codes, and the two ways arguments are read."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agentdbg import cli as cli_module
+from agentdbg.cli import COMMANDS
+from agentdbg.commands import list as list_command
+from agentdbg.commands import typer_app
+from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
+from agentdbg.exceptions import AgentDbgError
+from tests.analysis.story import Story
+from tests.cli.stored import HOSTILE, Ran, run_process, store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_examples(cli: Callable[..., Ran], name: str) -> None:
+    """Examples are what people read first."""
+    ran = cli(name, "--help")
+
+    assert ran.code == 0
+    assert "Examples:\n" in ran.out
+    assert f"agentdbg {name}" in ran.out
+    assert f"Usage: agentdbg {name}" in ran.out
+
+
+def test_without_a_command_there_is_help(cli: Callable[..., Ran]) -> None:
+    """Typing the bare name is how one meets a tool."""
+    ran = cli()
+
+    assert ran.code == 0
+    assert all(name in ran.out and text in ran.out for name, text in COMMANDS.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["lits"], "No such command"),
+        (["list", "--limt", "3"], "--limit"),
+        (["list", "-n", "many"], "-n"),
+        (["list", "-n", "-1"], "-n"),
+        (["export", "latest"], "--out"),
+        (["rename", "latest"], "NAME"),
+        (["delete"], "RUN"),
+        (["show", "a", "b"], "b"),
+        (["prune", "--older-than"], "--older-than"),
+    ],
+)
+def test_a_mistake_is_answered_on_stderr_with_exit_code_two(
+    cli: Callable[..., Ran], arguments: list[str], word: str
+) -> None:
+    """And with the option that was probably meant."""
+    ran = cli(*arguments)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert word in ran.err
+
+
+def test_a_run_is_named_by_id_beginning_or_latest(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Nobody types 36 characters."""
+    story = Story()
+    older = store(data_dir, story, name="older", started_at="2026-01-01T00:00:00.000Z", run_id="aaaaaaaa1" + "0" * 23)
+    newer = store(data_dir, story, name="newer", started_at="2026-01-02T00:00:00.000Z", run_id="aaaaaaaa2" + "0" * 23)
+
+    assert "older" in cli("show", older).out
+    assert "older" in cli("show", "aaaaaaaa-1").out
+    assert "newer" in cli("show", "latest").out
+    ambiguous = cli("show", "aaaa")
+    assert ambiguous.code == 2
+    assert older in ambiguous.err
+    assert newer in ambiguous.err
+
+
+@pytest.mark.parametrize("wanted", ["ffff", "not/an/id", "../../etc", "latest"])
+def test_a_run_that_is_not_there_is_exit_code_two(cli: Callable[..., Ran], wanted: str) -> None:
+    """Every command finds runs the same way."""
+    for command in (["show", wanted], ["tail", wanted], ["export", wanted, "--out", "-"], ["rename", wanted, "x"]):
+        ran = cli(*command)
+        assert (ran.code, ran.out) == (2, ""), command
+        assert "agentdbg list" in ran.err
+
+
+def test_a_fault_of_ours_is_one_line_and_exit_code_ten(
+    cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack trace helps only those who ask for it."""
+
+    def broken() -> None:
+        raise RuntimeError(f"no idea {HOSTILE}")
+
+    monkeypatch.setattr(list_command, "default_data_dir", broken)
+    ran = cli("list")
+    assert ran.code == 10
+    assert ran.err.startswith("agentdbg: internal error, RuntimeError: no idea evil")
+    assert len(ran.err.splitlines()) == 1
+    assert "\x1b" not in ran.err
+
+    monkeypatch.setenv("AGENTDBG_TRACEBACK", "1")
+    assert "Traceback" in cli("list").err
+
+
+def test_the_exit_code_is_the_exceptions(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands catch nothing; one place knows the codes, on the short way and on typer's."""
+
+    class Unusual(AgentDbgError):
+        exit_code = 7
+
+    def unusual() -> None:
+        raise Unusual("seven")
+
+    monkeypatch.setattr(list_command, "default_data_dir", unusual)
+    assert cli("list").code == 7
+    assert CliRunner().invoke(cli_module.app, ["list"]).exit_code == 7
+
+
+def test_a_reader_that_goes_away_is_no_error(data_dir: Path) -> None:
+    """`agentdbg show | head -1` ends quietly."""
+    story = Story()
+    for number in range(2000):
+        story.tool("step", {"n": number}, "x" * 300)
+    store(data_dir, story)
+    for command in (["show", "--full"], ["export", "latest", "--out", "-"], ["show", "--json"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agentdbg", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+        process.stderr.close()
+
+
+def test_shells_can_complete_commands_and_runs(data_dir: Path) -> None:
+    """Tab after `agentdbg show` offers the runs."""
+    run_id = store(data_dir, Story(), name="airline")
+    zsh = {"_AGENTDBG_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+
+    assert run_id[:8] in run_process("x", **zsh, COMP_WORDS="agentdbg show ").out
+    assert (
+        "export" in run_process("x", _AGENTDBG_COMPLETE="complete_bash", COMP_CWORD="1", COMP_WORDS="agentdbg ex").out
+    )
+
+
+def _examples() -> list[tuple[str, list[str]]]:
+    found = []
+    for name in COMMANDS:
+        module = importlib.import_module(f"agentdbg.commands.{name}")
+        for line in module.EXAMPLES.strip().splitlines():
+            command = line.partition("   ")[0].partition("|")[0 if line.startswith("agentdbg") else 2].strip()
+            words = shlex.split(command)
+            while words and "=" in words[0]:
+                words.pop(0)
+            if words[:2] == ["agentdbg", name]:
+                found.append((name, words[2:]))
+    return found
+
+
+@pytest.mark.parametrize(("name", "arguments"), _examples(), ids=str)
+def test_the_short_way_and_typer_read_every_example_alike(
+    name: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two readers of one command line may never disagree."""
+    module = importlib.import_module(f"agentdbg.commands.{name}")
+    plainly = read_plainly(parameters_of(module.command), arguments)
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(typer_app, "_as_typer_has_it", _wrapping(typer_app._as_typer_has_it, seen))
+    CliRunner().invoke(typer_app.make_app(COMMANDS), [name, *arguments], catch_exceptions=False)
+
+    assert plainly is not None, "an example should need no help from typer"
+    assert seen == [plainly]
+
+
+def _wrapping(convert: Callable[..., Any], seen: list[dict[str, Any]]) -> Callable[..., Any]:
+    def converted(function: Any) -> Any:
+        call = convert(function)
+
+        def spy(**values: Any) -> None:
+            seen.append(values)
+
+        spy.__signature__ = call.__signature__  # type: ignore[attr-defined] # what typer reads
+        spy.__annotations__ = call.__annotations__
+        return spy
+
+    return converted
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json=1"], ["-n"], ["--wrong"], ["-n5"], ["stray"], ["--help"], ["-n", "--json"]]
+)
+def test_what_is_not_plainly_right_is_left_to_typer(arguments: list[str]) -> None:
+    """Guessing is not for the short way."""
+    assert read_plainly(parameters_of(list_command.command), arguments) is None
+
+
+def test_cleaning_shows_what_it_disarms() -> None:
+    """A name with an escape in it is suspicious, and the reader should see that."""
+    assert clean("a\x1b[31mb") == "a\\x1b[31mb"
+    assert clean("a\nb\tc") == "a b c"
+    assert clean("a\nb\x07", keep_lines=True) == "a\nb\\x07"
+    assert clean("\u202eabc\U000e0041") == "\\u202eabc\\U000e0041"
+    assert clean("naïve 漢字 🙂 – fine") == "naïve 漢字 🙂 – fine"
+
+
+def test_width_counts_columns_and_not_characters() -> None:
+    """A table with Chinese names in it is aligned too."""
+    assert cell_width("漢字") == 4
+    assert fit("漢字漢字", 5) == "漢字…"
+    assert fit("abcdef", 4) == "abc…"
+
+
+def test_a_table_gives_up_optional_columns_before_it_cuts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a status is worth nothing, a shorter name is."""
+    out = Terminal()
+    out.width = 21
+    out.table(
+        [Column("id"), Column("name", least=8), Column("extra", optional=True), Column("status")],
+        [["ab", "a very long name", "something", "running"]],
+    )
+
+    assert capsys.readouterr().out == "id  name      status\nab  a very…   running\n"
+
+
+def test_python_dash_m_is_the_command() -> None:
+    """Where the script is not on the path."""
+    assert run_process("--version").out.startswith("agentdbg ")
+    assert os.path.exists(importlib.import_module("agentdbg.__main__").__file__ or "")
