@@ -1,0 +1,272 @@
+"""
+Pydantic AI: agents as spans, model requests as LLM_CALL, tools as TOOL_CALL with their real exceptions.
+
+    from agentdbg.integrations import pydantic_ai
+    pydantic_ai.enable()                               # every agent of the process
+    agent = Agent(…, capabilities=[pydantic_ai.recorder()])   # or this one alone
+
+It stands around the agent's own steps as a capability (`pydantic_ai.capabilities`), passes every value on
+unchanged and raises every error again. Supported: pydantic-ai >= 2.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from asyncio import CancelledError
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.context import enter_scope, own_scope
+from agentdbg.integrations._pairing import Pairing, contained
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+
+__all__ = ["disable", "enable", "recorder"]
+
+_ID = "agentdbg"
+_pairing = Pairing("pydantic_ai")
+_original_iter: Any = None
+
+
+def enable() -> None:
+    """Record every agent run of this process, also those of agents made before."""
+    global _original_iter  # noqa: PLW0603 -- what disable() gives back
+    capability = recorder()
+    from pydantic_ai import Agent  # noqa: PLC0415
+
+    if _original_iter is not None:
+        return
+    _original_iter = original = Agent.iter
+
+    @functools.wraps(original)
+    def iter(self: Any, *args: Any, capabilities: Any = None, **kwargs: Any) -> Any:  # noqa: A001 -- its name there
+        return original(self, *args, capabilities=_added(self, capability, capabilities), **kwargs)
+
+    setattr(Agent, "iter", iter)  # noqa: B010 -- mypy forbids the assignment
+
+
+def disable() -> None:
+    """Record no more of them."""
+    global _original_iter  # noqa: PLW0603
+    if _original_iter is not None:
+        from pydantic_ai import Agent  # noqa: PLC0415
+
+        setattr(Agent, "iter", _original_iter)  # noqa: B010
+        _original_iter = None
+
+
+@functools.cache
+def recorder() -> Any:
+    """The capability that records an agent, for `Agent(capabilities=[…])`."""
+    try:
+        from pydantic_ai.capabilities import AbstractCapability  # noqa: PLC0415 -- only when it is wanted
+        from pydantic_ai.models.wrapper import WrapperModel  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError("agentdbg records pydantic-ai >= 2, which is missing: pip install pydantic-ai") from error
+
+    class ServedModel(WrapperModel):  # type: ignore[misc] # a class the type checker cannot see
+        """
+        The model, opening its streams as part of the call that is being recorded.
+
+        The framework opens a stream in its consumer's task, where our scope is not known.
+        """
+
+        def __init__(self, model: Any) -> None:
+            super().__init__(model)
+            self._scope_of_call = own_scope()
+
+        @contextlib.asynccontextmanager
+        async def request_stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            before = own_scope()
+            enter_scope(self._scope_of_call)
+            try:
+                async with super().request_stream(*args, **kwargs) as stream:
+                    enter_scope(before)
+                    yield stream
+            finally:
+                enter_scope(before)
+
+    class Recorder(AbstractCapability):  # type: ignore[misc] # a class the type checker cannot see
+        """Stands around an agent's run, its model requests and its tools."""
+
+        id = _ID
+        _safe_at_runtime = True  # it only looks on, so an agent under durable execution may have it too
+        wrap_run = staticmethod(_run)
+        wrap_model_request = staticmethod(_model_request)
+        wrap_tool_execute = staticmethod(_tool_execute)
+
+        def get_wrapper_model(self, model: Any) -> Any:
+            return ServedModel(model)
+
+    return Recorder()
+
+
+def _added(agent: Any, capability: Any, given: Iterable[Any] | None) -> list[Any]:
+    """The capabilities of a run and ours, unless the agent has been given ours already."""
+    chosen = list(given or ())
+    root = getattr(agent, "_root_capability", None)
+    known = [*chosen, *getattr(root, "capabilities", ())]
+    return chosen if any(getattr(one, "id", None) == _ID for one in known) else [*chosen, capability]
+
+
+# Standing around the three steps.
+
+
+async def _run(ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:
+    key = ("run", ctx.run_id)
+    name = getattr(ctx.agent, "name", None) or "agent"
+    _pairing.start(key, "span", name, ctx.prompt, meta={"agent_name": name})
+    try:
+        result = await handler()
+    except BaseException as error:
+        _pairing.end(key, error=None if isinstance(error, (CancelledError, GeneratorExit)) else error)
+        raise
+    _pairing.end(key, getattr(result, "output", None))
+    return result
+
+
+async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+    key = object()
+    _start_model_request(key, ctx, request_context)
+    try:
+        response = await handler(request_context)
+    except (CancelledError, GeneratorExit):  # whoever read the stream had enough
+        _end_model_request(key, _so_far(request_context))
+        raise
+    except BaseException as error:
+        _pairing.end(key, error=error)
+        raise
+    _end_model_request(key, response)
+    return response
+
+
+async def _tool_execute(
+    ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Callable[[Any], Awaitable[Any]]
+) -> Any:
+    key = object()
+    _pairing.start(
+        key,
+        "tool",
+        call.tool_name,
+        args,
+        parent_key=("run", ctx.run_id),
+        asked_by=call.tool_call_id,
+        meta=_agent_meta(ctx),
+    )
+    try:
+        result = await handler(args)
+    except BaseException as error:
+        _end_tool(key, error)
+        raise
+    _pairing.end(key, getattr(result, "return_value", result))
+    return result
+
+
+@contained
+def _end_tool(key: Any, error: BaseException) -> None:
+    kind = type(error).__name__
+    if kind in ("CallDeferred", "ApprovalRequired"):  # the tool waits for somebody outside the run
+        _pairing.end(key, None, meta={"deferred": kind})
+    elif kind in ("ToolRetryError", "ToolFailedError"):  # the framework's own wrapping of what the tool raised
+        _pairing.end(key, error=error.__cause__ or error)
+    else:
+        _pairing.end(key, error=error)
+
+
+# What is said to a model, and what it says.
+
+
+@contained
+def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
+    settings = request.model_settings or {}
+    parameters = request.model_request_parameters
+    _pairing.start(
+        key,
+        "llm",
+        request.model.model_name,
+        [message for given in request.messages for message in _messages(given)],
+        parent_key=("run", ctx.run_id),
+        meta=_agent_meta(ctx),
+        provider=request.model.system,
+        temperature=settings.get("temperature"),
+        tools=[_tool(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
+    )
+
+
+@contained
+def _end_model_request(key: Any, response: Any) -> None:
+    if response is None:
+        _pairing.end(key)
+        return
+    details = response.provider_details or {}
+    message = _answer(response)
+    _pairing.end(
+        key,
+        message["content"] if message.keys() == {"role", "content"} else message,
+        name=response.model_name,
+        usage=_usage(response.usage),
+        stop_reason=details.get("finish_reason") or response.finish_reason,
+        asks_for=[part.tool_call_id for part in response.parts if part.part_kind == "tool-call"],
+        meta={"generation_id": response.provider_response_id} if response.provider_response_id else {},
+        **({"provider": response.provider_name} if response.provider_name else {}),
+    )
+
+
+def _so_far(request: Any) -> Any:
+    """What came of an answer whose reader went away: the framework keeps it, because it has to be paid."""
+    billed = getattr(getattr(request, "_usage_response_ledger", None), "responses", None)
+    return billed[-1] if billed else None
+
+
+def _agent_meta(ctx: Any) -> dict[str, Any]:
+    return {"agent_name": getattr(ctx.agent, "name", None), "run_step": ctx.run_step}
+
+
+def _tool(tool: Any) -> dict[str, Any]:
+    return {"name": tool.name, "description": tool.description, "parameters": tool.parameters_json_schema}
+
+
+def _messages(message: Any) -> list[dict[str, Any]]:
+    """One of the framework's messages in the words all chat APIs share."""
+    if message.kind == "response":
+        return [_answer(message)]
+    told = [{"role": "system", "content": message.instructions}] if message.instructions else []
+    return [*told, *(_told(part) for part in message.parts)]
+
+
+def _told(part: Any) -> dict[str, Any]:
+    if part.part_kind == "system-prompt":
+        return {"role": "system", "content": part.content}
+    if part.part_kind == "tool-return" or (part.part_kind == "retry-prompt" and part.tool_name):
+        return {"role": "tool", "tool_call_id": part.tool_call_id, "name": part.tool_name, "content": part.content}
+    return {"role": "user", "content": getattr(part, "content", part)}
+
+
+def _answer(response: Any) -> dict[str, Any]:
+    texts = [part.content for part in response.parts if part.part_kind == "text"]
+    thoughts = [part.content for part in response.parts if part.part_kind == "thinking"]
+    calls = [
+        {"id": part.tool_call_id, "type": "function", "function": {"name": part.tool_name, "arguments": part.args}}
+        for part in response.parts
+        if part.part_kind == "tool-call"
+    ]
+    return {
+        "role": "assistant",
+        "content": "".join(texts),
+        **({"tool_calls": calls} if calls else {}),
+        **({"thinking": "\n".join(thoughts)} if thoughts else {}),
+    }
+
+
+def _usage(usage: Any) -> dict[str, Any] | None:
+    """Here cached tokens are part of the input already; a provider that said nothing gives zeros, which is unknown."""
+    if not usage.has_values():
+        return None
+    counts = {
+        "prompt_tokens": usage.input_tokens,
+        "completion_tokens": usage.output_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+    cached = {"cached_tokens": usage.cache_read_tokens, "cache_write_tokens": usage.cache_write_tokens}
+    return {**counts, "prompt_tokens_details": cached, "completion_tokens_details": dict(usage.details)}
