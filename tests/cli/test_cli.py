@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,6 +18,7 @@ from agentdbg.cli import COMMANDS
 from agentdbg.commands import list as list_command
 from agentdbg.commands import typer_app
 from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.reference import commands_markdown
 from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
 from agentdbg.exceptions import AgentDbgError
 from tests.analysis.story import Story
@@ -24,7 +26,6 @@ from tests.cli.stored import HOSTILE, Ran, run_process, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -240,3 +241,13 @@ def test_python_dash_m_is_the_command() -> None:
     """Where the script is not on the path."""
     assert run_process("--version").out.startswith("agentdbg ")
     assert os.path.exists(importlib.import_module("agentdbg.__main__").__file__ or "")
+
+
+def test_the_reference_is_what_the_commands_say() -> None:
+    """A documented option that does not exist is worse than an undocumented one."""
+    page = Path(__file__).parents[2] / "docs" / "cli.md"
+    reference = commands_markdown(COMMANDS)
+
+    assert page.read_text(encoding="utf-8").endswith(reference), (
+        "docs/cli.md is out of date; after its comment it has to be what agentdbg.commands.reference writes"
+    )
