@@ -28,11 +28,26 @@ _TEXT_KEPT = 256
 class Tape:
     """The steps within reach, and the strings that stand for the newest of them."""
 
-    __slots__ = ("_alphabet", "_by_input", "_lone", "_reach", "_window", "exact", "known", "names", "quiet", "steps")
+    __slots__ = (
+        "_alphabet",
+        "_by_input",
+        "_is_quiet",
+        "_lone",
+        "_longest",
+        "_reach",
+        "_window",
+        "exact",
+        "known",
+        "names",
+        "quiet",
+        "steps",
+    )
 
     def __init__(self, window: int, reach: int) -> None:
         self._window = window
+        self._longest = 2 * window
         self._reach = reach
+        self._is_quiet = False
         self._alphabet = Alphabet()
         self.known = self._alphabet.known
         self._lone: dict[str, Step] = {}
@@ -51,17 +66,19 @@ class Tape:
         step.name = step.exact = self._alphabet.take(step.signature)
         if step.kind != "tool":
             self.quiet.append(step)
+            self._is_quiet = True
         else:
-            if self.quiet.length:
+            if self._is_quiet:
                 self.quiet = QuietStretch(self._window)
+                self._is_quiet = False
             if step.recurs:
                 self._identify(step)
             else:
                 self._lone[step.signature] = step
-        self.names += step.name
+        self.names = names = self.names + step.name
         self.exact += step.exact
-        if len(self.names) >= 2 * self._window:
-            self.names = self.names[-self._window :]
+        if len(names) >= self._longest:
+            self.names = names[-self._window :]
             self.exact = self.exact[-self._window :]
         steps = self.steps
         steps.append(step)
@@ -104,19 +121,20 @@ class Tape:
 
     def _evict(self) -> None:
         step = self.steps.popleft()
-        step.previous = None
-        alphabet = self._alphabet
-        alphabet.release(step.name)
+        if step.previous is not None:
+            step.previous = None
+        self._alphabet.release(step.name)
         if step.kind != "tool":
             return
+        if self._lone.get(step.signature) is step:
+            del self._lone[step.signature]
+            return
         if step.exact != step.name:
-            alphabet.release(step.exact)
+            self._alphabet.release(step.exact)
         if step.has_arguments_key:
             key = (step.signature, step.arguments_key)
             if self._by_input.get(key) is step:
                 del self._by_input[key]
-        elif self._lone.get(step.signature) is step:
-            del self._lone[step.signature]
 
 
 class QuietStretch:
