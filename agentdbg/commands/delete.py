@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 agentdbg delete a41f
 agentdbg delete a41f 77c0 --yes
-agentdbg restore a41f            brings it back, for a day
+agentdbg restore a41f            # brings it back, for a day
 """
 
 

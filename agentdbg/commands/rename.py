@@ -11,7 +11,7 @@ from agentdbg.storage.reader import load_run_meta
 
 EXAMPLES = """
 agentdbg rename latest "the one that works"
-agentdbg rename a41f ""                      back to the recorded name
+agentdbg rename a41f ""                      # back to the recorded name
 """
 
 

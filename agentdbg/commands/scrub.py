@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 agentdbg scrub sk-live-1a2b3c --dry-run
-agentdbg scrub 'sk-live-[A-Za-z0-9]+'          a regular expression
-agentdbg scrub --fixed 'a+b/c==' --yes         exactly this text
-pass show my/token | agentdbg scrub - --yes    keeps it out of the shell's history
+agentdbg scrub 'sk-live-[A-Za-z0-9]+'          # a regular expression
+agentdbg scrub --fixed 'a+b/c==' --yes         # exactly this text
+pass show my/token | agentdbg scrub - --yes    # keeps it out of the shell's history
 """
 
 

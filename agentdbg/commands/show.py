@@ -10,7 +10,7 @@ from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.summary import Summary, summarise
 from agentdbg.analysis.tree import tree_order
 from agentdbg.commands.opened import OpenedRun, open_run
-from agentdbg.commands.options import RUN, Option
+from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.commands.times import local_time
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLES = """
-agentdbg show                      the latest run
-agentdbg show a41f                 a run by the beginning of its id
-agentdbg show a41f --event 49      one event in full
+agentdbg show                      # the latest run
+agentdbg show a41f                 # a run by the beginning of its id
+agentdbg show a41f --event 49      # one event in full
 agentdbg show latest --full | less
 agentdbg show latest --json
 """
@@ -31,7 +31,7 @@ _FIRST = 100
 
 
 def command(
-    run: Annotated[str, RUN] = "latest",
+    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
     event: Annotated[
         str | None, Option("--event", "-e", metavar="N", help="Only this event: its number or id.")
     ] = None,

@@ -15,8 +15,8 @@ from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.storage.reader import list_runs
 
 EXAMPLES = """
-agentdbg tail                 the run that is being recorded
-agentdbg tail a41f -n 50      its last 50 events, then what comes
+agentdbg tail                 # the run that is being recorded
+agentdbg tail a41f -n 50      # its last 50 events, then what comes
 agentdbg tail --json | jq .name
 """
 

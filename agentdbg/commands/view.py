@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["open_viewer"]
 
 EXAMPLES = """
-agentdbg view                        the latest run
+agentdbg view                        # the latest run
 agentdbg view a41f --no-browser
-agentdbg view --port 9000            a second viewer, on another port
-agentdbg view --allow-host my-box    through an SSH forward or a container
+agentdbg view --port 9000            # a second viewer, on another port
+agentdbg view --allow-host my-box    # through an SSH forward or a container
 """
 
 

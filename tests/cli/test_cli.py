@@ -163,8 +163,8 @@ def _examples() -> list[tuple[str, list[str]]]:
     for name in COMMANDS:
         module = importlib.import_module(f"agentdbg.commands.{name}")
         for line in module.EXAMPLES.strip().splitlines():
-            command = line.partition("   ")[0].partition("|")[0 if line.startswith("agentdbg") else 2].strip()
-            words = shlex.split(command)
+            command = line.partition("|")[0 if line.startswith("agentdbg") else 2].strip()
+            words = shlex.split(command, comments=True)
             while words and "=" in words[0]:
                 words.pop(0)
             if words[:2] == ["agentdbg", name]:
