@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.sentences import Line, VerdictPart
     from agentdbg.analysis.stats import FailedCalls
 
-__all__ = ["failures_line", "loop_line", "trouble_lines"]
+__all__ = ["failures_in", "failures_line", "loop_line", "trouble_lines"]
 
 
 def trouble_lines(case: Case, *, beside_cause: bool = False) -> list[Line]:
@@ -29,13 +29,13 @@ def trouble_lines(case: Case, *, beside_cause: bool = False) -> list[Line]:
         if many is None or (said is not None and said.text == many.failure.text):
             return []
         return [failures_line(case, many)]
-    group = _group_of(case, loop)
+    group = failures_in(case, loop)
     if group is None:
         return [loop_line(case, loop)]
     return [failures_line(case, group), loop_line(case, loop, beside_failures=True)]
 
 
-def _group_of(case: Case, loop: LoopCost) -> FailedCalls | None:
+def failures_in(case: Case, loop: LoopCost) -> FailedCalls | None:
     """The failed calls a loop consists of."""
     if loop.kind != "error_retry":
         return None

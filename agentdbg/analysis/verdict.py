@@ -13,7 +13,7 @@ from agentdbg.analysis.case import MANY, Case
 from agentdbg.analysis.endings import died_line, guardrail_line, interrupt_line, now_line, raised_line, spent_on
 from agentdbg.analysis.outcome import final_answer
 from agentdbg.analysis.sentences import code, line, quote, times
-from agentdbg.analysis.trouble import loop_line, trouble_lines
+from agentdbg.analysis.trouble import failures_in, loop_line, trouble_lines
 from agentdbg.analysis.wording import cut, duration
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _finished(case: Case) -> Verdict:
             line(error.number, *_ended_well(answer), "an error was recorded on the way: ", quote(error.failure.text))
         )
     if case.loop is not None:
-        lines.append(loop_line(case, case.loop))
+        # Where the line before has just named the failures, the loop need not repeat them.
+        is_said = bool(case.groups) and failures_in(case, case.loop) is case.groups[0]
+        lines.append(loop_line(case, case.loop, beside_failures=is_said))
     if len(case.groups) > 1:
         lines.append(_other_failures(case))
     if lines:

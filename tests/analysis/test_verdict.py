@@ -185,6 +185,19 @@ def test_a_retry_loop_names_cause_loop_cost_and_stop() -> None:
     assert headline(story.tally(), story.meta("error")) == "book failed 5 times, same error"
 
 
+def test_a_finished_run_names_its_failures_once() -> None:
+    """The finding's own sentence would repeat the error that stands in the line above."""
+    story = Story()
+    at = failing_loop(story)
+    story.llm("q", "Sorry, I could not book it.")
+    story.end()
+
+    (first, cause), (second, loop) = story.said()
+    assert (first, second) == (at["first"], at["warning"])
+    assert cause.endswith("but book failed 5 times on the way: payment amount does not add up")
+    assert loop.startswith("A loop: think → book, the same arguments since #")
+
+
 def test_a_loop_that_is_left_costs_only_what_it_was() -> None:
     """Work that went on after the loop must not be blamed on it."""
     story = Story()
