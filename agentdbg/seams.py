@@ -24,8 +24,8 @@ __all__ = ["Call", "llm", "llm_call", "open_model_calls", "tool", "tool_call"]
 
 _MOST_ITEMS = 10_000
 
-open_model_calls: set[str] = set()
-"""The ids of the model calls being made. A client's hook that finds itself inside one leaves the call to it."""
+open_model_calls: dict[str, Call] = {}
+"""The model calls being made, by id. A client's hook that finds itself inside one leaves the recording to it."""
 
 
 class Call:
@@ -45,6 +45,7 @@ class Call:
         self._meta = meta
         self._fields = fields
         self._items: list[Any] | None = None
+        self._from_inside: dict[str, Any] = {}
         self._ended = False
         self._call_id: str | None = None
         self._outer: Scope | None = None
@@ -77,7 +78,7 @@ class Call:
             return False
         self.scope = Scope(scope.run, self._call_id)
         if self.kind == "llm":
-            open_model_calls.add(self._call_id)
+            open_model_calls[self._call_id] = self
         self._started = time.monotonic()
         return True
 
@@ -88,6 +89,11 @@ class Call:
         if meta:
             self._meta = {**(self._meta or {}), **meta}
         self._fields = {**self._fields, **fields}
+
+    def complete(self, response: Any = None, usage: Any = None, stop_reason: Any = None, **fields: Any) -> None:
+        """What a hook further inside knows; it fills in where nothing better is known when the call ends."""
+        self._from_inside = {"response": response, "usage": usage, "stop_reason": stop_reason}
+        self._fields = {**fields, **{key: value for key, value in self._fields.items() if value != "unknown"}}
 
     def finish(self, result: Any) -> None:
         """The call came back."""
@@ -138,11 +144,14 @@ class Call:
         self._ended = True
         if self.duration_ms is None:
             self.duration_ms = int((time.monotonic() - self._started) * 1000)
-        open_model_calls.discard(self._call_id)
+        open_model_calls.pop(self._call_id, None)
         run = self._outer.run
         try:
             if self.error is None:
                 self.error = error
+            for name, value in self._from_inside.items():
+                if getattr(self, name) is None:
+                    setattr(self, name, value)
             recorded = run.emit(
                 "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
                 self._name,

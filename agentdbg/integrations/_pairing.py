@@ -26,7 +26,7 @@ from agentdbg.sources import user_source
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-__all__ = ["Pairing", "contained", "is_model_call_open"]
+__all__ = ["Pairing", "contained", "enclosing_model_call"]
 
 _MOST_OPEN = 10_000
 _MOST_REQUESTS = 10_000
@@ -34,10 +34,10 @@ _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _runs_of_ours: set[str] = set()
 
 
-def is_model_call_open() -> bool:
-    """Whether this code runs inside a model call that is being recorded: then it is that call, not another one."""
+def enclosing_model_call() -> Call | None:
+    """The model call that is being recorded around this code: a request made here is that call, not another one."""
     scope = current_scope()
-    return scope is not None and scope.parent_id in open_model_calls
+    return None if scope is None else open_model_calls.get(scope.parent_id)
 
 
 def contained(function: _Function) -> _Function:
@@ -65,6 +65,8 @@ class Pairing:
         self._open: dict[Hashable, _Open] = {}
         self._requests: dict[tuple[str, str], str] = {}
 
+    # Beginning.
+
     def start(
         self,
         key: Hashable,
@@ -81,31 +83,57 @@ class Pairing:
         Something began: a model call ("llm"), a tool call ("tool"), or a step around others ("span").
 
         It hangs under what `parent_key` began, else where the running code is. A tool call hangs under the model call
-        that asked for it, by the id it asked with (`asked_by`). What a second hook reports under the same key is the
+        that asked for it, by the id it asked with (`asked_by`). Outside any run it becomes a run of its own; a step
+        of the kind "run" is only that, and nothing inside a run. What a second hook reports under the same key is the
         same thing. False when nothing is being recorded. Raises when a limit of the run refuses the call.
         """
-        if key in self._open:
+        opened = self._open.get(key)
+        if opened is not None and (opened.call is not None or opened.span is not None or opened.owns_run):
             return True
-        parent = self._open.get(parent_key) if parent_key is not None else None
         meta = {"framework": self._framework, **(meta or {})}
-        outer = _surroundings() if parent is None else parent.scope
-        owns_run = outer is None
-        if outer is None and (outer := _run_of_its_own(name, given, meta)) is None:
+        if opened is None:
+            opened = self._find_place(parent_key)
+        if opened is None:
+            own_run = _run_of_its_own(name, given, meta)
+            if own_run is None:
+                return False
+            opened = _Open(own_run, None, user_source(), owns_run=True)
+        elif kind == "run":
             return False
-        source = user_source()
-        if parent is not None and (source is None or "site-packages" in source):
-            source = parent.source  # a pool's thread knows nothing of the user's line
-        opened = _Open(outer, parent, source, owns_run=owns_run)
-        if kind != "span":
+        if kind in ("llm", "tool"):
             call = Call(kind, name, given, meta, fields)
-            asking = self._requests.get((outer.run.run_id, asked_by)) if asked_by is not None else None
+            asking = self._requests.get((opened.run.run_id, asked_by)) if asked_by is not None else None
             if not self._begin(call, opened, asking):
                 return False
-            opened.call, opened.scope = call, call.scope
-        elif not owns_run:
-            opened.span = _Span(outer, name, given, meta, source)
-            opened.scope = Scope(outer.run, opened.span.event_id)
+            opened.call = call
+            opened.stand_in(call.call_id)
+        elif not opened.owns_run:
+            opened.span = _Span(opened.outer, name, given, meta, opened.source)
+            opened.stand_in(opened.span.event_id)
         self._remember(key, opened)
+        enter_scope(opened.scope)
+        return True
+
+    def prepare(self, key: Hashable, parent_key: Hashable = None) -> None:
+        """
+        Something may begin here, but its `start` will be reported from another context.
+
+        What runs in this context then stands in it. If it never starts, nothing is recorded.
+        """
+        opened = self._find_place(parent_key)
+        if opened is not None:
+            self._remember(key, opened)
+            enter_scope(opened.scope)
+
+    def adopt(self, key: Hashable, new_key: Hashable) -> bool:
+        """What began as `key`, in another context, is `new_key` from now on, and this context stands in it."""
+        with self._lock:
+            opened = self._open.pop(key, None)
+        if opened is None:
+            return False
+        opened.run.before_end.pop((self, key), None)
+        opened.before = own_scope()
+        self._remember(new_key, opened)
         enter_scope(opened.scope)
         return True
 
@@ -113,7 +141,11 @@ class Pairing:
         """A step that is not worth an event began: what it does hangs under what `parent_key` began."""
         parent = self._open.get(parent_key)
         if parent is not None:
-            self._remember(key, _Open(parent.scope, parent, parent.source, owns_run=False))
+            skipped = _Open(parent.outer, parent, parent.source)
+            skipped.scope = parent.scope
+            self._remember(key, skipped)
+
+    # In between.
 
     def answering(self, key: Hashable, unfinished: Callable[[], dict[str, Any]] | None = None) -> None:
         """
@@ -126,9 +158,15 @@ class Pairing:
             return
         opened.is_answering = True
         opened.unfinished = unfinished
-        open_model_calls.discard(opened.call.call_id or "")
+        open_model_calls.pop(opened.call.call_id or "", None)
         opened.leave()
-        opened.collapse(None)
+        opened.stand_around(None)
+
+    def is_open(self, key: Hashable) -> bool:
+        """Whether this began and has not ended."""
+        return key in self._open
+
+    # Ending.
 
     def end(
         self,
@@ -153,7 +191,7 @@ class Pairing:
             opened = self._open.pop(key, None)
         if opened is None:
             return
-        run = opened.outer.run
+        run = opened.run
         run.before_end.pop((self, key), None)
         opened.leave()
         if opened.call is not None:
@@ -163,21 +201,40 @@ class Pairing:
             for request in asks_for:
                 self._note_request(run.run_id, request, call.call_id)
             call.end(result, error)
-            opened.collapse(call.call_id if call.kind == "llm" else None)
+            opened.stand_around(call.call_id if call.kind == "llm" else None)
         elif opened.span is not None:
-            opened.span.end(result, error, meta, duration_ms)
-            opened.collapse(None)
+            opened.span.end(name, result, error, meta, duration_ms)
+            opened.stand_around(None)
         if opened.owns_run:
             _runs_of_ours.discard(run.run_id)
             outcome = {"result": result} if run.capture_args else None
             end_run(run, error if isinstance(error, BaseException) else None, outcome)
 
-    def is_open(self, key: Hashable) -> bool:
-        """Whether this began and has not ended."""
-        return key in self._open
+    def drop(self, key: Hashable) -> None:
+        """It will never be known how this ended."""
+        with self._lock:
+            opened = self._open.pop(key, None)
+        if opened is not None:
+            opened.run.before_end.pop((self, key), None)
+            if opened.call is not None:
+                open_model_calls.pop(opened.call.call_id or "", None)
+                opened.run.release_call(opened.call.kind)
+
+    # How.
+
+    def _find_place(self, parent_key: Hashable) -> _Open | None:
+        """Under the parent, else where the running code stands; None outside any run."""
+        parent = self._open.get(parent_key) if parent_key is not None else None
+        outer = _surroundings() if parent is None else parent.scope
+        if outer is None:
+            return None
+        source = user_source()
+        if parent is not None and (source is None or "site-packages" in source):
+            source = parent.source  # a pool's thread knows nothing of the user's line
+        return _Open(outer, parent, source)
 
     def _begin(self, call: Call, opened: _Open, asking: str | None) -> bool:
-        run = opened.outer.run
+        run = opened.run
         try:
             return call.begin(opened.outer, parent_id=asking, source=opened.source)
         except STOPS as stop:
@@ -191,14 +248,14 @@ class Pairing:
             raise
 
     def _remember(self, key: Hashable, opened: _Open) -> None:
-        forgotten = None
+        oldest = None
         with self._lock:
-            if len(self._open) >= _MOST_OPEN:
-                forgotten = self._open.pop(next(iter(self._open)))
+            if len(self._open) >= _MOST_OPEN and key not in self._open:
+                oldest = next(iter(self._open))
             self._open[key] = opened
-        opened.outer.run.before_end[self, key] = lambda: self._settle(key)
-        if forgotten is not None and forgotten.call is not None:
-            forgotten.outer.run.release_call(forgotten.call.kind)
+        opened.run.before_end[self, key] = functools.partial(self._settle, key)
+        if oldest is not None:
+            self.drop(oldest)
 
     def _settle(self, key: Hashable) -> None:
         """The run ends while this is open: keep a step, and an answer as far as it came; a call never returned."""
@@ -210,8 +267,7 @@ class Pairing:
         elif opened.span is not None:
             self.end(key)
         else:
-            with self._lock:
-                self._open.pop(key, None)
+            self.drop(key)
 
     def _note_request(self, run_id: str, request: str, call_id: str | None) -> None:
         with self._lock:
@@ -222,46 +278,40 @@ class Pairing:
 
 
 class _Open:
-    """Something that began: where it stands, and what is recorded when it ends."""
+    """
+    Something that began: where it stands, and what is recorded when it ends.
 
-    __slots__ = (
-        "_before",
-        "_parent",
-        "call",
-        "is_answering",
-        "outer",
-        "owns_run",
-        "scope",
-        "source",
-        "span",
-        "unfinished",
-    )
+    `scope` is what the code inside it records into. A framework may report the end in another context than the start,
+    so the scope is changed in place: whoever still holds it stands around the thing once it has ended.
+    """
 
-    def __init__(self, outer: Scope, parent: _Open | None, source: str | None, *, owns_run: bool) -> None:
-        self._parent = parent
+    def __init__(self, outer: Scope, parent: _Open | None, source: str | None, *, owns_run: bool = False) -> None:
+        self.run = outer.run
         self.outer = outer
-        self.scope = outer
+        self.scope = Scope(outer.run, outer.parent_id, outer.llm_id)
         self.source = source
         self.owns_run = owns_run
         self.call: Call | None = None
         self.span: _Span | None = None
         self.is_answering = False
         self.unfinished: Callable[[], dict[str, Any]] | None = None
-        self._before = None if owns_run else own_scope()
+        self.before = None if owns_run else own_scope()
+        self._parent = parent
+
+    def stand_in(self, event_id: str | None) -> None:
+        """It has an event now: what is recorded in this scope hangs under it."""
+        self.scope.parent_id = event_id or self.outer.parent_id
+        self.scope.llm_id = None
 
     def leave(self) -> None:
         """Where this code stands in it, let it stand where it stood before."""
         if own_scope() is self.scope:
-            enter_scope(self._before)
+            enter_scope(self.before)
 
-    def collapse(self, llm_id: str | None) -> None:
-        """
-        Let whoever still stands in it stand around it.
-
-        A framework may report the end in another context than the start; the context of the start keeps this scope.
-        """
+    def stand_around(self, llm_id: str | None) -> None:
+        """It is over: who still holds this scope records beside it, and tools under the model call it was."""
         if llm_id is not None and self._parent is not None:
-            self._parent.scope.llm_id = llm_id  # tools that this step calls next are called because of that answer
+            self._parent.scope.llm_id = llm_id
         self.scope.parent_id = self.outer.parent_id
         self.scope.llm_id = llm_id or self.outer.llm_id
 
@@ -275,21 +325,22 @@ class _Span:
         self._parent_id = outer.parent_id
         self._name = name
         self._given = given
-        self._meta = {"span": name, **meta}
+        self._meta = meta
         self._source = source
         self._started = time.monotonic()
 
-    def end(self, result: Any, error: Any, meta: dict[str, Any] | None, duration_ms: int | None) -> None:
+    def end(self, name: Any, result: Any, error: Any, meta: dict[str, Any] | None, duration_ms: int | None) -> None:
         from agentdbg.errors import describe_error  # noqa: PLC0415 -- loaded with the first run
 
+        name = name or self._name
         failure = None if error is None else describe_error(error)
         if duration_ms is None:
             duration_ms = int((time.monotonic() - self._started) * 1000)
         self._run.emit(
             "STATE_UPDATE",
-            self._name,
+            name,
             {"state": None, "diff": None, "error": failure, "input": self._given, "output": result},
-            {**self._meta, **(meta or {})},
+            {"span": name, **self._meta, **(meta or {})},
             parent_id=self._parent_id,
             event_id=self.event_id,
             duration_ms=duration_ms,

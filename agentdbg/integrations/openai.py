@@ -13,12 +13,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentdbg.integrations._client_requests import Api, ClientRequests
+from agentdbg.integrations._client_recording import Api
+from agentdbg.integrations._client_requests import ClientRequests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["disable", "enable"]
+__all__ = ["complete_others", "disable", "enable"]
 
 _PROVIDERS = {
     "api.openai.com": "openai",
@@ -42,16 +43,25 @@ _OLLAMA_PORT = 11434
 
 def enable() -> None:
     """Record the requests of every OpenAI client of this process, also those made before."""
-    try:
-        from openai import AsyncOpenAI, OpenAI  # noqa: PLC0415 -- only when it is wanted
-    except ImportError as error:
-        raise ImportError("agentdbg records the openai package, which is missing: pip install openai") from error
-    _requests.enable(OpenAI, AsyncOpenAI)
+    _requests.enable(*_clients())
+
+
+def complete_others() -> None:
+    """Record nothing, but tell a framework's model call what only the client knows: why it stopped, its retries."""
+    _requests.complete_others(*_clients())
 
 
 def disable() -> None:
     """Record no more of them."""
     _requests.disable()
+
+
+def _clients() -> tuple[type, type]:
+    try:
+        from openai import AsyncOpenAI, OpenAI  # noqa: PLC0415 -- only when it is wanted
+    except ImportError as error:
+        raise ImportError("agentdbg records the openai package, which is missing: pip install openai") from error
+    return OpenAI, AsyncOpenAI
 
 
 def provider_at(address: Any) -> str | None:
@@ -82,7 +92,7 @@ def _read_chat(response: dict[str, Any]) -> dict[str, Any]:
     choices = [choice for choice in response.get("choices") or [] if isinstance(choice, dict)]
     messages = [choice.get("message") or {} for choice in choices]
     calls = [call for message in messages for call in message.get("tool_calls") or []]
-    answers = [_chat_answer(message) for message in messages]
+    answers = [chat_answer(message) for message in messages]
     return {
         "result": answers[0] if len(answers) == 1 else answers or None,
         "name": response.get("model"),
@@ -93,7 +103,7 @@ def _read_chat(response: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _chat_answer(message: dict[str, Any]) -> Any:
+def chat_answer(message: dict[str, Any]) -> Any:
     """Plain words as they are, anything else as the message it came in."""
     said = {key: value for key, value in message.items() if value not in (None, [], {}) and key != "role"}
     content = said.get("content")
