@@ -51,6 +51,7 @@ class LoopDetector:
     def __init__(self, window: int = 12, repetitions: int = 3, ignore_tools: Iterable[str] = ()) -> None:
         self._window = max(4, min(int(window), _MAX_WINDOW))
         self._repetitions = max(2, int(repetitions))
+        self._longest_block = self._window // self._repetitions
         self._ignored = frozenset(ignore_tools)
         self._tape = Tape(self._window, max(2 * self._window, _MIN_REACH))
         self._calls = RecentCalls(self._repetitions, self._window * 2 // 3)
@@ -65,6 +66,7 @@ class LoopDetector:
         self._last_tool = 0
         self._last_outcome = b""
         self._asked_nothing = False
+        self._answer_is_new = False
         # The exact block going round: its length, its newest event, and how many events have gone round by now.
         self._period = self._until = self._going = 0
         self._names_period = 0
@@ -157,10 +159,12 @@ class LoopDetector:
         self._asked_nothing = not step.arguments
         self._append(step)
         self._ledger.spend(payload)
+        self._answer_is_new = False
         if step.failed:
             calls = self._replies.failures(step)
             return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
         calls = self._replies.echoes(step)
+        self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
         return Candidate("echo", [step], calls, step.near) if len(calls) >= self._repetitions else None
 
     def _begin_turn(self) -> None:
@@ -211,7 +215,7 @@ class LoopDetector:
                 return period
         # No tool for a while: a block of model calls, so their answers decide.
         quiet = min(length, tape.quiet.length)
-        if quiet < wanted or all(step.kind == "state" for step in tape.last(wanted)):
+        if quiet < wanted or self._answer_is_new or all(step.kind == "state" for step in tape.last(wanted)):
             return 0
         return find_period(tape.quiet.text(), wanted, quiet)
 
@@ -287,7 +291,7 @@ class LoopDetector:
         if all(step.kind == "state" for step in candidate.steps) or _is_one_failing_call(candidate):
             return 0
         span = (self._tape.exact if self._last_tool >= begun else self._tape.quiet.text())[-length:]
-        longest = self._window // self._repetitions
+        longest = self._longest_block
         for period in range(shortest, min(longest, length - 1) + 1):
             if has_period(span, period):
                 return period

@@ -55,6 +55,10 @@ class RecentReplies:
             del replies[0]
         return found[::-1]
 
+    def can_tell(self, step: Step, distance: int) -> bool:
+        """Whether an answer that is like none of the kept ones cannot equal any of the last `distance` answers."""
+        return distance <= _COMPARED and len(step.outcome_words) >= _FEWEST_WORDS
+
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""
         row = self._failing.get(step.signature, [])
