@@ -208,9 +208,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
     assert sizes[1] <= sizes[0] + 5
 
 
-@pytest.mark.parametrize(
-    "value", [float("nan"), object(), b"bytes", {1: 2}, {"a": {3, 4}}, "\ud800", [[[[[1]]]]] * 2]
-)
+@pytest.mark.parametrize("value", [float("nan"), object(), b"bytes", {1: 2}, {"a": {3, 4}}, "\ud800", [[[[[1]]]]] * 2])
 def test_odd_values_do_not_raise(value: Any) -> None:
     """The detector runs inside the user's program."""
     run = Recorder()
