@@ -62,7 +62,7 @@ def find_viewer(data_dir: str | Path) -> Viewer | None:
     try:
         with open_regular(viewer_lock_path(root)) as file:
             said = decode_json(file.read(65_536))
-        viewer = Viewer(said["host"], said["port"], said.get("token"))
+        viewer = Viewer(str(said["host"]), int(said["port"]), said.get("token"))
         info = _ask(viewer)
         # Another version may speak another way to its page, and another folder may have taken the port.
         is_ours = info.get("version") == __version__ and os.path.samefile(info["data_dir"], root)
@@ -122,6 +122,8 @@ def serve(
 
 def _listen(host: str, port: int) -> socket.socket:
     name = host.strip("[]")
+    if not 0 <= port < 65_536:  # some systems would quietly take another
+        raise ViewerUnavailable(f"{port} is no port; choose one from 1 to 65535, or 0 for any that is free")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
