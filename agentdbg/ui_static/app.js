@@ -8,6 +8,7 @@ import { Actions } from "./core/actions.js";
 import { Api } from "./core/api.js";
 import { bindings } from "./core/bindings.js";
 import { loadDetails } from "./core/details-loader.js";
+import { listen } from "./core/intents.js";
 import { Keys } from "./core/keys.js";
 import { preference } from "./core/preferences.js";
 import { RunsData } from "./core/runs-data.js";
@@ -44,9 +45,8 @@ const place = parseAddress(location.search);
 const api = new Api();
 const runs = new RunsData(api);
 
-/** @type {Store<State>} */
 const store = new Store(
-  {
+  /** @type {State} */ ({
     runId: null,
     view: place.view,
     filter: place.filter ? parseFilter(place.filter) : EVERYTHING,
@@ -65,15 +65,15 @@ const store = new Store(
     timeline: null,
     refusal: null,
     isSearching: false,
-  },
+  }),
   (state, changed) => screen.draw(state, changed),
 );
 const screen = new Screen({ api, runs });
 const actions = new Actions({ api, runs, store, screen });
 const keys = new Keys(bindings(actions));
 screen.keyHelp.keys = keys;
-actions.listen();
-actions.start(place);
+listen(actions);
+actions.runActions.start(place);
 
 // What an open event needs is fetched while the reader looks at the first rows.
 if ("requestIdleCallback" in window) requestIdleCallback(() => loadDetails(), { timeout: 2000 });

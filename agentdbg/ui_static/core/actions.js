@@ -1,19 +1,16 @@
 // @ts-check
-/** What each intent of the reader does, whether it came from a key, a click or the address. */
+/** What each intent of the reader does with the open run, whether it came from a key, a click or the address. */
 
-import { formatAddress, deservesEntry, parseAddress } from "../model/address.js";
-import { formatFilter, isEverything, parseFilter, toggleChip, EVERYTHING } from "../model/filters.js";
-import { formatBytes } from "../model/format.js";
+import { EVERYTHING, isEverything, toggleChip } from "../model/filters.js";
 import { nextWhere } from "../model/search.js";
-import { nameOf } from "../model/runs.js";
 import { zoomTo } from "../model/time-axis.js";
-import { stringifyJson } from "../model/details/parse-json.js";
-import { copyText } from "./clipboard.js";
+import { AddressBar } from "./address-bar.js";
+import { Copying } from "./copying.js";
 import { setPreference } from "./preferences.js";
+import { RunActions } from "./run-actions.js";
 import { RunOpener } from "./run-opener.js";
 
 /** @typedef {import("../app.js").State} State */
-/** @typedef {import("../model/address.js").Place} Place */
 
 const SIDE_FROM = "(min-width: 720px)";
 
@@ -31,211 +28,13 @@ export class Actions {
     this.store = store;
     this.screen = screen;
     this.opener = new RunOpener(this);
+    this.address = new AddressBar(this);
+    this.copying = new Copying(this);
+    this.runActions = new RunActions(this);
   }
 
   get state() {
     return this.store.state;
-  }
-
-  // Beginning
-
-  /** @param {Place} place */
-  async start(place) {
-    if (place.runId) this.opener.open(place.runId, place.event);
-    this.runs.addEventListener("change", () => this.store.touch("runs"));
-    this.store.touch("rail");
-    setInterval(() => this.store.touch("clock"), 1000);
-    try {
-      await this.runs.load();
-      this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
-      this.runs.follow();
-      this.#openLatest();
-    } catch {
-      this.store.touch("gone");
-    }
-  }
-
-  /** @param {{data_dir?: string, can_import?: boolean}} info */
-  #takeInfo(info) {
-    if (info.data_dir) this.screen.empty.dataDir = info.data_dir;
-    this.screen.empty.canImport = info.can_import ?? false;
-    this.screen.empty.update();
-  }
-
-  /** Without a run in the address, a wide page opens the newest; a phone shows the runs. */
-  #openLatest() {
-    if (this.state.runId !== null || this.runs.runs.length === 0 || matchMedia("(max-width: 719.9px)").matches) return;
-    if (this.runs.q || this.runs.status) return;
-    this.openRun(this.runs.runs[0].run_id, { replace: true });
-  }
-
-  /** Connect what the views say to what is done. */
-  listen() {
-    const on = (/** @type {string} */ type, /** @type {(detail: any, event: CustomEvent) => void} */ act) =>
-      document.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail, /** @type {CustomEvent} */ (event)));
-    on("open-run", ({ runId, keepFocus }) => this.openRun(runId, { keepFocus }));
-    on("find-runs", ({ q, status }) => this.runs.find(q, status).catch(() => {}));
-    on("more-runs", () => this.runs.more().catch(() => {}));
-    on("theme", () => this.cycleTheme());
-    on("help", () => this.help());
-    on("rail", () => this.toggleRail());
-    on("back", () => this.closeRun());
-    on("navigate", ({ n }) => this.jump(n));
-    on("toggle", (detail, event) => event instanceof CustomEvent && detail?.n && this.toggle(detail.n));
-    on("fold", ({ n }) => this.fold(n));
-    on("filter", ({ chip }) => this.filter(chip));
-    on("view", ({ view }) => this.view(view));
-    on("search", ({ q }) => this.search(q));
-    on("step-match", ({ direction }) => this.stepMatch(direction));
-    on("leave-field", () => this.screen.rows.focusRows());
-    on("focus-search", () => this.focusSearch());
-    on("follow", ({ on: wanted }) => this.follow(wanted));
-    on("to-end", () => this.moveTo("last"));
-    on("zoom", ({ zoom }) => this.zoom(zoom));
-    on("jump-to-time", ({ at }) => this.jumpToTime(at));
-    on("rows-moved", (detail) => this.#rowsMoved(detail));
-    on("move", ({ to }, event) => this.#moveDetails(to, /** @type {Element} */ (event.target)));
-    on("close-side", () => this.store.set({ sideOpen: 0 }));
-    on("copy-report", () => this.copyReport());
-    on("copy-id", () => this.copyRunId());
-    on("verdict", () => this.toggleVerdict());
-    on("rename-run", () => this.renameRun());
-    on("delete-run", (detail) => this.deleteRun(detail?.runId ?? this.state.runId));
-    on("save-run", () => this.saveRun());
-    on("retry", () => this.retry());
-    this.api.addEventListener("gone", () => this.#gone());
-    this.api.addEventListener("back", () => this.#back());
-    addEventListener("popstate", () => this.#visit(parseAddress(location.search)));
-    document.querySelector(".veil")?.addEventListener("click", () => this.toggleRail());
-  }
-
-  // The address
-
-  /** @returns {Place} */
-  #place() {
-    const { runId, view, filter, q, opened, sideOpen, side } = this.state;
-    const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
-    return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
-  }
-
-  /** Write the state into the address. @param {{replace?: boolean}} [options] */
-  remember({ replace = false } = {}) {
-    const place = this.#place();
-    const address = formatAddress(place, location.search);
-    const current = location.pathname + location.search;
-    if (address === current) return;
-    if (!replace && deservesEntry(parseAddress(location.search), place)) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
-  }
-
-  /** Go where the history says. @param {Place} place */
-  #visit(place) {
-    const filter = parseFilter(place.filter);
-    this.store.set({ view: place.view, filter: isEverything(filter) ? EVERYTHING : filter, side: place.side || this.state.side });
-    if (place.runId === null) {
-      this.opener.close();
-      this.#openLatest();
-    } else if (place.runId !== this.state.runId) this.opener.open(place.runId, place.event);
-    else if (place.event === null) this.store.set({ opened: new Set(), sideOpen: 0 });
-    else this.opener.openEvent(place.event);
-    if (place.q !== this.state.q) this.search(place.q, { remember: false });
-  }
-
-  // Runs
-
-  /** @param {string} runId @param {{replace?: boolean, keepFocus?: boolean}} [options] */
-  openRun(runId, { replace = false, keepFocus = false } = {}) {
-    const narrow = !matchMedia("(min-width: 1100px)").matches;
-    if (narrow && !keepFocus) this.store.set({ rail: false });
-    if (runId === this.state.runId) return;
-    this.store.set({ filter: EVERYTHING, q: "" });
-    this.opener.open(runId, null);
-    this.remember({ replace });
-    if (!keepFocus) this.screen.rows.focusRows();
-  }
-
-  closeRun() {
-    this.opener.close();
-    this.remember();
-  }
-
-  /** @param {1 | -1} direction */
-  stepRun(direction) {
-    const runId = this.screen.rail.neighbour(direction);
-    if (runId) this.openRun(runId);
-  }
-
-  findRun() {
-    if (matchMedia("(max-width: 719.9px)").matches) this.closeRun();
-    else this.store.set({ rail: true });
-    this.store.flush();
-    this.screen.rail.focusField();
-  }
-
-  toggleRail() {
-    this.store.set({ rail: !this.state.rail });
-    if (matchMedia("(min-width: 1100px)").matches) setPreference("rail", this.state.rail ? "open" : "closed");
-    if (this.state.rail) {
-      this.store.flush();
-      this.screen.rail.reveal();
-      this.screen.rail.focusList();
-    } else this.screen.rows.focusRows();
-  }
-
-  async renameRun() {
-    const { data, runId } = this.state;
-    if (!data || !runId) return;
-    const name = await this.screen.verdict.rename();
-    this.screen.rows.focusRows();
-    if (name === null) return;
-    try {
-      await this.runs.rename(runId, name);
-      if (data.run) data.run = { ...data.run, run_name: name };
-      this.store.touch("run");
-    } catch (problem) {
-      this.screen.toasts.say(`The name could not be saved: ${/** @type {Error} */ (problem).message}`);
-    }
-  }
-
-  /** @param {string | null} runId */
-  async deleteRun(runId) {
-    if (!runId) return;
-    const run = this.runs.get(runId) ?? this.state.data?.run;
-    const name = run ? nameOf(run) : "the run";
-    const next = this.screen.rail.neighbour(1) ?? this.screen.rail.neighbour(-1);
-    try {
-      await this.runs.remove(runId);
-    } catch (problem) {
-      this.screen.toasts.say(`${name} could not be deleted: ${/** @type {Error} */ (problem).message}`);
-      return;
-    }
-    if (runId === this.state.runId) {
-      if (next && next !== runId) this.openRun(next, { replace: true, keepFocus: true });
-      else {
-        this.opener.close();
-        this.remember({ replace: true });
-      }
-    }
-    this.screen.toasts.say(`Deleted ${name}.`, {
-      label: "Undo",
-      run: async () => {
-        try {
-          await this.runs.restore(runId);
-          this.openRun(runId);
-        } catch (problem) {
-          this.screen.toasts.say(`${name} could not be brought back: ${/** @type {Error} */ (problem).message}`);
-        }
-      },
-    });
-  }
-
-  saveRun() {
-    const { data } = this.state;
-    if (!data) return;
-    const link = document.createElement("a");
-    link.href = `${data.path}/events`;
-    link.download = `${data.runId}.json`;
-    link.click();
   }
 
   // Selecting and opening
@@ -254,7 +53,7 @@ export class Actions {
     if (this.state.side && this.state.sideOpen > 0) this.store.set({ sideOpen: n });
     this.store.flush();
     this.screen.rows.reveal(n, where);
-    this.remember({ replace: true });
+    this.address.remember({ replace: true });
   }
 
   /** @param {1 | -1} direction */
@@ -290,7 +89,7 @@ export class Actions {
     this.screen.rows.focusRows();
     if (side && matchMedia(SIDE_FROM).matches) {
       this.store.set({ selected: n, sideOpen: sideOpen === n ? 0 : n });
-      this.remember();
+      this.address.remember();
       return;
     }
     const after = new Set(opened);
@@ -298,7 +97,7 @@ export class Actions {
     this.store.set({ selected: n, opened: after });
     this.store.flush();
     if (after.has(n)) this.screen.rows.reveal(n);
-    this.remember();
+    this.address.remember();
   }
 
   /** From in place to the side, and back. */
@@ -316,11 +115,11 @@ export class Actions {
     this.store.set({ side, sideOpen: side ? n : 0, opened, selected: n || this.state.selected });
     this.store.flush();
     if (n > 0) this.screen.rows.reveal(n);
-    this.remember({ replace: true });
+    this.address.remember({ replace: true });
   }
 
   /** @param {"side" | "inline"} to @param {Element} from */
-  #moveDetails(to, from) {
+  moveDetails(to, from) {
     const n = Number(/** @type {HTMLElement | null} */ (from.closest(".body"))?.dataset.n) || this.state.sideOpen || this.state.selected;
     this.#setSide(to === "side", n);
   }
@@ -388,14 +187,14 @@ export class Actions {
   view(view) {
     this.store.set({ view });
     this.store.flush();
-    this.remember();
+    this.address.remember();
   }
 
   /** @param {string} chip */
   filter(chip) {
     this.store.set({ filter: toggleChip(this.state.filter, chip) });
     this.store.flush();
-    this.remember({ replace: true });
+    this.address.remember({ replace: true });
   }
 
   /** @param {number} n */
@@ -420,11 +219,11 @@ export class Actions {
     else if (!open && tree.parent[selected] > 0) this.select(tree.parent[selected]);
   }
 
-  /** @param {string} q @param {{remember?: boolean}} [options] */
-  search(q, { remember = true } = {}) {
+  /** @param {string} q @param {{remember?: boolean, step?: boolean}} [options] `step`: go to the first match when it is found */
+  search(q, { remember = true, step = false } = {}) {
     this.store.set({ q: q.trim() === "" ? "" : q });
-    this.opener.search();
-    if (remember) this.remember({ replace: true });
+    this.opener.search().then(() => step && this.stepMatch(1));
+    if (remember) this.address.remember({ replace: true });
   }
 
   focusSearch() {
@@ -471,76 +270,20 @@ export class Actions {
       return;
     }
     const { opened, selected, sideOpen, q, filter, zoom, rail } = this.state;
-    if (rail && !matchMedia("(min-width: 1100px)").matches) this.toggleRail();
+    if (rail && !matchMedia("(min-width: 1100px)").matches) this.runActions.toggleRail();
     else if (sideOpen > 0) this.store.set({ sideOpen: 0 });
     else if (opened.has(selected)) this.toggle(selected);
     else if (opened.size > 0) this.toggle(/** @type {number} */ ([...opened].at(-1)));
     else if (q) this.search("");
     else if (!isEverything(filter)) this.filter("all");
     else if (zoom) this.zoom(null);
-    this.remember({ replace: true });
+    this.address.remember({ replace: true });
   }
 
   /** @param {{from: number, to: number, below: number}} seen */
-  #rowsMoved({ from, to, below }) {
+  rowsMoved({ from, to, below }) {
     this.screen.strip.seen = { from, to };
     if (below === 0 && this.state.unseen > 0) this.store.set({ unseen: 0 });
     this.store.touch("seen");
-  }
-
-  // Copying
-
-  async copyReport() {
-    const { data } = this.state;
-    if (!data) return;
-    try {
-      const report = await data.report();
-      const copied = await copyText(report);
-      this.screen.verdict.answerReport(copied ? `Copied, ${formatBytes(new Blob([report]).size)}` : "The browser refused to copy");
-    } catch (problem) {
-      this.screen.toasts.say(`No report: ${/** @type {Error} */ (problem).message}`);
-    }
-  }
-
-  /** @param {string} text @param {string} what */
-  async #copy(text, what) {
-    this.screen.toasts.say((await copyText(text)) ? `Copied ${what}.` : "The browser refused to copy.");
-  }
-
-  copyLink() {
-    const { runId, selected, view } = this.state;
-    if (!runId) return;
-    const address = formatAddress({ runId, view, filter: "", q: "", event: selected > 0 ? String(selected) : null, side: false });
-    this.#copy(new URL(address, location.href).href, selected > 0 ? `a link to #${selected}` : "a link to this run");
-  }
-
-  async copyEvent() {
-    const { data, selected } = this.state;
-    if (data && selected > 0) this.#copy(stringifyJson(await data.fetchEvent(selected), 2), `#${selected} as JSON`);
-  }
-
-  copyRunId() {
-    if (this.state.runId) this.#copy(this.state.runId, "the run id");
-  }
-
-  // The server
-
-  #retryTimer = 0;
-
-  #gone() {
-    this.store.touch("gone");
-    if (!this.#retryTimer) this.#retryTimer = window.setInterval(() => this.retry(), 2000);
-  }
-
-  #back() {
-    clearInterval(this.#retryTimer);
-    this.#retryTimer = 0;
-    this.store.touch("gone");
-    this.runs.load().catch(() => {});
-    this.state.data?.resume();
-  }
-
-  retry() {
-    this.api.json("/api/runs?limit=1").catch(() => {});
   }
 }

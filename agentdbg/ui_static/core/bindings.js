@@ -15,7 +15,7 @@ export function bindings(actions) {
     { group: wrong, label: "Next, previous error", keys: ["e", "E"], run: (key) => actions.stepError(key === "e" ? 1 : -1) },
     { group: wrong, label: "Next, previous loop", keys: ["l", "L"], run: (key) => actions.stepLoop(key === "l" ? 1 : -1) },
     { group: wrong, label: "Verdict short or long", keys: ["v"], run: () => actions.toggleVerdict() },
-    { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copyReport() },
+    { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
 
     { group: rows, label: "Move", keys: ["ArrowDown", "ArrowUp", "j", "k"], shown: ["↓", "↑", "j", "k"], or: true, run: (key) => actions.move(key === "ArrowDown" || key === "j" ? 1 : -1) },
     { group: rows, label: "", keys: ["PageDown", "PageUp"], run: (key) => actions.movePage(key === "PageDown" ? 1 : -1) },
@@ -35,14 +35,14 @@ export function bindings(actions) {
     { group: view, label: "Light, dark, system", keys: ["t"], run: () => actions.cycleTheme() },
     { group: view, label: "This list", keys: ["?"], run: () => actions.help() },
 
-    { group: runs, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.stepRun(key === "]" ? 1 : -1) },
-    { group: runs, label: "Find a run", keys: ["r"], run: () => actions.findRun() },
-    { group: runs, label: "Show, hide the runs", keys: ["b"], run: () => actions.toggleRail() },
-    { group: runs, label: "Rename this run", keys: ["F2"], run: () => actions.renameRun() },
+    { group: runs, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.runActions.stepRun(key === "]" ? 1 : -1) },
+    { group: runs, label: "Find a run", keys: ["r"], run: () => actions.runActions.findRun() },
+    { group: runs, label: "Show, hide the runs", keys: ["b"], run: () => actions.runActions.toggleRail() },
+    { group: runs, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
     { group: runs, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
 
-    { group: copy, label: "Link to this event", keys: ["y"], run: () => actions.copyLink() },
-    { group: copy, label: "This event as JSON", keys: ["Y"], run: () => actions.copyEvent() },
-    { group: copy, label: "Run id", keys: ["i"], run: () => actions.copyRunId() },
+    { group: copy, label: "Link to this event", keys: ["y"], run: () => actions.copying.link() },
+    { group: copy, label: "This event as JSON", keys: ["Y"], run: () => actions.copying.event() },
+    { group: copy, label: "Run id", keys: ["i"], run: () => actions.copying.runId() },
   ];
 }

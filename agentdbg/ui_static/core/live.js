@@ -65,13 +65,17 @@ export class LiveSocket {
 
   #schedulePoll() {
     this.#pollTimer = window.setTimeout(async () => {
-      if (this.#closed || this.#socket?.readyState === WebSocket.OPEN) return;
+      if (this.#closed || this.#isOpen()) return;
       try {
         await this.#poll();
       } catch {
         // The api has told the page that the server is gone; the next poll finds out whether it is back.
       }
-      if (!this.#closed && this.#socket?.readyState !== WebSocket.OPEN) this.#schedulePoll();
+      if (!this.#closed && !this.#isOpen()) this.#schedulePoll();
     }, POLL_MS);
+  }
+
+  #isOpen() {
+    return this.#socket?.readyState === WebSocket.OPEN;
   }
 }

@@ -18,6 +18,12 @@ export function formatDuration(ms) {
   return joined(Math.floor(hours / 24), "d", hours % 24, "h");
 }
 
+/** A duration that is still growing, in whole seconds so that it does not flicker: `24 s`, `2 min 17 s`. @param {number} ms */
+export function formatElapsed(ms) {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  return seconds < 60 ? `${seconds} s` : formatDuration(seconds * 1000);
+}
+
 /** @param {number} large @param {string} largeUnit @param {number} small @param {string} smallUnit */
 function joined(large, largeUnit, small, smallUnit) {
   return small ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;

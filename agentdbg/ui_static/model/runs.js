@@ -1,7 +1,7 @@
 // @ts-check
 /** The rail's contents: runs under the day they started, runs of one session together, and what each row says. */
 
-import { formatAge, formatCount, formatDay, formatDuration, formatTokens } from "./format.js";
+import { formatAge, formatCount, formatDay, formatDuration, formatElapsed, formatTokens } from "./format.js";
 
 /** @typedef {import("./types.js").RunMeta} RunMeta */
 /**
@@ -94,7 +94,7 @@ export function runFigures(run, now) {
   const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
   const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
   const figures = [];
-  if (duration !== null && duration !== undefined) figures.push(formatDuration(duration));
+  if (duration !== null && duration !== undefined) figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
   figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
   if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
   return figures.join(" · ");

@@ -20,7 +20,10 @@ export function columnHeads(timeline, range, width) {
     return [...heads, h("span", { class: "time" }, "time"), h("span", { class: "tokens" }, "tokens"), h("span", { class: "at" }, "at")];
   }
   const axis = h("span", { class: "waterfall" });
-  for (const { at, label } of ticks(range.from, range.to, width)) axis.append(placed(h("span", { class: "tick digits" }, label), at, at, range));
+  for (const { at, label } of ticks(range.from, range.to, width)) {
+    const isLast = (at - range.from) / (range.to - range.from) > 0.96;
+    axis.append(placed(h("span", { class: isLast ? "tick last digits" : "tick digits" }, label), at, at, range));
+  }
   return [...heads, axis];
 }
 

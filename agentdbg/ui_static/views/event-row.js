@@ -28,7 +28,7 @@ import { fillPreview } from "./row-preview.js";
  * @property {{severity: string, round: number, edge: string} | null} gutter
  * @property {number} share how much of the bar's room the duration fills, 0 to 1
  * @property {{left: number, width: number} | null} bar place in the waterfall, in shares of its width
- * @property {number} version of the columns, for what is read from them
+ * @property {string} columns what else is read from the columns
  */
 
 /**

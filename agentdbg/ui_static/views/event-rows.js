@@ -5,12 +5,12 @@
  */
 
 import { h, emit } from "../core/dom.js";
-import { EVERYTHING } from "../model/filters.js";
 import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
 import { gutterOf } from "../model/rounds.js";
 import { KIND } from "../model/skeleton.js";
 import { fillRow } from "./event-row.js";
 import { columnHeads, timeLines } from "./column-heads.js";
+import { elapsedOf, factsOf, timeInSight, wholeRange } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/timeline.js").Timeline} Timeline */
@@ -59,6 +59,7 @@ export class EventRows extends HTMLElement {
   /** @type {Map<number, number>} when an event arrived live */
   #arrived = new Map();
   #gutter = gutterOf([]);
+  /** @type {{key: string, numbers: Uint32Array}} */
   #shown = { key: "", numbers: new Uint32Array(0) };
   #pressed = { x: 0, y: 0 };
   #bodySizes = new ResizeObserver((entries) => this.#measure(entries));
@@ -127,8 +128,8 @@ export class EventRows extends HTMLElement {
 
   #drawHeads() {
     const timeline = /** @type {Timeline} */ (this.timeline);
-    const range = this.#timeRange();
-    this.dataset.view = timeline.view;
+    const range = this.#range();
+    this.dataset.shownAs = timeline.view;
     this.#heads.replaceChildren(...columnHeads(timeline, range, this.#waterfallWidth()));
     this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, this.#waterfallWidth()) : []));
   }
@@ -286,9 +287,10 @@ export class EventRows extends HTMLElement {
     }
     this.#window.style.top = `${this.#heights.topOf(seen.first) - this.#scroll.shift}px`;
     let cursor = this.#window.firstElementChild;
+    const setting = this.#setting();
     for (let index = 0; index < wanted.length; index += 1) {
       const item = this.#item(wanted[index]);
-      this.#fill(item, wanted[index], seen.first + index);
+      this.#fill(item, wanted[index], seen.first + index, setting);
       if (item.element === cursor) cursor = cursor.nextElementSibling;
       else this.#window.insertBefore(item.element, cursor);
     }
@@ -296,8 +298,7 @@ export class EventRows extends HTMLElement {
     if (active) this.#scroller.setAttribute("aria-activedescendant", active.row.id);
     else this.#scroller.removeAttribute("aria-activedescendant");
     this.#ask(seen);
-    const first = numbers[seen.inSightFirst];
-    emit(this, "rows-moved", { first, last: numbers[seen.inSightLast], from: this.#earliest(seen), to: this.#latest(seen), below: this.below });
+    emit(this, "rows-moved", { ...timeInSight(timeline.skeleton, numbers.subarray(seen.inSightFirst, seen.inSightLast + 1)), below: this.below });
   }
 
   /** @param {number} n */
@@ -311,16 +312,14 @@ export class EventRows extends HTMLElement {
     return item;
   }
 
-  /** @param {{element: HTMLElement, row: HTMLElement, facts: string, source: any}} item @param {number} n @param {number} place */
-  #fill(item, n, place) {
-    const timeline = /** @type {Timeline} */ (this.timeline);
-    const data = /** @type {RunData} */ (this.data);
-    const { skeleton } = timeline;
-    const row = data.rows.get(n);
-    const facts = this.#facts(n, place, row);
+  /** @param {{element: HTMLElement, row: HTMLElement, facts: string, source: any}} item @param {number} n @param {number} place @param {import("./row-facts.js").Setting} setting */
+  #fill(item, n, place, setting) {
+    const { timeline } = setting;
+    const row = this.data?.rows.get(n);
+    const facts = factsOf(setting, n, place, row);
     const key = JSON.stringify({ ...facts, row: undefined });
     if (item.facts !== key || item.source !== row) {
-      fillRow(item.row, facts, skeleton, this.#elapsed());
+      fillRow(item.row, facts, timeline.skeleton, setting.elapsed);
       item.facts = key;
       item.source = row;
     }
@@ -351,55 +350,19 @@ export class EventRows extends HTMLElement {
     if (present !== body) item.element.append(body);
   }
 
-  /** @param {number} n @param {number} place @param {import("../model/types.js").Row | undefined} row @returns {import("./event-row.js").RowFacts} */
-  #facts(n, place, row) {
+  /** What rows are made from besides the event itself. */
+  #setting() {
     const timeline = /** @type {Timeline} */ (this.timeline);
-    const { skeleton, filter, view } = timeline;
-    const going = skeleton.kind[n] === KIND.CALL_START && skeleton.running;
-    const duration = going ? Math.max(0, this.#elapsed() - skeleton.start[n]) : skeleton.durationOf(n);
-    const scale = skeleton.kind[n] === KIND.SPAN ? timeline.scale.span : timeline.scale.call;
-    return {
-      n,
-      row,
-      view,
-      depth: timeline.depthAt(place),
-      expanded: timeline.isTree && timeline.tree.hasChildren(n) ? !timeline.folded.has(n) : null,
-      isContext: timeline.isContext(n),
-      hidesTools: filter !== EVERYTHING && filter.types.size > 0 && !filter.types.has("TOOL_CALL"),
-      query: this.query,
-      isMatch: timeline.matches?.has(n) ?? false,
-      // A span stands before its children in the tree, but was written after them.
-      gutter: timeline.isTree && skeleton.kind[n] === KIND.SPAN ? null : this.#gutter(n),
-      share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
-      bar: view === "waterfall" ? this.#barOf(n, duration ?? 0) : null,
-      version: skeleton.kind[n] * 64 + skeleton.status[n] * 8 + skeleton.severity[n] + (going ? Math.round(this.#elapsed() / 100) * 1024 : 0),
-    };
+    return { timeline, gutter: this.#gutter, query: this.query, elapsed: elapsedOf(this.data), range: this.#range() };
   }
 
-  /** @param {number} n @param {number} duration */
-  #barOf(n, duration) {
-    const { from, to } = this.#timeRange();
-    const span = Math.max(1, to - from);
-    const { skeleton } = /** @type {Timeline} */ (this.timeline);
-    const left = (skeleton.start[n] - from) / span;
-    const right = (skeleton.start[n] + duration - from) / span;
-    if (right < 0 || left > 1) return null;
-    const clipped = Math.max(0, left);
-    return { left: round(clipped), width: round(Math.max(0, Math.min(1, right) - clipped)) };
-  }
-
-  #timeRange() {
-    return this.zoom ?? { from: 0, to: Math.max(1, this.timeline?.skeleton.extent() ?? 1, this.data?.isRunning ? this.#elapsed() : 0) };
+  /** The stretch of time the waterfall shows. */
+  #range() {
+    return this.zoom ?? wholeRange(this.timeline, this.data);
   }
 
   #waterfallWidth() {
     return Math.max(120, this.#width - 500);
-  }
-
-  /** How long the run has lasted, by the reader's clock, while it runs. */
-  #elapsed() {
-    const started = Date.parse(this.data?.run?.started_at ?? "");
-    return Number.isNaN(started) ? 0 : Math.max(0, Date.now() - started);
   }
 
   /** Calls that go on are drawn ten times a second, while any is in sight. */
@@ -421,27 +384,6 @@ export class EventRows extends HTMLElement {
     data.need(Array.from(numbers.subarray(Math.max(0, seen.first - AHEAD), seen.last + 1 + AHEAD)));
   }
 
-  /** @param {{inSightFirst: number, inSightLast: number}} seen */
-  #earliest(seen) {
-    let earliest = Infinity;
-    const { start } = /** @type {Timeline} */ (this.timeline).skeleton;
-    for (let index = seen.inSightFirst; index <= seen.inSightLast; index += 1) earliest = Math.min(earliest, start[this.#shown.numbers[index]]);
-    return Number.isFinite(earliest) ? earliest : 0;
-  }
-
-  /** @param {{inSightFirst: number, inSightLast: number}} seen */
-  #latest(seen) {
-    let latest = 0;
-    const { skeleton } = /** @type {Timeline} */ (this.timeline);
-    for (let index = seen.inSightFirst; index <= seen.inSightLast; index += 1) {
-      const n = this.#shown.numbers[index];
-      // Spans and the run's end reach back over everything; their start says where the reader is.
-      const long = skeleton.kind[n] === KIND.SPAN || skeleton.kind[n] === KIND.END;
-      latest = Math.max(latest, long ? skeleton.start[n] : skeleton.endOf(n));
-    }
-    return latest;
-  }
-
   // Pointing
 
   /** @param {MouseEvent} event */
@@ -453,13 +395,8 @@ export class EventRows extends HTMLElement {
     const moved = Math.hypot(event.clientX - this.#pressed.x, event.clientY - this.#pressed.y) > 4;
     if (moved || (getSelection()?.toString() && getSelection()?.containsNode(row, true))) return;
     const n = Number(row.dataset.n);
-    emit(this, target.closest(".fold")?.firstChild ? "fold" : "toggle", { n });
+    emit(this, target.closest(".fold")?.firstChild ? "fold" : "toggle-event", { n });
   }
-}
-
-/** @param {number} share */
-function round(share) {
-  return Math.round(share * 1e5) / 1e5;
 }
 
 /** @param {Element} element @param {string} name @param {string | null} value */

@@ -3,7 +3,7 @@
 
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
-import { counted, formatDuration } from "../model/format.js";
+import { counted, formatDuration, formatElapsed } from "../model/format.js";
 import { KIND } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -67,7 +67,7 @@ export class LiveBar extends HTMLElement {
       return { name: row.name, doing: `${row.call_kind === "llm" ? "answering" : "running"} for ${formatDuration(Math.max(0, elapsed - skeleton.start[n]))}` };
     }
     const last = skeleton.count > 0 ? skeleton.endOf(skeleton.count) : 0;
-    return { name: "Running", doing: `last event ${formatDuration(Math.max(0, Math.round((elapsed - last) / 1000) * 1000))} ago` };
+    return { name: "Running", doing: `last event ${formatElapsed(elapsed - last)} ago` };
   }
 }
 

@@ -3,7 +3,7 @@
 
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
-import { formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../model/format.js";
+import { formatCost, formatCount, formatDuration, formatElapsed, formatStarted, formatTokens } from "../model/format.js";
 import { nameOf, standing, startOf } from "../model/runs.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -85,7 +85,7 @@ export class RunVerdict extends HTMLElement {
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
     const tone = sign === "running" ? "running" : sign === "ok" ? "ok" : "error";
     const now = Date.now();
-    const since = run.status === "running" ? `started ${formatDuration(Math.floor((now - startOf(run)) / 1000) * 1000)} ago` : formatStarted(startOf(run), now);
+    const since = run.status === "running" ? `started ${formatElapsed(now - startOf(run))} ago` : formatStarted(startOf(run), now);
     const key = `${word} ${nameOf(run)} ${since}`;
     if (this.#title.dataset.key === key) return;
     this.#title.dataset.key = key;
@@ -119,7 +119,7 @@ export class RunVerdict extends HTMLElement {
     const tokens = figures.total_tokens ?? ((figures.tokens_in ?? 0) + (figures.tokens_out ?? 0) || null);
     const inOut = figures.tokens_in !== null && figures.tokens_out !== null ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out` : "";
     const figuresShown = [
-      figure(formatDuration(run.status === "running" ? figures.duration_ms ?? null : figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
+      figure(run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
       many(figures.llm_calls, "LLM call"),
       many(figures.tool_calls, "tool call"),
       many(figures.errors, "error", true),

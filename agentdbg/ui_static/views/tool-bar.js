@@ -55,7 +55,7 @@ export class ToolBar extends HTMLElement {
     });
     this.#field.addEventListener("input", () => {
       clearTimeout(this.#typing);
-      this.#typing = window.setTimeout(() => emit(this, "search", { q: this.#field.value }), TYPING_MS);
+      this.#typing = window.setTimeout(() => emit(this, "search-run", { q: this.#field.value }), TYPING_MS);
       this.#drawCount();
     });
     this.#field.addEventListener("keydown", (event) => this.#key(event));
@@ -71,7 +71,7 @@ export class ToolBar extends HTMLElement {
 
   #clear() {
     this.#field.value = "";
-    emit(this, "search", { q: "" });
+    emit(this, "search-run", { q: "" });
     this.#field.focus();
   }
 
@@ -80,13 +80,13 @@ export class ToolBar extends HTMLElement {
     if (event.key === "Enter") {
       event.preventDefault();
       clearTimeout(this.#typing);
-      if (this.#field.value !== this.query) emit(this, "search", { q: this.#field.value });
+      if (this.#field.value !== this.query || this.isSearching) emit(this, "search-run", { q: this.#field.value, step: true });
       else emit(this, "step-match", { direction: event.shiftKey ? -1 : 1 });
     } else if (event.key === "Escape") {
       event.preventDefault();
       if (this.#field.value) {
         this.#field.value = "";
-        emit(this, "search", { q: "" });
+        emit(this, "search-run", { q: "" });
       } else {
         this.#field.blur();
         emit(this, "leave-field");
@@ -103,7 +103,9 @@ export class ToolBar extends HTMLElement {
     for (const button of this.#views.children) button.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (button).dataset.view === timeline.view));
     if (document.activeElement !== this.#field && this.#field.value !== this.query) this.#field.value = this.query;
     this.#drawCount();
-    const counts = timeline.skeleton.countsByType();
+    const counts = new Map(timeline.skeleton.countsByType());
+    // A call that goes on will be a model's or a tool's in a moment; a chip that comes and goes would move the others.
+    if (timeline.skeleton.running) counts.delete("CALL_START");
     const failures = timeline.skeleton.failures();
     const key = JSON.stringify([[...counts], failures, [...timeline.filter.types], timeline.filter.errors]);
     if (key === this.#drawn) return;

@@ -1,0 +1,45 @@
+// @ts-check
+/** The page's state in the address: written when the state changes, obeyed when the reader goes back or forward. */
+
+import { deservesEntry, formatAddress, parseAddress } from "../model/address.js";
+import { EVERYTHING, formatFilter, isEverything, parseFilter } from "../model/filters.js";
+
+/** @typedef {import("../model/address.js").Place} Place */
+
+export class AddressBar {
+  /** @param {import("./actions.js").Actions} actions */
+  constructor(actions) {
+    this.actions = actions;
+    addEventListener("popstate", () => this.#visit(parseAddress(location.search)));
+  }
+
+  /** @returns {Place} */
+  #place() {
+    const { runId, view, filter, q, opened, sideOpen, side } = this.actions.state;
+    const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
+    return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
+  }
+
+  /** Write the state into the address. @param {{replace?: boolean}} [options] */
+  remember({ replace = false } = {}) {
+    const place = this.#place();
+    const address = formatAddress(place, location.search);
+    const current = location.pathname + location.search;
+    if (address === current) return;
+    if (!replace && deservesEntry(parseAddress(location.search), place)) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+
+  /** Go where the history says. @param {Place} place */
+  #visit(place) {
+    const filter = parseFilter(place.filter);
+    this.actions.store.set({ view: place.view, filter: isEverything(filter) ? EVERYTHING : filter, side: place.side || this.actions.state.side });
+    if (place.runId === null) {
+      this.actions.opener.close();
+      this.actions.runActions.openLatest();
+    } else if (place.runId !== this.actions.state.runId) this.actions.opener.open(place.runId, place.event);
+    else if (place.event === null) this.actions.store.set({ opened: new Set(), sideOpen: 0 });
+    else this.actions.opener.openEvent(place.event);
+    if (place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });
+  }
+}

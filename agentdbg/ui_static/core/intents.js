@@ -1,0 +1,40 @@
+// @ts-check
+/** The intents that come up from the views, each connected to what it does. */
+
+/** @param {import("./actions.js").Actions} actions */
+export function listen(actions) {
+  const { runActions, copying } = actions;
+  const on = (/** @type {string} */ type, /** @type {(detail: any, event: CustomEvent) => void} */ act) =>
+    document.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail, /** @type {CustomEvent} */ (event)));
+  on("open-run", ({ runId, keepFocus }) => runActions.openRun(runId, { keepFocus }));
+  on("find-runs", ({ q, status }) => actions.runs.find(q, status).catch(() => {}));
+  on("more-runs", () => actions.runs.more().catch(() => {}));
+  on("theme", () => actions.cycleTheme());
+  on("help", () => actions.help());
+  on("rail", () => runActions.toggleRail());
+  on("back", () => runActions.closeRun());
+  on("navigate", ({ n }) => actions.jump(n));
+  on("toggle-event", ({ n }) => actions.toggle(n));
+  on("fold", ({ n }) => actions.fold(n));
+  on("filter", ({ chip }) => actions.filter(chip));
+  on("view", ({ view }) => actions.view(view));
+  on("search-run", ({ q, step }) => actions.search(q, { step }));
+  on("step-match", ({ direction }) => actions.stepMatch(direction));
+  on("leave-field", () => actions.screen.rows.focusRows());
+  on("focus-search", () => actions.focusSearch());
+  on("follow", ({ on: wanted }) => actions.follow(wanted));
+  on("to-end", () => actions.moveTo("last"));
+  on("zoom", ({ zoom }) => actions.zoom(zoom));
+  on("jump-to-time", ({ at }) => actions.jumpToTime(at));
+  on("rows-moved", (detail) => actions.rowsMoved(detail));
+  on("move", ({ to }, event) => actions.moveDetails(to, /** @type {Element} */ (event.target)));
+  on("close-side", () => actions.store.set({ sideOpen: 0 }));
+  on("copy-report", () => copying.report());
+  on("copy-id", () => copying.runId());
+  on("verdict", () => actions.toggleVerdict());
+  on("rename-run", () => runActions.renameRun());
+  on("delete-run", (detail) => runActions.deleteRun(detail?.runId ?? actions.state.runId));
+  on("save-run", () => runActions.saveRun());
+  on("retry", () => runActions.retry());
+  document.querySelector(".veil")?.addEventListener("click", () => runActions.toggleRail());
+}

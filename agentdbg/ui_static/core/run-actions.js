@@ -1,0 +1,173 @@
+// @ts-check
+/** What is done with runs: open, rename, delete and bring back; and what happens when the server goes and returns. */
+
+import { nameOf } from "../model/runs.js";
+import { EVERYTHING } from "../model/filters.js";
+import { setPreference } from "./preferences.js";
+
+/** @typedef {import("../model/address.js").Place} Place */
+
+const WIDE = "(min-width: 1100px)";
+const PHONE = "(max-width: 719.9px)";
+const RETRY_MS = 2000;
+
+export class RunActions {
+  /** @param {import("./actions.js").Actions} actions */
+  constructor(actions) {
+    this.actions = actions;
+    this.api = actions.api;
+    this.runs = actions.runs;
+    this.store = actions.store;
+    this.screen = actions.screen;
+    this.api.addEventListener("gone", () => this.#gone());
+    this.api.addEventListener("back", () => this.#back());
+  }
+
+  get state() {
+    return this.store.state;
+  }
+
+  /** @param {Place} place */
+  async start(place) {
+    if (place.runId) this.actions.opener.open(place.runId, place.event);
+    this.runs.addEventListener("change", () => this.store.touch("runs"));
+    this.store.touch("rail");
+    setInterval(() => this.store.touch("clock"), 1000);
+    try {
+      await this.runs.load();
+      this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
+      this.runs.follow();
+      this.openLatest();
+    } catch {
+      this.store.touch("gone");
+    }
+  }
+
+  /** @param {{data_dir?: string, can_import?: boolean}} info */
+  #takeInfo(info) {
+    if (info.data_dir) this.screen.empty.dataDir = info.data_dir;
+    this.screen.empty.canImport = info.can_import ?? false;
+    this.screen.empty.update();
+  }
+
+  /** Without a run in the address, a wide page opens the newest; a phone shows the runs. */
+  openLatest() {
+    if (this.state.runId !== null || this.runs.runs.length === 0 || matchMedia(PHONE).matches) return;
+    if (this.runs.q || this.runs.status) return;
+    this.openRun(this.runs.runs[0].run_id, { replace: true });
+  }
+
+  /** @param {string} runId @param {{replace?: boolean, keepFocus?: boolean}} [options] */
+  openRun(runId, { replace = false, keepFocus = false } = {}) {
+    const narrow = !matchMedia(WIDE).matches;
+    if (narrow && !keepFocus) this.store.set({ rail: false });
+    if (runId === this.state.runId) return;
+    this.store.set({ filter: EVERYTHING, q: "" });
+    this.actions.opener.open(runId, null);
+    this.actions.address.remember({ replace });
+    if (!keepFocus) this.screen.rows.focusRows();
+  }
+
+  closeRun() {
+    this.actions.opener.close();
+    this.actions.address.remember();
+  }
+
+  /** @param {1 | -1} direction */
+  stepRun(direction) {
+    const runId = this.screen.rail.neighbour(direction);
+    if (runId) this.openRun(runId);
+  }
+
+  findRun() {
+    if (matchMedia(PHONE).matches) this.closeRun();
+    else this.store.set({ rail: true });
+    this.store.flush();
+    this.screen.rail.focusField();
+  }
+
+  toggleRail() {
+    this.store.set({ rail: !this.state.rail });
+    if (matchMedia(WIDE).matches) setPreference("rail", this.state.rail ? "open" : "closed");
+    if (this.state.rail) {
+      this.store.flush();
+      this.screen.rail.reveal();
+      this.screen.rail.focusList();
+    } else this.screen.rows.focusRows();
+  }
+
+  async renameRun() {
+    const { data, runId } = this.state;
+    if (!data || !runId) return;
+    const name = await this.screen.verdict.rename();
+    this.screen.rows.focusRows();
+    if (name === null) return;
+    try {
+      await this.runs.rename(runId, name);
+      if (data.run) data.run = { ...data.run, run_name: name };
+      this.store.touch("run");
+    } catch (problem) {
+      this.screen.toasts.say(`The name could not be saved: ${/** @type {Error} */ (problem).message}`);
+    }
+  }
+
+  /** @param {string | null} runId */
+  async deleteRun(runId) {
+    if (!runId) return;
+    const run = this.runs.get(runId) ?? this.state.data?.run;
+    const name = run ? nameOf(run) : "the run";
+    const next = this.screen.rail.neighbour(1) ?? this.screen.rail.neighbour(-1);
+    try {
+      await this.runs.remove(runId);
+    } catch (problem) {
+      this.screen.toasts.say(`${name} could not be deleted: ${/** @type {Error} */ (problem).message}`);
+      return;
+    }
+    if (runId === this.state.runId) {
+      if (next && next !== runId) this.openRun(next, { replace: true, keepFocus: true });
+      else {
+        this.actions.opener.close();
+        this.actions.address.remember({ replace: true });
+      }
+    }
+    this.screen.toasts.say(`Deleted ${name}.`, {
+      label: "Undo",
+      run: async () => {
+        try {
+          await this.runs.restore(runId);
+          this.openRun(runId);
+        } catch (problem) {
+          this.screen.toasts.say(`${name} could not be brought back: ${/** @type {Error} */ (problem).message}`);
+        }
+      },
+    });
+  }
+
+  saveRun() {
+    const { data } = this.state;
+    if (!data) return;
+    const link = document.createElement("a");
+    link.href = `${data.path}/events`;
+    link.download = `${data.runId}.json`;
+    link.click();
+  }
+
+  #retryTimer = 0;
+
+  #gone() {
+    this.store.touch("gone");
+    if (!this.#retryTimer) this.#retryTimer = window.setInterval(() => this.retry(), RETRY_MS);
+  }
+
+  #back() {
+    clearInterval(this.#retryTimer);
+    this.#retryTimer = 0;
+    this.store.touch("gone");
+    this.runs.load().catch(() => {});
+    this.state.data?.resume();
+  }
+
+  retry() {
+    this.api.json("/api/runs?limit=1").catch(() => {});
+  }
+}

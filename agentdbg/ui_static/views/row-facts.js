@@ -1,0 +1,78 @@
+// @ts-check
+/** What a row is made from, put together from columns, timeline and the moment; and what stretch of time rows cover. */
+
+import { KIND } from "../model/skeleton.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+/** @typedef {import("../model/timeline.js").Timeline} Timeline */
+/** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
+/** @typedef {{from: number, to: number}} Range ms since the run started */
+/** @typedef {{timeline: Timeline, gutter: ReturnType<typeof import("../model/rounds.js").gutterOf>, query: string, elapsed: number, range: Range}} Setting */
+
+/**
+ * @param {Setting} setting @param {number} n @param {number} place @param {import("../model/types.js").Row | undefined} row
+ * @returns {import("./event-row.js").RowFacts}
+ */
+export function factsOf({ timeline, gutter, query, elapsed, range }, n, place, row) {
+  const { skeleton, filter, view } = timeline;
+  const isSpan = skeleton.kind[n] === KIND.SPAN;
+  const going = skeleton.kind[n] === KIND.CALL_START && skeleton.running;
+  const duration = going ? Math.max(0, elapsed - skeleton.start[n]) : skeleton.durationOf(n);
+  const scale = isSpan ? timeline.scale.span : timeline.scale.call;
+  return {
+    n,
+    row,
+    view,
+    depth: timeline.depthAt(place),
+    expanded: timeline.isTree && timeline.tree.hasChildren(n) ? !timeline.folded.has(n) : null,
+    isContext: timeline.isContext(n),
+    hidesTools: filter.types.size > 0 && !filter.types.has("TOOL_CALL"),
+    query,
+    isMatch: timeline.matches?.has(n) ?? false,
+    // A span stands before its children in the tree, but was written after them.
+    gutter: timeline.isTree && isSpan ? null : gutter(n),
+    share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
+    bar: view === "waterfall" ? barOf(skeleton, n, duration ?? 0, range) : null,
+    // What is read from the columns directly, so that a row is drawn anew when it changes, ten times a second if it grows.
+    columns: [skeleton.kind[n], skeleton.status[n], skeleton.severity[n], skeleton.running, going ? Math.round(elapsed / 100) : 0].join(),
+  };
+}
+
+/** @param {Skeleton} skeleton @param {number} n @param {number} duration @param {Range} range */
+function barOf(skeleton, n, duration, { from, to }) {
+  const span = Math.max(1, to - from);
+  const length = skeleton.kind[n] === KIND.END ? 0 : duration;
+  const left = (skeleton.start[n] - from) / span;
+  const right = (skeleton.start[n] + length - from) / span;
+  if (right < 0 || left > 1) return null;
+  const clipped = Math.max(0, left);
+  return { left: rounded(clipped), width: rounded(Math.max(0, Math.min(1, right) - clipped)) };
+}
+
+/** @param {number} share */
+function rounded(share) {
+  return Math.round(share * 1e5) / 1e5;
+}
+
+/** The time of the whole run, as far as it has come. @param {Timeline | null} timeline @param {RunData | null} data @returns {Range} */
+export function wholeRange(timeline, data) {
+  return { from: 0, to: Math.max(1, timeline?.skeleton.extent() ?? 1, data?.isRunning ? elapsedOf(data) : 0) };
+}
+
+/** How long the run has lasted, by the reader's clock. @param {RunData | null} data */
+export function elapsedOf(data) {
+  const started = Date.parse(data?.run?.started_at ?? "");
+  return Number.isNaN(started) ? 0 : Math.max(0, Date.now() - started);
+}
+
+/** The stretch of time some rows cover. @param {Skeleton} skeleton @param {Uint32Array} numbers @returns {Range} */
+export function timeInSight(skeleton, numbers) {
+  let from = Infinity;
+  let to = 0;
+  for (const n of numbers) {
+    from = Math.min(from, skeleton.start[n]);
+    // A span reaches back over everything inside it; its start says where the reader is.
+    to = Math.max(to, skeleton.kind[n] === KIND.SPAN ? skeleton.start[n] : skeleton.endOf(n));
+  }
+  return { from: Number.isFinite(from) ? from : 0, to };
+}

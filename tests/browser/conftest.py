@@ -1,0 +1,119 @@
+"""The page in a real Chromium, on runs recorded by real agents and served by the real viewer."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api")
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.server.running import RunningViewer, viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+ROOT = Path(__file__).parent.parent.parent
+# Waiting for something is bounded by this; the machine may be busy with other tests.
+PATIENCE_MS = 15_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder drives a browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+def agents(data_dir: Path, *names: str, **options: Any) -> subprocess.Popen[str]:
+    """A program that records the named agents into a folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.browser.agents", *names],
+        cwd=ROOT,
+        env={**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)},
+        stdout=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def record(data_dir: Path, *names: str) -> dict[str, str]:
+    """Run ids by agent."""
+    process = agents(data_dir, *names)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    return dict(line.split() for line in output.splitlines())
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Some recorded runs and the viewer that serves them."""
+
+    data_dir: Path
+    runs: dict[str, str]
+    viewer: RunningViewer
+
+    def address(self, agent: str = "", **parameters: str) -> str:
+        """Where the page shows a run."""
+        query = {"run_id": self.runs[agent], **parameters} if agent else parameters
+        return f"{self.viewer.origin}/?" + "&".join(f"{key}={value}" for key, value in query.items())
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """A healthy run, one that fails in a loop, a hostile one and a long one."""
+    data_dir = tmp_path_factory.mktemp("browser")
+    runs = record(data_dir, "long", "hostile", "healthy", "failing")
+    with viewer(data_dir) as running:
+        yield Recorded(data_dir, runs, running)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Opens pages, and fails the test if any of them raised, logged an error or broke the content security policy."""
+    contexts = []
+    problems: list[str] = []
+
+    def make(
+        address: str,
+        *,
+        width: int = 1440,
+        height: int = 900,
+        ready: str = "event-rows .row .what .outcome",
+        **options: Any,
+    ) -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("pageerror", lambda error: problems.append(f"{error} {error.stack or ''}"))
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        page.goto(address)
+        if ready:
+            page.wait_for_selector(ready)
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    expected = ("WebSocket connection", "ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET")
+    assert [problem for problem in problems if not any(known in problem for known in expected)] == []
