@@ -82,6 +82,10 @@ class Guards:
         stop = (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
         return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
 
+    def last_finding(self) -> LoopFinding | None:
+        """What the detector was still holding back when the run ends."""
+        return self._detector.finish()
+
     def reserve(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """Take a place for a call that is about to be made, or say which limit leaves none."""
         refusal = self._would_cross(kind, elapsed_s)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agentdbg.config import Config
     from agentdbg.deadline import Deadline
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
+    from agentdbg.loops import LoopFinding
 
 __all__ = ["ActiveRun"]
 
@@ -162,16 +163,12 @@ class ActiveRun:
                 recorded_by_call=failed_call_id is not None,
                 elapsed_s=elapsed_s,
             )
-            count = 1
-            if verdict.finding is not None:
-                self.counters.loop_warnings += 1
-                line += self._extra_line("LOOP_WARNING", verdict.finding.pattern, verdict.finding.payload(), parent_id)
-                count += 1
+            self._last_event_ts = ts
+            self._last_parent_id = parent_id
+            line += self._finding_line(verdict.finding)
             if verdict.stop is not None and self.stop is None:
                 line += self._stop_line(verdict.stop, parent_id)
-                count += 1
-            self._last_event_ts = ts
-            self._append(line, count)
+            self._append(line)
             if elapsed_s - self._refreshed > _REFRESH_SECONDS:
                 self._refresh(elapsed_s)
         if self.stop is not None and not quiet:
@@ -194,9 +191,9 @@ class ActiveRun:
                 refusal = self._guards.reserve(kind, time.monotonic() - self._started)
                 if refusal is None:
                     self._count_type("CALL_START")
-                    self._append(line, 1)
+                    self._append(line)
                     return call_id
-                self._append(self._stop_line(refusal, parent_id), 1)
+                self._append(self._stop_line(refusal, parent_id))
         assert self.stop is not None
         self.stop.raise_here()
         with self.lock:  # the stop is just being handled here, so this call is part of the cleanup
@@ -226,6 +223,7 @@ class ActiveRun:
         self._meta = self._seal_meta(meta)[1]
         self.started_at = utc_timestamp()
         self._last_event_ts = self.started_at
+        self._last_parent_id = self.start_id
         line = self._line("RUN_START", self.start_id, None, self.started_at, None, name_json, payload, self._meta)
         self._count_type("RUN_START")
         self._writer.begin(line)
@@ -253,13 +251,14 @@ class ActiveRun:
             if self._end[0] is not None:  # another thread was faster
                 return
             self.closed = True
+            held_back = self._last_finding_line()
             ended_at, duration_ms = utc_timestamp(), int((time.monotonic() - self._started) * 1000)
             summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
             payload = join_objects(summary, rest)
             line = self._line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
             self._count_type("RUN_END")
             self._last_event_ts = ended_at
-            self._append(line, 1)
+            self._append(held_back + line)
             self.counters.mark_ended()
             self._end = (ended_at, duration_ms, status)
             self._refresh(duration_ms / 1000)
@@ -278,6 +277,9 @@ class ActiveRun:
         if self.stop is not None and is_stop(error, self.run_id):
             return describe_error(self.stop.exceeded)
         failure = describe_error(error)
+        with self.lock:
+            if line := self._last_finding_line():
+                self._append(line)
         call_id = self._failed_call_of(error)
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
         self.emit("ERROR", failure["error_type"], fields, parent_id=self.start_id, failed_call_id=call_id, quiet=True)
@@ -292,7 +294,7 @@ class ActiveRun:
                 return None
             exceeded = self._guards.overdue(time.monotonic() - self._started)
             if exceeded is not None:
-                self._append(self._stop_line(exceeded, self.start_id), 1)
+                self._append(self._stop_line(exceeded, self.start_id))
             return exceeded
 
     def public_form(self, error: BaseException) -> BaseException | None:
@@ -366,10 +368,20 @@ class ActiveRun:
 
     # Writing.
 
-    def _append(self, lines: bytes, count: int) -> None:
-        self._writer.append(lines, count=count)
+    def _append(self, lines: bytes) -> None:
+        self._writer.append(lines)
         if self.counters.is_shared:
             self.counters.publish()
+
+    def _finding_line(self, finding: LoopFinding | None) -> bytes:
+        if finding is None:
+            return b""
+        self.counters.loop_warnings += 1
+        return self._extra_line("LOOP_WARNING", finding.pattern, finding.payload(), self._last_parent_id)
+
+    def _last_finding_line(self) -> bytes:
+        """What the detector was holding back, once nothing more can come of it."""
+        return self._finding_line(self._guards.last_finding())
 
     def _stop_line(self, exceeded: AgentDbgGuardrailExceeded, parent_id: str) -> bytes:
         exceeded.run_id = self.run_id
@@ -387,7 +399,7 @@ class ActiveRun:
             "threshold": exceeded.threshold,
             "actual": exceeded.actual,
         }
-        return self._extra_line("ERROR", type(exceeded).__name__, fields, parent_id)
+        return self._last_finding_line() + self._extra_line("ERROR", type(exceeded).__name__, fields, parent_id)
 
     def _extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
         self._count_type(event_type)

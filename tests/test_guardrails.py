@@ -103,7 +103,7 @@ def test_an_around_seam_makes_no_call_too_many(recorded: Recorded) -> None:
     run = recorded.only()
     assert made == [0, 1, 2]
     assert run.meta["counts"]["llm_calls"] == 3
-    assert run.types(call_starts=True)[-3:] == ["LLM_CALL", "ERROR", "RUN_END"]
+    assert run.types(call_starts=True)[-4:] == ["LLM_CALL", "LOOP_WARNING", "ERROR", "RUN_END"]
 
 
 def test_sixteen_threads_racing_for_a_hundred_places_make_a_hundred_calls(recorded: Recorded) -> None:

@@ -113,7 +113,7 @@ def test_after_a_full_disk_the_next_event_starts_on_its_own_line(
     writer.append(b'{"n":0}\n')
     disk = _Disk(free)
     monkeypatch.setattr(writer_module.os, "write", disk.write)
-    assert writer.append(b'{"n":1}\n{"n":2}\n', count=2) is False
+    assert writer.append(b'{"n":1}\n{"n":2}\n') is False
     monkeypatch.undo()
     assert writer.append(b'{"n":3}\n') is True
 

@@ -46,10 +46,10 @@ class RunWriter:
         self._line_open = False
         self.dropped = 0
 
-    def append(self, lines: bytes, *, count: int = 1) -> bool:
-        """Write `count` whole lines as one write. False when they could not all be written."""
+    def append(self, lines: bytes) -> bool:
+        """Write whole lines as one write. False when they could not all be written."""
         if self._descriptor == _NO_DESCRIPTOR and not self._open():
-            self.dropped += count
+            self.dropped += lines.count(b"\n")
             return False
         data = b"\n" + lines if self._line_open else lines
         try:
@@ -57,14 +57,14 @@ class RunWriter:
             if self._fsync:
                 os.fsync(self._descriptor)
         except OSError as error:
-            self._give_up(error, count)
+            self._give_up(error, lines.count(b"\n"))
             return False
         if written == len(data):
             self._line_open = False
             return True
         # The disk filled up in the middle: the next event has to start on a line of its own.
         self._line_open = True
-        self.dropped += count - data[:written].count(b"\n", len(data) - len(lines))
+        self.dropped += lines.count(b"\n") - data[:written].count(b"\n", len(data) - len(lines))
         self._say(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         return False
 
