@@ -6,12 +6,12 @@ Takes an exception, a text or a dict, in the names users know. Never raises, wha
 
 from __future__ import annotations
 
-import os
 from typing import Any
+
+from agentdbg.sources import is_own_file
 
 __all__ = ["describe_error", "safe_text"]
 
-_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _KNOWN = {"error_type", "type", "message", "stack", "stack_trace", "details"}
 
 
@@ -68,7 +68,7 @@ def _stack(error: BaseException) -> str | None:
 
 def _drop_own_frames(shown: Any, depth: int = 0) -> None:
     """Also in the exceptions it came from, as far as anyone would read."""
-    theirs = [frame for frame in shown.stack if not frame.filename.startswith(_OWN_FOLDER)]
+    theirs = [frame for frame in shown.stack if not is_own_file(frame.filename)]
     if theirs:
         shown.stack[:] = theirs
     for other in (shown.__cause__, shown.__context__):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FrameType
 
-__all__ = ["forget_paths", "function_source", "user_source"]
+__all__ = ["forget_paths", "function_source", "is_own_file", "user_source"]
 
 _OURS, _LIBRARY, _USER = 0, 1, 2
 _MOST_FRAMES = 80
@@ -54,13 +54,18 @@ def function_source(path: str) -> str:
     return _shown.get(path) or _display(path)
 
 
+def is_own_file(path: str) -> bool:
+    """Whether a source file is ours, and only stands between the user's code and what it calls."""
+    return path.startswith(_OWN_FOLDER) and not path.startswith(_NOT_OURS)
+
+
 def forget_paths() -> None:
     """Look at paths anew: the current folder may have changed since the last run."""
     _shown.clear()
 
 
 def _classify(path: str) -> int:
-    if path.startswith(_OWN_FOLDER) and not path.startswith(_NOT_OURS):
+    if is_own_file(path):
         kind = _OURS
     elif path.startswith((_STANDARD_LIBRARY, "<frozen")) or any(folder in path for folder in _PACKAGES):
         kind = _LIBRARY
