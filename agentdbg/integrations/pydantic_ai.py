@@ -132,7 +132,7 @@ async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[A
     try:
         response = await handler(request_context)
     except (CancelledError, GeneratorExit):  # whoever read the stream had enough
-        _end_model_request(key, _so_far(request_context))
+        _end_model_request(key, _so_far(request_context), cancelled=True)
         raise
     except BaseException as error:
         _pairing.end(key, error=error)
@@ -142,7 +142,12 @@ async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[A
 
 
 async def _tool_execute(
-    ctx: Any, *, call: Any, tool_def: Any, args: Any, handler: Callable[[Any], Awaitable[Any]]
+    ctx: Any,
+    *,
+    call: Any,
+    tool_def: Any,  # noqa: ARG001 -- the signature is the framework's
+    args: Any,
+    handler: Callable[[Any], Awaitable[Any]],
 ) -> Any:
     key = object()
     _pairing.start(
@@ -195,9 +200,10 @@ def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
 
 
 @contained
-def _end_model_request(key: Any, response: Any) -> None:
+def _end_model_request(key: Any, response: Any, *, cancelled: bool = False) -> None:
+    meta = {"cancelled": True} if cancelled else {}
     if response is None:
-        _pairing.end(key)
+        _pairing.end(key, meta=meta)
         return
     details = response.provider_details or {}
     message = _answer(response)
@@ -208,7 +214,7 @@ def _end_model_request(key: Any, response: Any) -> None:
         usage=_usage(response.usage),
         stop_reason=details.get("finish_reason") or response.finish_reason,
         asks_for=[part.tool_call_id for part in response.parts if part.part_kind == "tool-call"],
-        meta={"generation_id": response.provider_response_id} if response.provider_response_id else {},
+        meta={**meta, "generation_id": response.provider_response_id},
         **({"provider": response.provider_name} if response.provider_name else {}),
     )
 

@@ -1,0 +1,280 @@
+"""
+LiteLLM: every completion, text completion, response and embedding is one LLM_CALL, whichever provider answers it.
+
+    from agentdbg.integrations import litellm
+    litellm.enable()
+
+LiteLLM's own callbacks come later and on other threads, where nothing can be stopped any more and a tool call may
+already have been recorded. So its functions are wrapped instead, also where a module has imported them by name. Sync,
+async, streaming, the Router (which calls those functions); the price is LiteLLM's own where it knows one. An answer
+from LiteLLM's cache is recorded too. Supported: litellm >= 1.100.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
+from agentdbg.integrations.openai import (
+    _ChatFold,
+    _read_chat,
+    _read_completion,
+    _read_embeddings,
+    _responses_prompt,
+    read_response,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["disable", "enable"]
+
+_MOST_CHUNKS = 100_000
+_NOT_PARAMETERS = {"model", "messages", "input", "prompt", "instructions", "tools", "temperature", "stream"} | {
+    "api_base",
+    "api_key",
+    "base_url",
+    "callbacks",
+    "client",
+    "custom_llm_provider",
+    "extra_headers",
+    "headers",
+    "metadata",
+}
+_pairing = Pairing("litellm")
+_replaced: dict[str, tuple[Any, Any]] = {}
+
+
+class _Api:
+    """One function of LiteLLM: the names of its first arguments, and how its answer is read."""
+
+    def __init__(self, *positional: str, prompt: str, read: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        self.positional = positional
+        self.prompt = prompt
+        self.read = read
+
+
+_CHAT = _Api("model", "messages", prompt="messages", read=_read_chat)
+_TEXT = _Api("prompt", "model", prompt="prompt", read=_read_completion)
+_EMBEDDING = _Api("model", "input", prompt="input", read=_read_embeddings)
+_RESPONSES = _Api("input", "model", prompt="input", read=read_response)
+_APIS = {"completion": _CHAT, "text_completion": _TEXT, "embedding": _EMBEDDING, "responses": _RESPONSES}
+
+
+def enable() -> None:
+    """Record what LiteLLM is asked for from now on."""
+    try:
+        import litellm  # noqa: PLC0415 -- only when it is wanted
+    except ImportError as error:
+        raise ImportError("agentdbg records the litellm package, which is missing: pip install litellm") from error
+    if _replaced:
+        return
+    for name, api in _APIS.items():
+        for function_name in (name, f"a{name}"):
+            original = getattr(litellm, function_name, None)
+            if original is not None:
+                replacement = _recording(original, name, api)
+                _replaced[function_name] = (original, replacement)
+                _rebind(original, replacement)
+
+
+def disable() -> None:
+    """Record no more of it."""
+    for original, replacement in _replaced.values():
+        _rebind(replacement, original)
+    _replaced.clear()
+
+
+def _rebind(before: Any, after: Any) -> None:
+    """Put one function in the place of another, in every module that knows it by name."""
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if value is before and module is not sys.modules[__name__]:
+                setattr(module, name, after)
+
+
+def _recording(original: Any, name: str, api: _Api) -> Any:
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def acall(*args: Any, **kwargs: Any) -> Any:
+            request = _begin(name, api, args, kwargs)
+            if request is None:
+                return await original(*args, **kwargs)
+            try:
+                result = await original(*args, **kwargs)
+            except BaseException as error:
+                request.fail(error)
+                raise
+            request.take(result)
+            return result
+
+        return acall
+
+    @functools.wraps(original)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        request = _begin(name, api, args, kwargs)
+        if request is None:
+            return original(*args, **kwargs)
+        try:
+            result = original(*args, **kwargs)
+        except BaseException as error:
+            request.fail(error)
+            raise
+        request.take(result)
+        return result
+
+    return call
+
+
+@contained
+def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request | None:
+    if enclosing_model_call() is not None:  # the async functions call the sync ones, and frameworks call both
+        return None
+    given = {**dict(zip(api.positional, args, strict=False)), **kwargs}
+    prompt = _responses_prompt(given) if api is _RESPONSES else given.get(api.prompt)
+    fields: dict[str, Any] = {"provider": _provider(given), "temperature": given.get("temperature")}
+    if given.get("tools"):
+        fields["tools"] = given["tools"]
+    parameters = {key: value for key, value in given.items() if key not in _NOT_PARAMETERS and value is not None}
+    if parameters:
+        fields["parameters"] = parameters
+    request = _Request(api)
+    model = str(given.get("model", "unknown"))
+    prompt = list(prompt) if type(prompt) is list else prompt  # the program may append to it before the answer is there
+    return request if _pairing.start(request, "llm", model, prompt, meta={"api": name}, **fields) else None
+
+
+def _provider(given: dict[str, Any]) -> str:
+    from litellm import get_llm_provider  # noqa: PLC0415
+
+    try:
+        found = get_llm_provider(
+            str(given.get("model")), given.get("custom_llm_provider"), given.get("api_base") or given.get("base_url")
+        )
+        return str(found[1])
+    except Exception:  # noqa: BLE001 -- a model it does not know; the call itself will say so
+        return "unknown"
+
+
+class _Request:
+    """One request while it lasts, its stream included. Also the key it is paired by."""
+
+    def __init__(self, api: _Api) -> None:
+        self._api = api
+        self._started = time.monotonic()
+        self._first_token_ms: int | None = None
+        self._events: list[Any] = []
+
+    @contained
+    def take(self, result: Any) -> None:
+        """The call came back: with the response, or with a stream of it."""
+        if hasattr(result, "__next__") or hasattr(result, "__anext__"):
+            _watch(result, self)
+            _pairing.answering(self, lambda: self._so_far(cancelled=True))
+        else:
+            _pairing.end(self, **self._outcome(_plain(result), _cost(result)))
+
+    @contained
+    def fail(self, error: BaseException) -> None:
+        """The call, or the reading of its stream, raised."""
+        _pairing.end(self, error=error, **self._so_far(cancelled=False))
+
+    @contained
+    def saw(self, event: Any) -> None:
+        """A piece of the stream is on its way to the consumer."""
+        if self._first_token_ms is None:
+            self._first_token_ms = int((time.monotonic() - self._started) * 1000)
+        if len(self._events) < _MOST_CHUNKS:
+            self._events.append(event)
+
+    @contained
+    def finish(self, chunks: list[Any] | None, *, cancelled: bool) -> None:
+        """The stream was read to its end, or its consumer had enough."""
+        if chunks:
+            self._events = chunks  # LiteLLM keeps them with the usage, which it takes out of what it hands on
+        _pairing.end(self, **self._so_far(cancelled=cancelled))
+
+    def _so_far(self, *, cancelled: bool) -> dict[str, Any]:
+        if not self._events:
+            return {}
+        outcome = self._outcome(self._put_together(), None)
+        outcome["first_token_ms"] = self._first_token_ms
+        if cancelled:
+            outcome["meta"] = {**outcome.get("meta", {}), "cancelled": True}
+        return outcome
+
+    def _put_together(self) -> dict[str, Any]:
+        if self._api is _RESPONSES:
+            return _plain(getattr(self._events[-1], "response", None))
+        fold = _ChatFold()
+        for event in self._events:
+            fold.add(_plain(event))
+        return fold.response()
+
+    def _outcome(self, response: dict[str, Any], cost: float | None) -> dict[str, Any]:
+        outcome = self._api.read(response) if response else {}
+        return {**outcome, "cost_usd": cost} if cost is not None else outcome
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    dump = getattr(value, "model_dump", None)
+    plain = dump(exclude_none=True) if callable(dump) else value
+    return plain if isinstance(plain, dict) else {}
+
+
+def _cost(response: Any) -> float | None:
+    cost = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
+    return cost if isinstance(cost, (int, float)) and cost > 0 else None
+
+
+# Streams.
+
+
+def _watch(stream: Any, request: _Request) -> None:
+    """Let the request hear what is read from the stream, which stays what it is."""
+    stream.agentdbg_request = request
+    stream.__class__ = _telling(type(stream))
+
+
+@functools.cache
+def _telling(kind: Any) -> type:
+    class Telling(kind):  # type: ignore[misc] # a class of LiteLLM's
+        def __next__(self) -> Any:
+            try:
+                event = super().__next__()
+            except StopIteration:
+                self.agentdbg_request.finish(getattr(self, "chunks", None), cancelled=False)
+                raise
+            except BaseException as error:
+                self.agentdbg_request.fail(error)
+                raise
+            self.agentdbg_request.saw(event)
+            return event
+
+        async def __anext__(self) -> Any:
+            try:
+                event = await super().__anext__()
+            except StopAsyncIteration:
+                self.agentdbg_request.finish(getattr(self, "chunks", None), cancelled=False)
+                raise
+            except BaseException as error:
+                self.agentdbg_request.fail(error)
+                raise
+            self.agentdbg_request.saw(event)
+            return event
+
+        async def aclose(self) -> None:
+            self.agentdbg_request.finish(getattr(self, "chunks", None), cancelled=True)
+            await super().aclose()
+
+        def __del__(self) -> None:
+            self.agentdbg_request.finish(getattr(self, "chunks", None), cancelled=True)
+            getattr(super(), "__del__", lambda: None)()
+
+    Telling.__name__, Telling.__qualname__, Telling.__module__ = kind.__name__, kind.__qualname__, kind.__module__
+    return Telling
