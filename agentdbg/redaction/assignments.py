@@ -41,18 +41,18 @@ _ANNOTATION = re.compile(
 )
 _FLAG_GAP = re.compile(r"(?:\\*[\"'])?(?:,\s{0,4}|\s{1,4})(?=[^\s-]|-[^-\s])")
 _NAME_OF_PAIR = re.compile(
-    rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?$", re.IGNORECASE
+    rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?$", re.IGNORECASE | re.ASCII
 )
-_VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE)
-_MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE)
-_TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE)
+_VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE | re.ASCII)
+_MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
+_TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
 _SCHEME = re.compile(
     r"(?:bearer|basic|token|digest|negotiate|apikey|api-key|key|hmac|ntlm|aws4-hmac-sha256)(?:\s|%20|\+)+",
-    re.IGNORECASE,
+    re.IGNORECASE | re.ASCII,
 )
 _REST_OF_LINE = re.compile(r"(?:(?!\\[rn])[^\r\n])*")
 

@@ -26,7 +26,11 @@ if TYPE_CHECKING:
 __all__ = ["Suspicion"]
 
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
-_SPACE = r"(?:\s|\\+[nrt])"
+# All that Python takes for a space, as it is and as JSON writes it.
+_SPACE = (
+    r"(?:[\s\x{0b}\x{1c}-\x{1f}\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]"
+    r"|\\+[nrtf]|\\+u00[01][0-9a-fA-F])"
+)
 _NAME = r"[A-Za-z0-9_.\-$]"
 _SIGN = r"(?:[=:!>]|%3[DdAa])"
 
@@ -99,11 +103,11 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
     words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
-    after = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}|(?:is|was)\s)|{_QUOTE}{_SPACE}*,"
+    after = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}|(?:is|was){_SPACE})|{_QUOTE}{_SPACE}*,"
     every = "|".join(re.escape(word) for word in (*anywhere, *whole))
     parts = [
         rf"{name}(?:{after})",
-        rf"--[A-Za-z0-9_.\-]*(?i:{every})",
+        rf"--{_NAME}*(?i:{every})",
         rf"(?i:name|key|header|field|parameter|variable){_QUOTE}?{_SPACE}*[:=]{_SPACE}*{_QUOTE}?{_NAME}*(?i:{every})",
         ODD_LETTERS,
     ]
@@ -119,8 +123,12 @@ def _token_expression(after: str) -> str:
     A name that ends in token is suspect whatever it is given; a longer one only when it is not given a number, null,
     or something in brackets, which the walk reads by key.
     """
-    value = r"(?:[^\s0-9\[{n\\\"'`.\-]|n[^u]|[\"'`]|\\|[\-.]?[0-9][0-9.,_]*[A-Za-z_\-+/%=~]|[\-.][^0-9])"
-    given = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}|(?:is|was)\s)|{_QUOTE}{_SPACE}*,"
+    more_than_a_number = (
+        r"[\-.]?[0-9][0-9.,_]*(?:[^0-9.,_\s}\])\"'`<>\\;:!?|&%kKmM]"
+        r"|[}\]);:!?|&%kKmM]+[^\s,}\])\"'`<>\\]|\\{1,2}[^nrt\"'`\\])"
+    )
+    value = rf"(?:[^\s0-9\[{{n\\\"'`.\-]|n(?:[^u]|$)|[\"'`]|\\|{more_than_a_number}|[\-.][^0-9])"
+    given = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}|(?:is|was){_SPACE})|{_QUOTE}{_SPACE}*,"
     longer = rf"(?i:token){_NAME}+(?:{given})"
     odd_ones = r"(?i:token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?[-.$]*)"
     return rf"{longer}|{odd_ones}(?:{after})"
@@ -139,11 +147,11 @@ def _shaped_expression() -> str:
         r"://[^\s\"'<>\\/?#]*@",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
         rf"(?i:bearer|oauth)(?:{_SPACE}|%20|\+)+[A-Za-z0-9_\-.~+/]{{8}}",
-        r"(?i:basic)(?:\s|%20|\+)+[A-Za-z0-9+/_\-]{8}",
+        rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user)[= \\\"',]+[A-Za-z0-9_.@+\-]+:",
         r"(?:sshpass|mysql|mysqldump|mariadb)\b[^\n|;]* -p",
-        r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf])[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
+        r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
     ]
     return "|".join(parts)
 
@@ -162,7 +170,9 @@ class _Literals:
 
     __slots__ = ("_exact", "_in_short", "_odd_letters", "_words")
 
-    _forty = re.compile(rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
+    _forty = re.compile(
+        rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
+    )
 
     def __init__(self, exact: Iterable[str], words: Iterable[str], *, odd_letters: bool) -> None:
         self._exact = tuple(dict.fromkeys(literal.encode() for literal in exact))

@@ -173,8 +173,10 @@ def _url_credentials(text: str) -> Iterator[Span]:
                 yield found.span("userinfo")
 
 
-_BEARER = re.compile(r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]){1,4}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)", re.IGNORECASE)
-_BASIC = re.compile(r"\bbasic(?:\s|%20|\+){1,4}(?P<token>[A-Za-z0-9+/_\-]{8,}={0,2})", re.IGNORECASE)
+_BEARER = re.compile(
+    r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]){1,4}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)", re.IGNORECASE | re.ASCII
+)
+_BASIC = re.compile(r"\bbasic(?:\s|%20|\+){1,4}(?P<token>[A-Za-z0-9+/_\-]{8,}={0,2})", re.IGNORECASE | re.ASCII)
 _WORDS_ONLY = re.compile(r"[A-Za-z][a-z]*(?:[-./_+][A-Za-z]?[a-z]*)*[.]?")
 
 
