@@ -284,7 +284,7 @@ class Story:
         ]
         assert first["payload"]["stop_reason"] in ("tool_calls", "tool_use", "completed")
         results = [turn.text for turn in turns(second["payload"]["prompt"]) if turn.role == "tool"]
-        assert sorted(results) == ["22 degrees", "3 degrees"]
+        assert sorted("\n".join(results).splitlines()) == ["22 degrees", "3 degrees"]
         assert answer(second["payload"]["response"]).text == SUMMARY
         assert second["payload"]["stop_reason"] in ("stop", "end_turn", "completed")
 
