@@ -13,9 +13,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.commands.exit_codes import exit_code_of
 from agentdbg.commands.options import parameters_of, read_plainly
-from agentdbg.commands.terminal import problem
-from agentdbg.exceptions import AgentDbgError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,6 +28,7 @@ app: typer.Typer
 COMMANDS = {
     "list": "Show the recorded runs, newest first.",
     "view": "Open the viewer in the browser.",
+    "run": "Record a program without changing it.",
     "show": "Print a run as a readable tree.",
     "tail": "Follow a run while it is recorded.",
     "export": "Write a run as one JSON document.",
@@ -45,6 +45,11 @@ COMMANDS = {
 
 def main() -> None:
     """Run one command and exit."""
+    if sys.argv[1:2] == ["run"]:
+        # The program that is run gets its words, its streams and its exceptions as if we were not there.
+        from agentdbg.commands.run import main as run_program  # noqa: PLC0415
+
+        run_program(sys.argv[2:])
     _print_any_text()
     sys.exit(_run(sys.argv[1:]))
 
@@ -86,23 +91,6 @@ def __getattr__(name: str) -> Any:
 
     globals()["app"] = made = make_app(COMMANDS)
     return made
-
-
-def exit_code_of(error: Exception) -> int:
-    """Say what went wrong, and give the exit code for it."""
-    if isinstance(error, AgentDbgError):
-        problem(str(error))
-        return error.exit_code
-    if os.environ.get("AGENTDBG_TRACEBACK") == "1":
-        import traceback  # noqa: PLC0415
-
-        traceback.print_exception(error)
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    if isinstance(error, OSError) and error.strerror:
-        problem(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
-    else:
-        problem(f"internal error, {what}; AGENTDBG_TRACEBACK=1 shows where")
-    return AgentDbgError.exit_code
 
 
 def _exit_code(leaving: SystemExit) -> int:

@@ -99,6 +99,8 @@ def raised_line(case: Case) -> Line:
         return line(case.tally.end, "The run ended as failed, and no error was recorded.")
     number = case.fatal.number if case.fatal else case.tally.end
     pieces: list[str | VerdictPart] = ["The program raised ", quote(failure.text)]
+    if failure.error_type == "SystemExit":
+        pieces = ["The program ended itself with exit status ", code(failure.message or "0")]
     if failure.frame is not None:
         if failure.frame.function != "<module>":
             pieces += [" in ", code(failure.frame.function), f", {failure.frame.short}"]

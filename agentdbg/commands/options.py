@@ -77,6 +77,9 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
 
 
 def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    if typing.get_origin(hint) is not typing.Annotated:
+        # Python 3.10 says once more that a parameter whose default is None may be None.
+        hint = next(choice for choice in typing.get_args(hint) if typing.get_origin(choice) is typing.Annotated)
     inner, declared = typing.get_args(hint)[:2]
     # `str | None` is a str that may be left out, `list[str] | None` a list of them.
     choices = [choice for choice in typing.get_args(inner) if choice is not type(None)] or [inner]

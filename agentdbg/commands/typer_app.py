@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from agentdbg.commands.exit_codes import exit_code_of
 from agentdbg.commands.options import Argument, Parameter, parameters_of
 from agentdbg.version import __version__
 
@@ -51,8 +52,6 @@ def make_app(commands: Mapping[str, str]) -> typer.Typer:
             except Exception as error:
                 if hasattr(error, "format_message"):  # typer's own complaint about the arguments
                     raise
-                from agentdbg.cli import exit_code_of  # noqa: PLC0415 -- the one place that knows the codes
-
                 raise typer.Exit(exit_code_of(error)) from error
 
     app = typer.Typer(

@@ -106,6 +106,15 @@ def test_an_uncaught_error_names_the_users_frame_and_the_call_before() -> None:
     assert headline(story.tally(), story.meta("error")) == "ZeroDivisionError: division by zero in score"
 
 
+def test_an_exit_status_is_said_as_one() -> None:
+    """`sys.exit(3)` is a decision of the program, not an exception somebody forgot to catch."""
+    story = Story()
+    error = story.error("SystemExit", "3")
+    story.end("error")
+
+    assert story.said("error") == [(error, "The program ended itself with exit status 3.")]
+
+
 def test_a_run_that_failed_without_an_error_says_so() -> None:
     """Foreign traces end as failed with nothing recorded; guessing would be worse than saying it."""
     story = Story()

@@ -139,7 +139,7 @@ def test_tail_follows_a_run_until_it_ends(data_dir: Path) -> None:
         "    input()\n"
         "    for n in range(3):\n"
         "        time.sleep(0.05)\n"
-        "        agentdbg.record_tool_call('step', {'n': n}, n)\n"
+        "        agentdbg.record_tool_call(f'step {n}', {'n': n}, n)\n"
     )
     recording = subprocess.Popen(
         [sys.executable, "-c", agent], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -155,7 +155,7 @@ def test_tail_follows_a_run_until_it_ends(data_dir: Path) -> None:
     rest = [json.loads(line)["name"] for line in watching.stdout]
 
     assert first["event_type"] == "RUN_START"
-    assert rest == ["step", "step", "step", "run_end"]
+    assert rest == ["step 0", "step 1", "step 2", "run_end"]
     assert watching.wait(10) == 0
     assert recording.wait(10) == 0
     recording.stdout.close()
