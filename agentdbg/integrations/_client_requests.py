@@ -141,7 +141,8 @@ class ClientRequests:
 def _body(options: Any) -> dict[str, Any]:
     """What is sent, copied where the program might change it before the answer is there."""
     body = {**(getattr(options, "json_data", None) or {}), **(getattr(options, "extra_json", None) or {})}
-    return {key: list(value) if type(value) is list else value for key, value in body.items()}
+    sent = {key: value for key, value in body.items() if type(value).__name__ not in ("Omit", "NotGiven")}
+    return {key: list(value) if type(value) is list else value for key, value in sent.items()}
 
 
 def _noting_retries(sleep: Any) -> Any:
