@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,8 +11,20 @@ from hypothesis import strategies as st
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import TRUNCATED
-from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction import RedactionRules, Redactor, plain
 from agentdbg.redaction.sizes import cut_string, cut_value, fit_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _time_enough() -> Iterator[None]:
+    """Sizes are the subject here; how long a busy machine takes is tested elsewhere."""
+    budget, plain._TIME_BUDGET_S = plain._TIME_BUDGET_S, 30.0
+    yield
+    plain._TIME_BUDGET_S = budget
+
 
 SMALL = Redactor(RedactionRules(max_field_bytes=200))
 
