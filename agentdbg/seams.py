@@ -62,6 +62,7 @@ class Call:
 
         The call belongs where the running code does, unless `scope`, `parent_id` or `source` say otherwise.
         """
+        self._is_placed = scope is not None
         scope = scope or current_scope()
         if scope is None and (scope := implicit_scope()) is None:
             return False
@@ -168,7 +169,7 @@ class Call:
                 run.remember_failure(error, self._call_id)
         except Exception as fault:  # noqa: BLE001
             contain(fault, "record a call", run.count_fault)
-        if self.kind == "llm":
+        if self.kind == "llm" and not self._is_placed:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(Scope(run, here.parent_id, self._call_id))

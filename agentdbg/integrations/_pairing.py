@@ -193,7 +193,7 @@ class Pairing:
             return
         run = opened.run
         run.before_end.pop((self, key), None)
-        opened.leave()
+        stood_in_it = opened.leave()
         if opened.call is not None:
             call = opened.call
             call.learn(name, meta, **fields)
@@ -202,6 +202,8 @@ class Pairing:
                 self._note_request(run.run_id, request, call.call_id)
             call.end(result, error)
             opened.stand_around(call.call_id if call.kind == "llm" else None)
+            if stood_in_it and call.kind == "llm" and opened.parent is None and not opened.owns_run:
+                enter_scope(Scope(run, opened.outer.parent_id, call.call_id))  # plain tools that follow hang under it
         elif opened.span is not None:
             opened.span.end(name, result, error, meta, duration_ms)
             opened.stand_around(None)
@@ -296,22 +298,24 @@ class _Open:
         self.is_answering = False
         self.unfinished: Callable[[], dict[str, Any]] | None = None
         self.before = None if owns_run else own_scope()
-        self._parent = parent
+        self.parent = parent
 
     def stand_in(self, event_id: str | None) -> None:
         """It has an event now: what is recorded in this scope hangs under it."""
         self.scope.parent_id = event_id or self.outer.parent_id
         self.scope.llm_id = None
 
-    def leave(self) -> None:
+    def leave(self) -> bool:
         """Where this code stands in it, let it stand where it stood before."""
-        if own_scope() is self.scope:
+        stands_in_it = own_scope() is self.scope
+        if stands_in_it:
             enter_scope(self.before)
+        return stands_in_it
 
     def stand_around(self, llm_id: str | None) -> None:
         """It is over: who still holds this scope records beside it, and tools under the model call it was."""
-        if llm_id is not None and self._parent is not None:
-            self._parent.scope.llm_id = llm_id
+        if llm_id is not None and self.parent is not None:
+            self.parent.scope.llm_id = llm_id
         self.scope.parent_id = self.outer.parent_id
         self.scope.llm_id = llm_id or self.outer.llm_id
 
