@@ -1,0 +1,57 @@
+"""What the tests of the documentation share: the pages, their code blocks, their links."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted(
+    [
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SPEC.md")),
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
+
+_FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
+_HEADING = re.compile(r"^#{1,6} +(.+?)$", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """One fenced block: its language, its text, and the line it begins on."""
+
+    language: str
+    text: str
+    line: int
+
+
+def blocks(text: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    return [
+        Block(found.group(1), found.group(2), text.count("\n", 0, found.start()) + 1) for found in _FENCE.finditer(text)
+    ]
+
+
+def links(text: str) -> list[str]:
+    """Where a page links to, also its pictures."""
+    return [found.group(1) or found.group(2) for found in _LINK.finditer(without_blocks(text))]
+
+
+def anchors(text: str) -> set[str]:
+    """The names a page's headings can be linked by."""
+    found: set[str] = set()
+    for heading in _HEADING.findall(without_blocks(text)):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+        count = 0
+        while (name if not count else f"{name}-{count}") in found:
+            count += 1
+        found.add(name if not count else f"{name}-{count}")
+    return found
+
+
+def without_blocks(text: str) -> str:
+    """A page's own words."""
+    return _FENCE.sub("", text)

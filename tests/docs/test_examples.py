@@ -1,0 +1,103 @@
+"""The code on the pages runs, and prints what the pages say it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg.storage import list_runs, load_events
+from tests.docs.pages import ROOT, Block, blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = ["README.md", "docs/sdk.md", "docs/getting-started.md", "docs/guardrails.md", "docs/events.md"]
+# What differs from run to run: ids, times of day, how long it took.
+_CHANGING = [
+    (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?)?"), "WHEN"),
+    (re.compile(r"\d[\d.,]* (ms|s)\b"), "DURATION"),
+    (re.compile(r"(?<=WHEN) +\d+"), " DURATION"),
+    (re.compile(r"[ ]+"), " "),
+]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_code_on_a_page_runs_and_prints_what_it_says(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first thing a newcomer does is copy an example."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    namespace: dict[str, Any] = {"__name__": "docs_example"}
+    printed = ""
+    for block in blocks((ROOT / path).read_text(encoding="utf-8")):
+        where = f"{path}:{block.line}"
+        if block.language == "python":
+            printed = _execute(block, where, folder, namespace)
+        elif block.language == "output":
+            assert _steady(printed) == _steady(block.text), where
+        elif block.language == "console":
+            _run_commands(block, where, folder)
+
+    assert capsys.readouterr().err == "", "an example made AgentDbg complain"
+    assert list_runs(), f"{path} records nothing"
+
+
+def test_the_minimal_agent_shows_itself(tmp_path: Path, data_dir: Path) -> None:
+    """It is what the documentation points at, so it has to work from any folder, without a key."""
+    done = _python([str(ROOT / "examples" / "minimal_agent" / "main.py")], tmp_path)
+
+    run = list_runs()[0]
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert str(data_dir / "runs" / run["run_id"]) in done.stdout
+    assert (run["run_name"], run["status"]) == ("what to pack", "ok")
+    assert run["counts"] == {"llm_calls": 3, "tool_calls": 2, "errors": 0, "loop_warnings": 0}
+    types = [event["event_type"] for event in load_events(run["run_id"])]
+    assert types[0] == "RUN_START"
+    assert types[-1] == "RUN_END"
+
+
+def _execute(block: Block, where: str, folder: Path, namespace: dict[str, Any]) -> str:
+    """Run a block as the rest of a session, or keep it as a file when its first line names one."""
+    named = re.match(r"# (\w+\.py)\n", block.text)
+    if named:
+        (folder / named.group(1)).write_text(block.text, encoding="utf-8")
+        return ""
+    printed = StringIO()
+    with redirect_stdout(printed):
+        exec(compile("\n" * block.line + block.text, where, "exec"), namespace)
+    return printed.getvalue()
+
+
+def _run_commands(block: Block, where: str, folder: Path) -> None:
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        words = shlex.split(command)
+        arguments = {"agentdbg": ["-m", "agentdbg", *words[1:]], "python": words[1:]}[words[0]]
+        done = _python(arguments, folder)
+        assert _steady(done.stdout) == _steady(expected), f"{where}: $ {command}\n{done.stdout}{done.stderr}"
+
+
+def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False
+    )
+
+
+def _steady(text: str) -> str:
+    for pattern, stand_in in _CHANGING:
+        text = pattern.sub(stand_in, text)
+    return "\n".join(line.strip() for line in text.strip().splitlines())
