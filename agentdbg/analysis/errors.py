@@ -15,8 +15,12 @@ from agentdbg.analysis.wording import as_text, one_line
 
 __all__ = ["Failure", "Frame", "failure_of", "user_frame"]
 
-_FRAME = re.compile(r'^\s*File "([^"\n]{1,500})", line (\d{1,9}), in ([^\n]{1,200})$', re.MULTILINE)
-_FOREIGN = ("site-packages", "dist-packages", "/lib/python", "\\lib\\", "<frozen", "/agentdbg/", "\\agentdbg\\")
+_FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,500})", line (\d{1,9}), in ([^\n]{1,200})$', re.MULTILINE)
+# Libraries, and the files of ours that stand between a caller and the function it calls.
+_FOREIGN = re.compile(
+    r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]Lib[/\\]|^<frozen "
+    r"|[/\\]agentdbg[/\\](?:functions|seams|tracing|recording|pipeline|context|integrations[/\\]\w+)\.py$"
+)
 _SAYS_NOTHING = frozenset({"", "Exception", "Error", "RuntimeError", "BaseException", "ToolError", "ToolException"})
 
 
@@ -76,6 +80,6 @@ def user_frame(stack: str | None) -> Frame | None:
     if not stack:
         return None
     found = [Frame(path, int(line), function) for path, line, function in _FRAME.findall(stack[-40_000:])]
-    own = [frame for frame in found if not any(mark in frame.path for mark in _FOREIGN)]
+    own = [frame for frame in found if not _FOREIGN.search(frame.path)]
     innermost = own or found
     return innermost[-1] if innermost else None

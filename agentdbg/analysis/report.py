@@ -81,8 +81,10 @@ def _events_to_open(tally: Tally, lines: list[Line]) -> list[int]:
     with_stack = next((error.number for error in reversed(tally.errors) if error.failure.stack), None)
     if with_stack is not None and with_stack not in shown:
         shown.append(with_stack)
+    # What a guardrail says of itself stands in the verdict already.
+    guards = {error.number for error in tally.errors if error.guardrail}
     kinds = (LLM, TOOL, EXCEPTION, LOOP, CALL_START)
-    return [number for number in shown if columns.kind[number - 1] in kinds][:3]
+    return [number for number in shown if columns.kind[number - 1] in kinds and number not in guards][:3]
 
 
 def _event_section(tally: Tally, number: int) -> str:
@@ -102,7 +104,7 @@ def _event_section(tally: Tally, number: int) -> str:
     elif kind == CALL_START:
         facts += [_block("input", payload.get("input"), 900)]
     elif kind == LOOP:
-        facts += _loop_facts(event, SEVERITIES[columns.severity[number - 1]])
+        facts += _loop_facts(tally, event, SEVERITIES[columns.severity[number - 1]])
     if columns.status[number - 1] == ERROR:
         failure = failure_of(payload)
         facts.append(f"error: `{cut(failure.text, 400)}`")
@@ -114,12 +116,15 @@ def _event_section(tally: Tally, number: int) -> str:
     return "\n".join([title, *facts])
 
 
-def _loop_facts(event: Event, severity: str | None) -> list[str]:
+def _loop_facts(tally: Tally, event: Event, severity: str | None) -> list[str]:
     payload = payload_of(event)
     facts = [f"{severity}, {payload.get('kind') or 'loop'}: {one_line(str(payload.get('explanation') or ''), 300)}"]
     facts.append(f"pattern `{one_line(str(payload.get('pattern') or ''), 200)}`, {payload.get('repetitions')} times")
-    if payload.get("evidence"):
-        facts.append(_block("evidence", payload["evidence"], 500))
+    ids = payload.get("evidence_event_ids")
+    found = [tally.columns.number_of(one) for one in (ids if isinstance(ids, list) else ()) if isinstance(one, str)]
+    numbers = [f"#{number}" for number in found if number is not None]
+    if numbers:
+        facts.append(f"evidence: {', '.join(numbers[:30])}")
     return facts
 
 
