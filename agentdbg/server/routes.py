@@ -97,8 +97,7 @@ async def get_events(
     state = _state(request)
     await run_in_threadpool(state.run, run_id)
     if offset or limit is not None or type or q:
-        selection = Selection(state.view(run_id), types=type, query=q, offset=offset, limit=limit)
-        headers = await run_in_threadpool(selection.headers)
+        selection, headers = await run_in_threadpool(_selection, state, run_id, (type, q, offset, limit))
         return StreamingResponse(selection.pieces(), headers=headers, media_type="application/json")
     whole, headers = await run_in_threadpool(_whole_run, state, run_id)
     return StreamingResponse(whole.pieces(), headers=headers, media_type="application/json")
@@ -107,20 +106,16 @@ async def get_events(
 @router.get("/api/runs/{run_id}/events/{event_id}")
 def get_event(request: Request, run_id: str, event_id: str) -> Response:
     """One event by its id or its number."""
-    state = _state(request)
-    state.run(run_id)
-    view = state.view(run_id)
-    with view.index.lock:
+    with _state(request).looking_at(run_id) as (_, view):
         number = int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 12 else None
-        if number is None:
-            number = view.index.number_of(event_id)
-    if number is None or number > view.index.total:
-        view.reach(1 << 40, 60_000)  # not among what is indexed so far
-        number = view.index.number_of(event_id) if number is None else number
-    if number is None:
-        raise EventNotFound(event_id[:100], run_id)
-    with view.index.lock:
-        return json_response(view.index.event(number), headers={"x-event-number": str(number)})
+        known = number or view.index.number_of(event_id)
+        if known is None or known > view.index.total:
+            view.reach(1 << 40, 60_000)  # not among what is indexed so far
+            known = number or view.index.number_of(event_id)
+        if known is None:
+            raise EventNotFound(event_id[:100], run_id)
+        with view.index.lock:
+            return json_response(view.index.event(known), headers={"x-event-number": str(known)})
 
 
 @router.get("/api/runs/{run_id}/rows")
@@ -132,32 +127,28 @@ def get_rows(
     at: Annotated[str, Query(max_length=8_000)] = "",
 ) -> Response:
     """What the timeline shows, a page of it or the events numbered in `at`."""
-    state = _state(request)
-    run = state.run(run_id)
-    view = state.view(run_id)
     numbers = _numbers(at) if at else range(offset + 1, offset + limit + 1)
-    view.reach(max(numbers, default=0), _ROWS_WITHIN_MS)
-    rows = view.rows([number for number in numbers if number <= view.index.total], run)
-    return json_response(
-        {"spec_version": SPEC_VERSION, "rows": rows, "total": view.index.total, "complete": view.index.complete}
-    )
+    with _state(request).looking_at(run_id) as (run, view):
+        view.reach(max(numbers, default=0), _ROWS_WITHIN_MS)
+        rows = view.rows([number for number in numbers if number <= view.index.total], run)
+        return json_response(
+            {"spec_version": SPEC_VERSION, "rows": rows, "total": view.index.total, "complete": view.index.complete}
+        )
 
 
 @router.get("/api/runs/{run_id}/skeleton")
 def get_skeleton(request: Request, run_id: str, start: Annotated[int, Query(alias="from", ge=0)] = 0) -> Response:
     """The columns of all events, for the page to order, filter and draw."""
-    state = _state(request)
-    state.run(run_id)
-    body, types = state.view(run_id).skeleton(start)
+    with _state(request).looking_at(run_id) as (_, view):
+        body, types = view.skeleton(start)
     return Response(body, media_type="application/octet-stream", headers={"x-types": types_header(types)})
 
 
 @router.get("/api/runs/{run_id}/summary")
 def get_summary(request: Request, run_id: str) -> Response:
     """The verdict and the figures, as far as the run is indexed."""
-    state = _state(request)
-    run = state.run(run_id)
-    return json_response(state.view(run_id).summary(run))
+    with _state(request).looking_at(run_id) as (run, view):
+        return json_response(view.summary(run))
 
 
 @router.get("/api/runs/{run_id}/search")
@@ -168,24 +159,20 @@ def search(
     limit: Annotated[int, Query(ge=0, le=1_000_000)] = 10_000,
 ) -> Response:
     """The numbers of the events that hold some text."""
-    state = _state(request)
-    state.run(run_id)
-    view = state.view(run_id)
-    view.reach(1 << 40, 10_000)
-    numbers: list[int] = []
-    for found in search_events(view.index, q, limit):
-        numbers += found
-    return json_response({"total": len(numbers), "numbers": numbers, "complete": view.index.complete})
+    with _state(request).looking_at(run_id) as (_, view):
+        view.reach(1 << 40, 10_000)
+        numbers: list[int] = []
+        for found in search_events(view.index, q, limit):
+            numbers += found
+        return json_response({"total": len(numbers), "numbers": numbers, "complete": view.index.complete})
 
 
 @router.get("/api/runs/{run_id}/report")
 def get_report(request: Request, run_id: str) -> Response:
     """The run in a few kilobytes of Markdown."""
-    state = _state(request)
-    run = state.run(run_id)
-    view = state.view(run_id)
-    view.reach(1 << 40, 10_000)
-    return Response(view.report(run), media_type="text/markdown; charset=utf-8")
+    with _state(request).looking_at(run_id) as (run, view):
+        view.reach(1 << 40, 10_000)
+        return Response(view.report(run), media_type="text/markdown; charset=utf-8")
 
 
 @router.post("/api/runs/{run_id}/rename")
@@ -227,6 +214,16 @@ def restore(request: Request, run_id: str) -> Response:
 def _state(request: Request) -> ViewerState:
     state: ViewerState = request.app.state.viewer
     return state
+
+
+def _selection(
+    state: ViewerState, run_id: str, wanted: tuple[str, str, int, int | None]
+) -> tuple[Selection, dict[str, str]]:
+    """Some of a run's events, and what is known of them before they are sent."""
+    types, query, offset, limit = wanted
+    with state.looking_at(run_id) as (_, view):
+        selection = Selection(view, types=types, query=query, offset=offset, limit=limit)
+        return selection, selection.headers()
 
 
 def _whole_run(state: ViewerState, run_id: str) -> tuple[WholeRun, dict[str, str]]:

@@ -114,7 +114,7 @@ class _Client:
         shown: RunMeta | None = None
         next_look = 0.0
         while not self._state.is_stopping:
-            await _catch_up(self._view)
+            await self._catch_up()
             message = await run_in_threadpool(self.next_page, run) if self.has_news() else None
             if message is not None:
                 await _send(socket, message)
@@ -128,6 +128,13 @@ class _Client:
                 await self.every_now_and_then(socket, run)
             if message is None:
                 await asyncio.sleep(POLL_SECONDS)
+
+    async def _catch_up(self) -> None:
+        """Index what is new. Whoever comes first does it for all; a look that finds nothing costs a `stat`."""
+        if not self._view.index.complete:
+            self._state.views.indexer.want(self._view)  # far behind, and no business of one client
+        elif self._view.index.is_behind():
+            await run_in_threadpool(self._view.extend)
 
     def has_news(self) -> bool:
         """Whether `next_page` would give something."""
@@ -200,12 +207,6 @@ class _RowClient(_Client):
         if summary != self._summary:
             self._summary = summary
             await _send(socket, encode_json({"type": "summary", "data": summary}))
-
-
-async def _catch_up(view: RunView) -> None:
-    """Index what is new. Whoever comes first does it for all; a look that finds nothing costs a `stat`."""
-    if view.index.is_behind():
-        await run_in_threadpool(view.extend)
 
 
 async def _send(socket: WebSocket, message: bytes) -> None:

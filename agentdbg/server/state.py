@@ -4,6 +4,7 @@ What the routes of one viewer share: the runs, the views on them, and who may as
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
@@ -13,6 +14,7 @@ from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import is_run_id
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from agentdbg.events import RunMeta
@@ -45,14 +47,17 @@ class ViewerState:
             raise UnsupportedSpecVersion(run_id, meta["spec_version"])
         return self._with_damage(meta)
 
-    def view(self, run_id: str) -> RunView:
-        """The view of a run that `run` found; it goes on being indexed in the background."""
+    @contextlib.contextmanager
+    def looking_at(self, run_id: str) -> Iterator[tuple[RunMeta, RunView]]:
+        """A run and the view of it while somebody is answered; afterwards it goes on being indexed."""
+        run = self.run(run_id)
         view = self.views.get(run_id)
-        if view.index.is_behind():
-            view.extend()
+        with self.views.indexer.paused():
+            if view.index.is_behind():
+                view.extend()
+            yield run, view
         if not view.index.complete:
             self.views.indexer.want(view)
-        return view
 
     def headed(self, runs: list[RunMeta], *, compute: bool = True) -> list[dict[str, Any]]:
         """Runs for the rail, each with its headline."""

@@ -7,6 +7,7 @@ first rows of a million events do not wait for the last. Views nobody has used f
 
 from __future__ import annotations
 
+import contextlib
 import json
 import struct
 import sys
@@ -25,7 +26,7 @@ from agentdbg.storage.layout import index_dir, run_dir
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from agentdbg.analysis.rows import Row
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Indexer", "RunView", "Views"]
 
 _MOST_VIEWS = 12
-_SLICE_MS = 25.0
+_SLICE_MS = 15.0
 _LONGEST_TYPE_NAME = 100
 _KEPT_PAGES = 16
 _MAGIC = b"ADBGSKL1"
@@ -162,6 +163,7 @@ class Indexer:
         self._queue: deque[RunView] = deque()
         self._wake = threading.Condition()
         self._stopped = False
+        self._waited_for = 0
         self._thread: threading.Thread | None = None
 
     def want(self, view: RunView) -> None:
@@ -175,6 +177,18 @@ class Indexer:
                 self._thread.start()
             self._wake.notify()
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Somebody is being answered, and Python runs one thread at a time: nothing is indexed in the background."""
+        with self._wake:
+            self._waited_for += 1
+        try:
+            yield
+        finally:
+            with self._wake:
+                self._waited_for -= 1
+                self._wake.notify()
+
     def stop(self) -> None:
         """End the thread."""
         with self._wake:
@@ -187,8 +201,8 @@ class Indexer:
     def _work(self) -> None:
         while True:
             with self._wake:
-                while not self._queue and not self._stopped:
-                    self._wake.wait()
+                while (not self._queue or self._waited_for) and not self._stopped:
+                    self._wake.wait(None if not self._queue else 1.0)
                 if self._stopped:
                     return
                 view = self._queue[0]
