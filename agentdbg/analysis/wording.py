@@ -112,7 +112,12 @@ def clock_time(timestamp: Any) -> str:
 
 def one_line(text: str, limit: int = 400) -> str:
     """The text on one line, without Markdown signs; a cut ends in `…`."""
-    head = _INLINE_SIGNS.sub("", _LINE_SIGNS.sub("", text[:_LOOK_AT]))
+    head = text[:_LOOK_AT]
+    # Most texts have no signs, and looking for them one by one is most of the work.
+    if "#" in head or ">" in head or "```" in head:
+        head = _LINE_SIGNS.sub("", head)
+    if "*" in head or "`" in head:
+        head = _INLINE_SIGNS.sub("", head)
     return cut(" ".join(head.split()), limit, more=len(text) > _LOOK_AT)
 
 
