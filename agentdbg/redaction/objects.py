@@ -1,9 +1,8 @@
 """
 What an object of any type says about itself, without being changed, consumed or trusted.
 
-`describe` gives something plainer than the object: text, a number, a dict, a list. Whatever could run a user's code
-goes through `UserCode`, which asks each object at most once, contains what it raises, and counts the time it took, so
-that a slow `__repr__` is not held against our own budget.
+`describe` gives something plainer than the object: text, a number, a dict, a list. It is loaded when the first value
+comes along that is not plain JSON already; whatever could run a user's code goes through `UserCode`.
 """
 
 # ruff: noqa: ARG001 -- the describers share one signature, so that one table can hold them
@@ -23,57 +22,16 @@ import types
 import uuid
 from collections.abc import ItemsView, KeysView, Mapping, Sequence, Set, ValuesView
 from itertools import islice
-from time import thread_time
 from typing import Any
 
 from agentdbg.events import TRUNCATED
+from agentdbg.redaction.user_code import UserCode, mapping_items, type_name
 
-__all__ = ["UserCode", "describe", "mapping_items", "sequence_items"]
+__all__ = ["describe"]
 
 _MOST_ITEMS = 60_000
 _ARRAY_ITEMS_SHOWN = 100
 _LARGEST_SORTED_SET = 1000
-
-
-class UserCode:
-    """The one door to code that is not ours."""
-
-    __slots__ = ("_answers", "seconds")
-
-    def __init__(self) -> None:
-        self._answers: dict[tuple[int, Any], tuple[Any, Any]] = {}
-        self.seconds = 0.0
-        """Time spent in code that is not ours."""
-
-    def call(self, owner: Any, question: Any, wanted: Any = object, fallback: Any = None) -> Any:
-        """
-        `question(owner)`, asked once per object; text that says what went wrong when it raises.
-
-        `wanted` is the type the answer must have; another answer gives `fallback`, or text that says so.
-        """
-        known = self._answers.get((id(owner), question))
-        if known is not None:
-            return known[1]
-        began = thread_time()
-        try:
-            answer = question(owner)
-        # A repr that raises KeyboardInterrupt or SystemExit must not end the program that is only being watched.
-        except BaseException as error:  # noqa: BLE001
-            answer = f"<{_type_name(owner)}: its {_name_of(question)} raised {_type_name(error)}>"
-        finally:
-            self.seconds += thread_time() - began
-        if not isinstance(answer, wanted) and not isinstance(answer, str):
-            answer = fallback if fallback is not None else f"<{_type_name(owner)}>"
-        self._answers[(id(owner), question)] = (owner, answer)  # holding the owner keeps its id from being reused
-        return answer
-
-
-def _type_name(value: Any) -> str:
-    return type.__getattribute__(type(value), "__name__")  # type: ignore[no-any-return]
-
-
-def _name_of(question: Any) -> str:
-    return getattr(question, "__name__", "code")
 
 
 def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -88,21 +46,6 @@ def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
     return _repr_text(value, user, max_bytes)
 
 
-def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
-    """At most `most` + 1 items of a dict, also while another thread changes it."""
-    for _attempt in range(3):
-        try:
-            return list(islice(dict.items(entries), most + 1))
-        except RuntimeError:  # it changed size while we looked
-            continue
-    return []
-
-
-def sequence_items(items: Any, most: int) -> list[Any]:
-    """At most `most` + 1 items of a list or tuple."""
-    return list(items[: most + 1])
-
-
 # --- what a type tells by its base class; methods are called on the base, so an override is never run unasked
 
 
@@ -113,8 +56,8 @@ def _str(value: Any, user: UserCode, max_bytes: int) -> Any:
 def _enum(value: Any, user: UserCode, max_bytes: int) -> Any:
     plain = value.__dict__.get("_value_")
     if type(plain) in {str, int, float, bool}:
-        return plain if isinstance(value, (str, int)) else f"{_type_name(value)}.{value.__dict__.get('_name_')}"
-    return f"{_type_name(value)}.{value.__dict__.get('_name_')}"
+        return plain if isinstance(value, (str, int)) else f"{type_name(value)}.{value.__dict__.get('_name_')}"
+    return f"{type_name(value)}.{value.__dict__.get('_name_')}"
 
 
 def _int(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -215,7 +158,7 @@ def _path(value: Any, user: UserCode, max_bytes: int) -> Any:
 def _exception(value: Any, user: UserCode, max_bytes: int) -> Any:
     message = user.call(value, str, str)
     message = str.__str__(message)[:max_bytes]
-    return f"{_type_name(value)}: {message}" if message else _type_name(value)
+    return f"{type_name(value)}: {message}" if message else type_name(value)
 
 
 def _type(value: Any, user: UserCode, max_bytes: int) -> Any:

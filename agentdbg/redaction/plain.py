@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.keys import COUNTER, SAFE, SECRET
-from agentdbg.redaction.objects import UserCode, describe, mapping_items, sequence_items
 from agentdbg.redaction.sizes import cut_string
+from agentdbg.redaction.user_code import UserCode, mapping_items, sequence_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -147,7 +147,7 @@ class Walk:
         return self._object(value, depth)
 
     def _object(self, value: Any, depth: int) -> Any:
-        described = describe(value, self._user, self._max_field_bytes + _MARGIN_BYTES)
+        described = _describe(value, self._user, self._max_field_bytes + _MARGIN_BYTES)
         if type(described) in {dict, list, tuple}:
             return self._container(value, described, depth)
         if described is value:  # nothing knew it; never let it through
@@ -265,7 +265,7 @@ class Walk:
             return self._number_text(key)
         if isinstance(key, tuple) and type(key) is tuple and len(key) <= 16:
             return "(" + ", ".join(self._key_text(part) for part in key if part is not key) + ")"
-        described = describe(key, self._user, 200)
+        described = _describe(key, self._user, 200)
         return described if type(described) is str else readable_text(self._user.call(key, repr, str, described))
 
     def _number_text(self, number: Any) -> str:
@@ -320,3 +320,9 @@ def readable_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def _describe(value: Any, user: UserCode, max_bytes: int) -> Any:
+    from agentdbg.redaction.objects import describe  # noqa: PLC0415 -- most runs record nothing but plain values
+
+    return describe(value, user, max_bytes)

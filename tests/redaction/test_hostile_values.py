@@ -593,3 +593,27 @@ def test_payloads_that_are_no_dicts_do_not_raise(redactor: Redactor) -> None:
     """The caller promises a dict; a promise is not a proof."""
     for fields in (None, [1], LyingDict(a=1), "text", RaisingGetattr()):
         assert isinstance(_strict(redactor.seal(fields).encoded), dict)  # type: ignore[arg-type]
+
+
+def test_a_real_ctrl_c_during_a_slow_repr_reaches_the_program() -> None:
+    """Containing what a repr raises must not make a program deaf to its user."""
+    import signal
+    import time
+
+    from agentdbg.redaction import RedactionRules, Redactor
+
+    class SlowRepr:
+        def __repr__(self) -> str:
+            end = time.monotonic() + 5
+            while time.monotonic() < end:
+                pass
+            return "slow"
+
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            Redactor(RedactionRules()).seal({"value": SlowRepr()})
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)

@@ -1,0 +1,87 @@
+"""
+The one door to code that is not ours.
+
+Whatever could run a user's code goes through `UserCode`, which asks each object at most once, contains what it raises,
+and counts the time it took, so that a slow `__repr__` is not held against our own budget.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from opcode import opmap
+from time import thread_time
+from typing import Any
+
+__all__ = ["UserCode", "mapping_items", "sequence_items", "type_name"]
+
+_RAISING = {opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name in opmap}
+
+
+class UserCode:
+    """The one door to code that is not ours."""
+
+    __slots__ = ("_answers", "seconds")
+
+    def __init__(self) -> None:
+        self._answers: dict[tuple[int, Any], tuple[Any, Any]] = {}
+        self.seconds = 0.0
+        """Time spent in code that is not ours."""
+
+    def call(self, owner: Any, question: Any, wanted: Any = object, fallback: Any = None) -> Any:
+        """
+        `question(owner)`, asked once per object; text that says what went wrong when it raises.
+
+        `wanted` is the type the answer must have; another answer gives `fallback`, or text that says so.
+        """
+        known = self._answers.get((id(owner), question))
+        if known is not None:
+            return known[1]
+        began = thread_time()
+        try:
+            answer = question(owner)
+        # A repr that raises KeyboardInterrupt or SystemExit must not end the program that is only being watched.
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and _came_from_outside(error):
+                raise
+            answer = f"<{type_name(owner)}: its {_name_of(question)} raised {type_name(error)}>"
+        finally:
+            self.seconds += thread_time() - began
+        if not isinstance(answer, wanted) and not isinstance(answer, str):
+            answer = fallback if fallback is not None else f"<{type_name(owner)}>"
+        self._answers[(id(owner), question)] = (owner, answer)  # holding the owner keeps its id from being reused
+        return answer
+
+
+def _came_from_outside(error: KeyboardInterrupt) -> bool:
+    """
+    Whether somebody pressed Ctrl-C while the code ran, rather than the code raising it.
+
+    A `raise` leaves the traceback at a raising instruction; an interrupt arrives at any other.
+    """
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is None or trace.tb_frame.f_code.co_code[trace.tb_lasti] not in _RAISING
+
+
+def type_name(value: Any) -> str:
+    return type.__getattribute__(type(value), "__name__")  # type: ignore[no-any-return]
+
+
+def _name_of(question: Any) -> str:
+    return getattr(question, "__name__", "code")
+
+
+def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
+    """At most `most` + 1 items of a dict, also while another thread changes it."""
+    for _attempt in range(3):
+        try:
+            return list(islice(dict.items(entries), most + 1))
+        except RuntimeError:  # it changed size while we looked
+            continue
+    return []
+
+
+def sequence_items(items: Any, most: int) -> list[Any]:
+    """At most `most` + 1 items of a list or tuple."""
+    return list(items[: most + 1])
