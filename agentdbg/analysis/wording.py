@@ -1,7 +1,7 @@
 """
 Numbers and texts the way a person says them: `4.2 s`, `7.6k`, `1:05.6`, one line without Markdown signs.
 
-The page has the same rules in its own language; change both together.
+The page has the same rules in its own language, but for `4.0 s`, which in a sentence is `4 s`; change both together.
 """
 
 from __future__ import annotations
@@ -38,19 +38,26 @@ _INLINE_SIGNS = re.compile(r"\*\*|`+|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*
 
 
 def duration(milliseconds: float | None) -> str:
-    """950 ms, 4.2 s, 1 min 17 s, 2 h 5 min."""
+    """<1 ms, 950 ms, 4.2 s, 12 s, 1 min 17 s, 2 h 5 min, 3 d 4 h."""
     if milliseconds is None:
         return "–"  # noqa: RUF001
     if milliseconds < 1000:
-        return f"{milliseconds:.0f} ms"
+        return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "<1 ms"
     # Halves go up, as the page's own rounding has it; Python's `round` would send every second one down.
     seconds = int(milliseconds / 100 + 0.5) / 10
     if seconds < 60:
         return f"{seconds:g} s"
     whole = int(milliseconds / 1000 + 0.5)
     if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
+        return _two_units(*divmod(whole, 60), "min", "s")
+    minutes = int(whole / 60 + 0.5)
+    if minutes < 1440:
+        return _two_units(*divmod(minutes, 60), "h", "min")
+    return _two_units(*divmod(int(minutes / 60 + 0.5), 24), "d", "h")
+
+
+def _two_units(large: int, small: int, large_unit: str, small_unit: str) -> str:
+    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
 
 
 def tokens(count: float) -> str:
