@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import os
-import platform
 import sys
 from typing import Any
 
@@ -35,7 +34,11 @@ def is_owner_alive(owner: Any) -> bool | None:
 
 @functools.cache
 def _host() -> str:
-    return os.uname().nodename if hasattr(os, "uname") else platform.node()
+    if hasattr(os, "uname"):
+        return os.uname().nodename
+    import platform  # noqa: PLC0415 -- Windows only
+
+    return platform.node()
 
 
 def _start_time(pid: int) -> str | None:

@@ -8,26 +8,36 @@ search. Every expression is bounded or runs over one class of characters, so try
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 __all__ = ["SHAPES", "Shape"]
 
 
-class Shape(NamedTuple):
+class Shape:
     """One provider's token: where to look, and what the whole of it is."""
 
-    provider: str
-    literal: str
-    token: re.Pattern[str]
-    before: int
-    """How many characters of the token stand before its literal."""
-    rough: str
-    """A simpler expression, without look-around, that matches wherever `token` does."""
+    __slots__ = ("_expression", "_token", "before", "literal", "provider", "rough")
+
+    def __init__(self, provider: str, literal: str, expression: str, before: int, rough: str) -> None:
+        self.provider = provider
+        self.literal = literal
+        self.before = before
+        """How many characters of the token stand before its literal."""
+        self.rough = rough
+        """A simpler expression, without look-around, that matches wherever `token` does."""
+        self._expression = expression
+        self._token: re.Pattern[str] | None = None
+
+    @property
+    def token(self) -> re.Pattern[str]:
+        """The whole token; compiled when a text has its literal, because most runs need none of the hundred."""
+        if self._token is None:
+            self._token = re.compile(self._expression, re.ASCII)
+        return self._token
 
 
 def _shape(provider: str, literal: str, rest: str, before: int = 0, head: str = "", rough: str | None = None) -> Shape:
-    token = re.compile(head + re.escape(literal) + rest, re.ASCII)
-    return Shape(provider, literal, token, before, re.escape(literal) + (rough or rest.removesuffix(_END)))
+    start = re.escape(literal)
+    return Shape(provider, literal, head + start + rest, before, start + (rough or rest.removesuffix(_END)))
 
 
 def _family(provider: str, literals: str, rest: str) -> tuple[Shape, ...]:
