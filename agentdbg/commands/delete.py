@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, clean
 from agentdbg.exceptions import UsageError
@@ -29,7 +30,7 @@ def command(
 ) -> None:
     """Delete runs. They wait in the trash for a day, where `restore` finds them."""
     # All are looked up before the first goes, so that a typing mistake deletes nothing.
-    found = list({meta["run_id"]: meta for meta in map(load_run_meta, runs)}.values())
+    found = list({meta["run_id"]: meta for meta in (load_run_meta(find(run)) for run in runs)}.values())
     out = Terminal()
     if not yes and not _confirmed(found):
         out.line("Nothing was deleted.")

@@ -18,7 +18,7 @@ from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
-from agentdbg.storage.reader import list_runs, load_events, run_ids
+from agentdbg.storage.reader import load_events, load_run_meta, run_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +55,12 @@ def command(
         out.flush()
     before = set(run_ids(config.data_dir))
     _record(config.data_dir, live_seconds)
-    recorded = [run for run in list_runs(None, config.data_dir) if run["run_id"] not in before]
+    new = set(run_ids(config.data_dir)) - before
+    recorded = sorted((load_run_meta(run_id, config.data_dir) for run_id in new), key=lambda run: run["started_at"])
     if as_json:
         out.json({"spec_version": SPEC_VERSION, "runs": recorded})
     else:
-        for run in reversed(recorded):
+        for run in recorded:
             out.line()
             _print_verdict(out, run, config.data_dir)
     if no_view or as_json or not out.is_terminal:

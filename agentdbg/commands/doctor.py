@@ -11,10 +11,10 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from agentdbg.analysis.wording import count_noun
+from agentdbg.commands.finding import newest_runs
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
-from agentdbg.storage.reader import list_runs
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Finding(NamedTuple):
 def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
     """Find out why a run is empty or missing: what is switched off, where runs go, what was lost, what is recorded."""
     config = load_config()
-    runs = list_runs(_LOOKED_AT, config.data_dir)
+    runs = newest_runs(_LOOKED_AT, config.data_dir)
     findings = [
         *_recording(config),
         *_settings(config),

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
+from agentdbg.commands.finding import find
 from agentdbg.commands.options import RUN, Option
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.encoding import encode_json
@@ -17,7 +18,7 @@ from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.dialects import parse_event
 from agentdbg.storage.layout import open_private
-from agentdbg.storage.reader import default_data_dir, find_run, load_run_meta, run_folder
+from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +35,7 @@ def command(
 ) -> None:
     """Write a run as one JSON document: spec_version, run and events. The file is for your eyes only (mode 0600)."""
     data_dir = default_data_dir()
-    run_id = find_run(run, data_dir)
+    run_id = find(run, data_dir)
     head = encode_json({"spec_version": SPEC_VERSION, "run": load_run_meta(run_id, data_dir)})
     folder = run_folder(run_id, data_dir)
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
+from agentdbg.commands.finding import find
 from agentdbg.commands.terminal import Progress
 from agentdbg.event_index import EventIndex
 from agentdbg.exceptions import EventNotFound
 from agentdbg.storage.layout import index_dir
-from agentdbg.storage.reader import default_data_dir, find_run, load_run_meta, run_folder
+from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ class OpenedRun:
 def open_run(wanted: str) -> OpenedRun:
     """Find a run and index all of it, saying how far that is when it takes long."""
     data_dir = default_data_dir()
-    run_id = find_run(wanted, data_dir)
+    run_id = find(wanted, data_dir)
     meta = load_run_meta(run_id, data_dir)
     index = EventIndex(run_folder(run_id, data_dir), run_id, cache=index_dir(data_dir))
     with Progress("Reading the run") as progress:

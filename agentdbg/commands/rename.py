@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from agentdbg.commands.finding import find
 from agentdbg.commands.options import RUN, Argument
 from agentdbg.commands.terminal import Terminal
 from agentdbg.storage.housekeeping import rename_run
@@ -20,6 +21,6 @@ def command(
     name: Annotated[str, Argument("NAME", "The new name; an empty one brings the recorded name back.")],
 ) -> None:
     """Give a run another name. What was recorded stays as it is."""
-    before = load_run_meta(run)
+    before = load_run_meta(find(run))
     after = rename_run(before["run_id"], name)
     Terminal().line(f"{before['run_name'] or 'unnamed'} is now {after['run_name'] or 'unnamed'}.", cut=False)

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from agentdbg.analysis.columns import CALL_START
 from agentdbg.analysis.verdict import judge
+from agentdbg.commands.finding import newest_runs
 from agentdbg.commands.opened import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal
-from agentdbg.storage.reader import list_runs
 
 EXAMPLES = """
 agentdbg tail                 # the run that is being recorded
@@ -46,7 +46,7 @@ def command(
 
 
 def _newest_live() -> str | None:
-    return next((run["run_id"] for run in list_runs(20) if run["status"] == "running"), None)
+    return next((run["run_id"] for run in newest_runs(1, status="running")), None)
 
 
 def _first_to_print(opened: OpenedRun, lines: int) -> int:
@@ -80,4 +80,5 @@ def _print(out: Terminal, opened: OpenedRun, number: int, *, as_json: bool, even
     if as_json:
         out.json(opened.index.event(number))
     elif even_starts or opened.index.kind[number - 1] != CALL_START:
-        print_row(out, opened.builder.row(number, running=opened.is_live))
+        digits = max(4, len(str(opened.index.total)))
+        print_row(out, opened.builder.row(number, running=opened.is_live), digits=digits)

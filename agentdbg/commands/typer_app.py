@@ -121,7 +121,7 @@ def _declared(found: Parameter) -> Any:
 
 def _complete_runs(incomplete: str) -> list[tuple[str, str]]:
     """The latest runs whose id begins like that, with their names."""
-    from agentdbg.storage.reader import list_runs  # noqa: PLC0415 -- only while completing
+    from agentdbg.commands.finding import newest_runs  # noqa: PLC0415 -- only while completing
 
-    found = [(run["run_id"][:8], run["run_name"] or "") for run in list_runs(50)]
+    found = [(run["run_id"][:8], run["run_name"] or "") for run in newest_runs(50)]
     return [(run_id, name) for run_id, name in [("latest", "the newest run"), *found] if run_id.startswith(incomplete)]

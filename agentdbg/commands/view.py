@@ -7,13 +7,13 @@ import os
 import threading
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import RunNotFound
 from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
-from agentdbg.storage.reader import find_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,9 +51,9 @@ def command(
 def _wanted_run(run: str | None, data_dir: Path) -> str | None:
     """The run to open. A folder without runs is no error unless one was named: the page says what to do."""
     if run is not None:
-        return find_run(run, data_dir)
+        return find(run, data_dir)
     with contextlib.suppress(RunNotFound):
-        return find_run("latest", data_dir)
+        return find("latest", data_dir)
     return None
 
 
