@@ -267,17 +267,19 @@ class EventIndex:
         return [known[name] for name in names]
 
     def _add_times(self, scan: Scan) -> None:
-        started, largest, nothing = self.started_ms, _LARGEST, columns.NO_VALUE
+        started, nothing = self.started_ms, columns.NO_VALUE
         durations = [nothing if event.duration_ms is None else event.duration_ms for event in scan.events]
         if max(durations) > nothing:
-            durations = [min(duration, largest) for duration in durations]
+            durations = [min(duration, _LARGEST) for duration in durations]
         self.duration_ms.extend(durations)
-        self.start_ms.extend(
-            [
-                min(max(ts_ms - started - (0 if duration == nothing or kind == columns.END else duration), 0), largest)
-                for ts_ms, duration, kind in zip(scan.ts_ms, durations, self.kind[-len(durations) :], strict=True)
-            ]
-        )
+        # A call is written when it ends, the end of the run when it happens.
+        starts = [
+            ts_ms - started - (0 if duration == nothing or kind == columns.END else duration)
+            for ts_ms, duration, kind in zip(scan.ts_ms, durations, self.kind[-len(durations) :], strict=True)
+        ]
+        if min(starts) < 0 or max(starts) > _LARGEST:
+            starts = [min(max(start, 0), _LARGEST) for start in starts]
+        self.start_ms.extend(starts)
 
     def _add_links(self, links: Links, events: list[Any], first: int) -> None:
         ids = [event.event_id for event in events]
@@ -287,9 +289,12 @@ class EventIndex:
             for child in children:
                 self.parent_n[child - 1] = parent
                 self.changed.append(child)
-        for position, kind in enumerate(self.kind[first - 1 :]):
-            if kind == columns.CALL_START and events[position].call_id is not None:
-                links.open_calls[events[position].call_id] = first + position
+        position = self.kind.find(columns.CALL_START, first - 1)
+        while position >= 0:
+            call_id = events[position - first + 1].call_id
+            if call_id is not None:
+                links.open_calls[call_id] = position + 1
+            position = self.kind.find(columns.CALL_START, position + 1)
         for number in links.ended(ids):
             self.status[number - 1] = columns.ENDED
             self.changed.append(number)

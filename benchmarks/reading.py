@@ -1,0 +1,252 @@
+"""
+Reading: how long a stored run takes to be served, indexed, searched and listed, against the cheapest way there is.
+
+Serving is compared with `sendfile` of the same file over the same loopback, taken in turns, so that a noisy machine
+slows both; the ratio is what stays true elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["reading_tables"]
+
+EVENTS = 100_000
+RUNS = 10_000
+ROUNDS = 5
+_WORDS = ("agent", "looked", "for", "a", "flight", "and", "found", "several", "that", "were", "too", "dear")
+
+
+def reading_tables() -> str:
+    """The table of reading, as Markdown."""
+    with tempfile.TemporaryDirectory() as scratch:
+        root = Path(scratch)
+        rows = [*_serving(root / "one"), *_columns(root / "one"), *_memory(root), *_listing(root / "many")]
+    lines = ["| what | measured | against |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines) + "\n\n"
+
+
+def _serving(root: Path) -> list[tuple[str, str, str]]:
+    run_id = _write_run(root, EVENTS)
+    path = root / "runs" / run_id / "events.jsonl"
+    size = path.stat().st_size / 1e6
+    times: dict[str, list[float]] = {"sendfile": [], "cold": [], "warm": [], "first byte": []}
+    with _viewer(root) as port, _sendfile_server(path) as plain_port:
+        for _ in range(ROUNDS):
+            times["sendfile"].append(_fetch(plain_port, "/")[1])
+            shutil.rmtree(root / "index", ignore_errors=True)
+            first, total = _fetch(port, f"/api/runs/{run_id}/events")
+            times["cold"].append(total)
+            times["first byte"].append(first)
+            times["warm"].append(_fetch(port, f"/api/runs/{run_id}/events")[1])
+        rows_ms = [_fetch(port, f"/api/runs/{run_id}/rows?limit=200")[1] * 1000 for _ in range(ROUNDS)]
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    plain = medians["sendfile"]
+    return [
+        (
+            f"`GET …/events` of {EVENTS:,} events ({size:.0f} MB), warm",
+            _ms(medians["warm"]),
+            _ratio(medians["warm"], plain),
+        ),
+        ("the same, nothing known of the file", _ms(medians["cold"]), _ratio(medians["cold"], plain)),
+        ("its first byte", _ms(medians["first byte"]), "100 ms wanted"),
+        ("first 200 rows, the first time", f"{rows_ms[0]:.0f} ms", "of a run nobody had opened"),
+        ("first 200 rows, again", f"{statistics.median(rows_ms[1:]):.1f} ms", ""),
+    ]
+
+
+def _columns(root: Path) -> list[tuple[str, str, str]]:
+    from agentdbg.event_index import EventIndex
+    from agentdbg.event_search import search_events
+
+    run_id = next((root / "runs").iterdir()).name
+    folder = root / "runs" / run_id
+
+    def build() -> EventIndex:
+        index = EventIndex(folder, run_id)
+        index.extend()
+        return index
+
+    def read_all() -> None:
+        with open(folder / "events.jsonl", "rb") as file:
+            for line in file:
+                json.loads(line)
+
+    index = build()
+    indexed, parsed = _median(build, 3), _median(read_all, 3)
+    searched = _median(lambda: list(search_events(index, "no such words")), 3)
+    return [
+        (f"indexing {EVENTS:,} events", _ms(indexed), f"parsing every line with `json` takes {_ms(parsed)}"),
+        (f"searching {EVENTS:,} events for text", _ms(searched), "500 ms wanted"),
+    ]
+
+
+def _memory(root: Path) -> list[tuple[str, str, str]]:
+    """The peak of a viewer that served a short run, and of one that served a long one, neither indexed before."""
+    peaks = []
+    for count in (1_000, EVENTS):
+        folder = root / f"memory{count}"
+        run_id = _write_run(folder, count)
+        with _viewer(folder) as port:
+            _fetch(port, f"/api/runs/{run_id}/events")
+            peaks.append(_peak_mb(port))
+    return [
+        (
+            "peak memory of the viewer serving 1,000 events",
+            f"{peaks[0]:.0f} MB",
+            f"{EVENTS:,} events: {peaks[1]:.0f} MB",
+        )
+    ]
+
+
+def _listing(root: Path) -> list[tuple[str, str, str]]:
+    for number in range(RUNS):
+        _write_run(root, 3, started=f"2026-{number % 12 + 1:02d}-{number % 28 + 1:02d}T10:00:00.{number % 1000:03d}Z")
+    with _viewer(root) as port:
+        first = _fetch(port, "/api/runs")[1]
+        again = statistics.median(_fetch(port, "/api/runs")[1] for _ in range(ROUNDS))
+    command = [sys.executable, "-m", "agentdbg", "list"]
+    environment = {**os.environ, "AGENTDBG_DATA_DIR": str(root)}
+    listed = _median(lambda: subprocess.run(command, env=environment, check=True, capture_output=True), 3)
+    return [
+        (f"`/api/runs` with {RUNS:,} runs, warm", _ms(again), f"{_ms(first)} the first time"),
+        (f"`agentdbg list` with {RUNS:,} runs, the whole process", _ms(listed), "500 ms wanted"),
+    ]
+
+
+def _write_run(root: Path, count: int, started: str = "2026-04-12T10:30:00.000Z") -> str:
+    """A run of `count` events of about a kilobyte, as our writer would have written them."""
+    run_id, chance = str(uuid.uuid4()), random.Random(1)
+    folder = root / "runs" / run_id
+    folder.mkdir(parents=True)
+    texts = [" ".join(chance.choices(_WORDS, k=130)) for _ in range(50)]
+    envelope = '{{"spec_version":"0.1","event_id":"{}","run_id":"{}","parent_id":{},"event_type":"{}","ts":"{}",'
+    rest = '"duration_ms":{},"name":"{}","payload":{},"meta":{{}}}}\n'
+    start, day = str(uuid.uuid4()), started[:11]
+    with open(folder / "events.jsonl", "w", encoding="utf-8") as file:
+        for number in range(count):
+            minute, second = number // 600 % 60, number // 10 % 60
+            moment = f"{day}{10 + number // 36_000:02d}:{minute:02d}:{second:02d}.{number % 10}00Z"
+            kind, name, payload, parent = "TOOL_CALL", f"tool{number % 7}", "", f'"{start}"'
+            event_id = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+            if number == 0:
+                kind, name, payload, parent, event_id = "RUN_START", "bench", '{"run_name":"bench"}', "null", start
+            elif number == count - 1:
+                kind, name, payload = "RUN_END", "run_end", '{"status":"ok","summary":{}}'
+            elif number % 2:
+                kind, name = "LLM_CALL", "gpt-4"
+                payload = (
+                    f'{{"model":"gpt-4","prompt":"{texts[number % 50]}","response":"done","usage":{{"total_tokens":9}},'
+                    '"status":"ok","error":null}'
+                )
+            else:
+                payload = (
+                    f'{{"tool_name":"{name}","args":{{"q":{number % 1000}}},"result":"{texts[number % 50]}",'
+                    '"status":"ok","error":null}'
+                )
+            file.write(envelope.format(event_id, run_id, parent, kind, moment) + rest.format(7, name, payload))
+    counts = {"llm_calls": count // 2, "tool_calls": count // 2, "errors": 0, "loop_warnings": 0}
+    meta = {"spec_version": "0.1", "run_id": run_id, "run_name": "bench", "started_at": started, "ended_at": started}
+    (folder / "run.json").write_text(
+        json.dumps({**meta, "duration_ms": 1, "status": "ok", "counts": counts, "last_event_ts": started})
+    )
+    return run_id
+
+
+_processes: dict[int, int] = {}
+
+
+@contextlib.contextmanager
+def _viewer(root: Path) -> Iterator[int]:
+    """A viewer in a process of its own; gives its port."""
+    code = (
+        "import sys; from agentdbg.server.lifecycle import serve; "
+        "serve(sys.argv[1], port=0, on_ready=lambda viewer: print(viewer.port, flush=True))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(root)], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        port = int(process.stdout.readline())
+        _processes[port] = process.pid
+        yield port
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@contextlib.contextmanager
+def _sendfile_server(path: Path) -> Iterator[int]:
+    """The cheapest way to serve a file: one `sendfile` per connection."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection, open(path, "rb") as file:
+                    connection.recv(65_536)
+                    size = os.fstat(file.fileno()).st_size
+                    connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n".encode())
+                    connection.sendfile(file)
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.close()
+
+
+def _fetch(port: int, path: str) -> tuple[float, float]:
+    """Seconds to the first byte and to the last, everything thrown away."""
+    with socket.create_connection(("127.0.0.1", port)) as connection:
+        buffer = bytearray(1 << 20)
+        started = time.perf_counter()
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        connection.recv_into(buffer)
+        first = time.perf_counter() - started
+        while connection.recv_into(buffer):
+            pass
+        return first, time.perf_counter() - started
+
+
+def _peak_mb(port: int) -> float:
+    with open(f"/proc/{_processes[port]}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1000
+
+
+def _median(call: Callable[[], object], rounds: int) -> float:
+    times = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms"
+
+
+def _ratio(seconds: float, plain: float) -> str:
+    return f"{seconds / plain:.1f}x sendfile ({_ms(plain)})"
+
+
+if __name__ == "__main__":
+    print(reading_tables())
