@@ -269,9 +269,8 @@ def _page_list(folder: str, *first: str) -> Callable[[], str]:
 
 def _page_line(path: str) -> str:
     lines = [line for line in _read(path).splitlines() if line.strip()]
-    opening = next((line for line in lines[1:] if line[0].isalpha() or line[0] in "`*["), "")
     # A link in the opening would start from another folder.
-    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", opening)
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", lines[1])
     return f"- [{lines[0].lstrip('# ')}]({path.removeprefix('docs/')}): {plain}\n"
 
 

@@ -24,7 +24,7 @@ PAGES = ["README.md", "docs/sdk.md", "docs/getting-started.md", "docs/guardrails
 _CHANGING = [
     (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?)?"), "WHEN"),
-    (re.compile(r"\d[\d.,]* (ms|s)\b"), "DURATION"),
+    (re.compile(r"<?\d[\d.,]* (ms|s)\b"), "DURATION"),
     (re.compile(r"(?<=WHEN) +\d+"), " DURATION"),
     (re.compile(r"[ ]+"), " "),
 ]
