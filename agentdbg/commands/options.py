@@ -1,9 +1,9 @@
 """
 How a command declares what it takes, and the short way from arguments to values.
 
-A command's parameters are annotated with `Option` and `Argument`. Arguments that are plainly right are read here, in
-well under a millisecond. Everything else (help, completion, a mistake) returns None and is left to typer, which says it
-well but takes a quarter of a second to load. Both ways read the same declaration, so they cannot disagree.
+A command's parameters are annotated with `Option` and `Argument`. Arguments that are plainly right are read here.
+Everything else (help, completion, a mistake) returns None and is left to typer, which says it well, but takes several
+times as long to load as listing runs takes otherwise. Both ways read the same declaration, so they cannot disagree.
 """
 
 from __future__ import annotations
