@@ -32,6 +32,7 @@ COMMANDS = {
     "show": "Print a run as a readable tree.",
     "tail": "Follow a run while it is recorded.",
     "export": "Write a run as one JSON document.",
+    "import": "Make runs of other tools' traces.",
     "rename": "Give a run another name.",
     "delete": "Delete runs; they can be brought back for a day.",
     "restore": "Bring a deleted run back.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.wording import count_noun
@@ -10,14 +9,13 @@ from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
-from agentdbg.exceptions import UsageError
+from agentdbg.interop.importers import IMPORTERS
+from agentdbg.interop.imports import Importing, Outcome
+from agentdbg.interop.sources import NotReadable, find_sources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from agentdbg.config import Config
-    from agentdbg.interop.imports import Importing, Outcome
-    from agentdbg.interop.importing import StoredRun
     from agentdbg.interop.sources import Source
 
 EXAMPLES = """
@@ -32,25 +30,10 @@ agentdbg import /backup/.agentdbg                # an earlier data folder
 _PROBLEMS_SHOWN = 10
 
 
-@dataclass
-class _Report:
-    """What came of all files."""
-
-    imported: list[tuple[str, StoredRun]] = field(default_factory=list)
-    known: list[tuple[str, StoredRun]] = field(default_factory=list)
-    problems: list[tuple[str, str, str]] = field(default_factory=list)
-
-
 def command(
     files: Annotated[list[str], Argument("FILE...", "Files to import, or folders of them.")],
     format_name: Annotated[
-        str,
-        Option(
-            "--format",
-            "-f",
-            metavar="FORMAT",
-            help="auto, agentdbg, folder, inspect, swe_agent, openhands, otel or chat.",
-        ),
+        str, Option("--format", "-f", metavar="FORMAT", help=f"auto, {', '.join(IMPORTERS[:-1])} or {IMPORTERS[-1]}.")
     ] = "auto",
     as_json: Annotated[bool, Option("--json", help="Print what was imported as JSON.")] = False,
 ) -> None:
@@ -58,50 +41,93 @@ def command(
     Make runs of other tools' traces: chat transcripts with tool calls, SWE-agent trajectories, OpenTelemetry and
     OpenInference spans, Inspect AI logs, OpenHands events, exports of agentdbg and earlier data folders. Secrets are
     removed like anywhere else. A run that is here already is skipped, so importing twice does no harm. The exit code
-    is 0 when everything was imported, 2 when something could not be.
+    is 0 when everything was imported and 2 when something could not be.
     """
-    from agentdbg.interop.imports import Importing  # noqa: PLC0415 -- it can record, and help does not
-    from agentdbg.interop.sources import find_sources  # noqa: PLC0415
-
     config = load_config()
     for notice in (*config.problems, *config.notices):
         problem(notice)
     sources = find_sources(files)
-    out, report = Terminal(), _Report()
     importing = Importing(config)
+    out = Terminal()
+    told: list[tuple[Source, str, list[Outcome]]] = []
     with Progress("Importing") as progress:
         for number, source in enumerate(sources):
-            _import(importing, source, format_name, report, progress, number / len(sources), 1 / len(sources), out, as_json)
-    _say_problems(report.problems)
+            told.append((source, *_take(importing, source, format_name, progress, number / len(sources), len(sources))))
     if as_json:
-        out.json(_as_json(report))
+        out.json(_as_json(told))
     else:
-        _print_end(out, report, config)
-    if report.problems:
+        _print(out, told)
+    if _say_problems(told):
         raise SystemExit(2)
 
 
-def _import(
-    importing: Importing,
-    source: Source,
-    format_name: str,
-    report: _Report,
-    progress: Progress,
-    begun: float,
-    share: float,
-    out: Terminal,
-    as_json: bool,
-) -> None:
-    before = len(report.imported), len(report.known), len(report.problems)
+def _take(
+    importing: Importing, source: Source, format_name: str, progress: Progress, begun: float, sources: int
+) -> tuple[str, list[Outcome]]:
+    """Import one file: its format, and what came of each of its runs."""
+    outcomes: list[Outcome] = []
+    title = ""
     try:
-        title, outcomes = importing.take(source, format_name)
+        title, found = importing.take(source, format_name)
+        for outcome in found:
+            outcomes.append(outcome)
+            progress.at(begun + min(len(outcomes) / max(source.expected, 1), 1) / sources)
+    except NotReadable as error:
+        outcomes.append(Outcome("", problem=str(error).removeprefix(source.shown).strip()))
+    return title, outcomes
+
+
+def _print(out: Terminal, told: Sequence[tuple[Source, str, list[Outcome]]]) -> None:
+    """One line for each file, and what to do next."""
+    new = 0
+    for source, title, outcomes in told:
+        stored = [outcome.run for outcome in outcomes if outcome.run is not None]
+        added = [run for run in stored if run.is_new]
+        new += len(added)
+        if not stored:
+            continue
+        known = len(stored) - len(added)
+        said = f"{count_noun(len(added), 'run')}, {count_noun(sum(run.events for run in added), 'event')}"
+        if not added:
+            said = "already here" if known == 1 else f"all {known:,} already here"
+        elif known:
+            said = f"{said}, {known:,} already here"
+        out.line(Styled(source.path.name, "strong"), Styled(f"  {title}", "muted"), f"  {said}", cut=False)
+        if len(stored) == 1:
+            out.line(f"  {stored[0].run_id[:8]}  {stored[0].run_name}")
+    if new:
+        out.line(
+            f"Imported {count_noun(new, 'run')}. `agentdbg list` shows them, `agentdbg view` opens them.", cut=False
+        )
+    else:
+        out.line("Nothing new was imported.", cut=False)
+
+
+def _say_problems(told: Sequence[tuple[Source, str, list[Outcome]]]) -> int:
+    """Say what could not be imported, and where it stands; gives how much that is."""
+    count = 0
+    for source, _, outcomes in told:
+        wrong = [outcome for outcome in outcomes if outcome.problem]
+        count += len(wrong)
+        for outcome in wrong[:_PROBLEMS_SHOWN]:
+            where = f", {outcome.entry}" if outcome.entry else ""
+            problem(f"not imported: {source.shown}{where}: {outcome.problem}")
+        if len(wrong) > _PROBLEMS_SHOWN:
+            problem(f"not imported: {source.shown}: {len(wrong) - _PROBLEMS_SHOWN:,} more; `--json` lists all of them")
+    return count
+
+
+def _as_json(told: Sequence[tuple[Source, str, list[Outcome]]]) -> dict[str, Any]:
+    imported, known, problems = [], [], []
+    for source, title, outcomes in told:
         for outcome in outcomes:
-            _note(report, source, outcome)
-            progress.at(begun)
-    except UsageError as error:
-        if not str(error).startswith(source.shown):
-            raise
-        report.problems.append((source.shown, "", str(error).removeprefix(source.shown).strip()))
-        return
-    if not as_json:
-        _print_file(out, source, title, report, before)
+            if outcome.run is None:
+                problems.append({"file": source.shown, "entry": outcome.entry, "message": outcome.problem})
+                continue
+            run = outcome.run
+            told_run = {"run_id": run.run_id, "run_name": run.run_name, "file": source.shown, "entry": outcome.entry}
+            if run.is_new:
+                imported.append({**told_run, "format": title, "events": run.events})
+            else:
+                known.append(told_run)
+    return {"spec_version": SPEC_VERSION, "imported": imported, "already_here": known, "problems": problems}

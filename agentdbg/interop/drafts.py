@@ -1,0 +1,149 @@
+"""
+A run as an importer tells it, before it is redacted, counted and written.
+
+Importers say what happened in the words of their format's ids and times. Everything our own format adds (ids, strict
+timestamps, totals, loop findings, secrets removed) is added when the draft is stored.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from agentdbg.errors import describe_error
+from agentdbg.usage import normalise_usage
+
+__all__ = ["EntryProblem", "RunDraft", "Step", "error_step", "model_call", "span", "state_update", "tool_call"]
+
+CALL_TYPES = frozenset({"LLM_CALL", "TOOL_CALL"})
+
+
+@dataclass
+class Step:
+    """One thing that happened. `key` and `parent` are ids of the source; `at_ms` is when it ended, in Unix time."""
+
+    event_type: str
+    name: str
+    fields: dict[str, Any]
+    at_ms: float | None = None
+    duration_ms: float | None = None
+    key: str | None = None
+    parent: str | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+    is_span: bool = False
+
+
+@dataclass
+class RunDraft:
+    """
+    A whole run. `identity` says which run this is, so that it is recognised when it is imported again.
+
+    Steps stand in the order they ended. A run without times gets those of its file.
+    """
+
+    identity: Any
+    name: str
+    format: str
+    steps: list[Step]
+    entry: str = ""
+    """Which part of its file the run came from, for a person: `entry 12`; empty when the file is one run."""
+    started_ms: float | None = None
+    ended_ms: float | None = None
+    error: dict[str, Any] | None = None
+    """What ended the run, when it failed."""
+    result: Any = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EntryProblem:
+    """A part of a file that is no run, and why."""
+
+    entry: str
+    message: str
+
+
+def model_call(
+    model: Any,
+    prompt: Any,
+    response: Any,
+    *,
+    usage: Any = None,
+    tools: Any = None,
+    provider: Any = None,
+    temperature: Any = None,
+    stop_reason: Any = None,
+    error: Any = None,
+    cost_usd: Any = None,
+    **place: Any,
+) -> Step:
+    """An answer of a model."""
+    name = model if isinstance(model, str) and model else "unknown"
+    fields: dict[str, Any] = {
+        "model": name,
+        "prompt": prompt,
+        "response": response,
+        "usage": normalise_usage(usage) if isinstance(usage, dict) else None,
+        "provider": provider if isinstance(provider, str) and provider else "unknown",
+        "temperature": _number(temperature),
+        "stop_reason": stop_reason if isinstance(stop_reason, str) else None,
+        "status": "ok" if error is None else "error",
+        "error": None if error is None else describe_error(error),
+        "cost_usd": _number(cost_usd),
+    }
+    if tools:
+        fields["tools"] = tools
+    return Step("LLM_CALL", name, fields, **place)
+
+
+def tool_call(name: Any, args: Any, result: Any, *, error: Any = None, **place: Any) -> Step:
+    """A tool that was used; arguments given as JSON text are read."""
+    shown = name if isinstance(name, str) and name else "tool"
+    fields = {
+        "tool_name": shown,
+        "args": read_arguments(args),
+        "result": result,
+        "status": "ok" if error is None else "error",
+        "error": None if error is None else describe_error(error),
+    }
+    return Step("TOOL_CALL", shown, fields, **place)
+
+
+def span(name: str, *, error: Any = None, input: Any = None, output: Any = None, **place: Any) -> Step:  # noqa: A002
+    """A stretch of work that others are part of."""
+    fields: dict[str, Any] = {
+        "state": None,
+        "diff": None,
+        "error": None if error is None else describe_error(error),
+    }
+    if input is not None:
+        fields["input"] = input
+    if output is not None:
+        fields["output"] = output
+    return Step("STATE_UPDATE", name, fields, meta={"span": name}, is_span=True, **place)
+
+
+def state_update(name: str, state: Any, **place: Any) -> Step:
+    """What the agent, or its surroundings, remembered."""
+    return Step("STATE_UPDATE", name, {"state": state, "diff": None}, **place)
+
+
+def error_step(error: Any, **place: Any) -> Step:
+    """An error that was noted and did not end the run."""
+    described = describe_error(error)
+    return Step("ERROR", described["error_type"], {**described, "context": None, "fatal": False}, **place)
+
+
+def read_arguments(args: Any) -> Any:
+    """The arguments a text holds, when it is JSON; anything else as it is."""
+    if not isinstance(args, str):
+        return args
+    try:
+        return json.loads(args)
+    except (ValueError, RecursionError):
+        return args
+
+
+def _number(value: Any) -> float | None:
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

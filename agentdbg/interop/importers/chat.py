@@ -1,0 +1,140 @@
+"""
+OpenAI-style chat transcripts: a list of messages, an object that holds one, or many of them.
+
+Understands files of benchmarks (a list of runs, each with its messages under `traj`, `messages`, `conversation` …),
+requests and fine-tuning data (`{"messages": …, "tools": …}`), and one of either on each line. What else stands beside
+the messages (task, trial, reward) becomes the run's metadata.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.interop.drafts import EntryProblem, RunDraft
+from agentdbg.interop.sources import moment_ms
+from agentdbg.interop.transcripts import is_message, is_transcript, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.interop.sources import Source
+
+TITLE = "chat transcript"
+
+_MESSAGES = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "transcript", "dialog")
+_RUNS = ("runs", "results", "simulations", "samples", "data", "items", "conversations", "trajectories", "rollouts")
+_NAMES = ("name", "run_name", "title", "task_name", "task_id", "instance_id", "id")
+
+
+def recognises(source: Source) -> bool:
+    return not source.is_folder and not source.is_zip and any(_looks_right(item) for _, item in source.documents[:5])
+
+
+def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
+    documents = source.documents
+    if len(documents) > 1 and all(is_message(item) for _, item in documents):
+        yield _draft(source, "", [item for _, item in documents], {})
+        return
+    for place, document in documents:
+        yield from _read_document(source, place, document)
+
+
+def _read_document(source: Source, place: str, document: Any) -> Iterator[RunDraft | EntryProblem]:
+    messages = _messages_of(document)
+    if messages is not None:
+        yield from _attempt(source, place, messages, document)
+        return
+    entries = _entries_of(document)
+    if entries is None:
+        yield EntryProblem(place, "no messages and no list of runs in it")
+        return
+    source.expected = len(entries)
+    for number, entry in enumerate(entries, 1):
+        where = f"{place}, entry {number}".removeprefix(", ")
+        messages = _messages_of(entry)
+        if messages is None:
+            yield EntryProblem(where, f"no list of messages in it; it is {_described(entry)}")
+        else:
+            yield from _attempt(source, where, messages, entry)
+
+
+def _attempt(source: Source, where: str, messages: list[Any], entry: Any) -> Iterator[RunDraft | EntryProblem]:
+    try:
+        yield _draft(source, where, messages, entry if isinstance(entry, dict) else {})
+    except ValueError as error:
+        yield EntryProblem(where, str(error))
+
+
+def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any]) -> RunDraft:
+    answered = _final_answer(entry)
+    whole = messages if answered is None else [*messages, answered]
+    steps = steps_of(whole, model=entry.get("model"), tools=entry.get("tools"))
+    facts = {key: value for key, value in entry.items() if isinstance(value, (str, int, float, bool))}
+    facts.pop("model", None)
+    return RunDraft(
+        identity=entry or messages,
+        name=_name(source, where, entry),
+        format="chat",
+        steps=steps,
+        entry=where,
+        started_ms=moment_ms(entry.get("started_at") or entry.get("start_time") or entry.get("created")),
+        meta={key: value for key, value in facts.items() if not isinstance(value, str) or len(value) <= 500},
+    )
+
+
+def _name(source: Source, where: str, entry: dict[str, Any]) -> str:
+    given = next((entry[key] for key in _NAMES if isinstance(entry.get(key), (str, int)) and entry[key] != ""), None)
+    trial = entry.get("trial")
+    if given is not None:
+        named = f"{source.stem} {given}" if isinstance(given, int) or len(str(given)) < 6 else str(given)
+        return f"{named}/{trial}" if isinstance(trial, (int, str)) else named
+    return f"{source.stem}, {where}" if where else source.stem
+
+
+def _final_answer(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer of a stored response object that stands beside its request's messages."""
+    response = entry.get("response") if isinstance(entry.get("response"), dict) else entry
+    choices = response.get("choices") if response is not None else None
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict) and is_message(choices[0].get("message")):
+        usage = response.get("usage") if response is not None else None
+        return {**choices[0]["message"], "usage": usage, "finish_reason": choices[0].get("finish_reason")}
+    return None
+
+
+def _looks_right(document: Any) -> bool:
+    if is_message(document) or _messages_of(document) is not None:
+        return True
+    entries = _entries_of(document)
+    return entries is not None and any(_messages_of(entry) is not None for entry in entries)
+
+
+def _messages_of(document: Any) -> list[Any] | None:
+    if is_transcript(document):
+        found: list[Any] = document
+        return found
+    if not isinstance(document, dict):
+        return None
+    for key in _MESSAGES:
+        if is_transcript(document.get(key)):
+            messages: list[Any] = document[key]
+            return messages
+    request = document.get("request") or document.get("body")
+    return _messages_of(request) if isinstance(request, dict) else None
+
+
+def _entries_of(document: Any) -> list[Any] | None:
+    if isinstance(document, list):
+        return document
+    if isinstance(document, dict):
+        for key in _RUNS:
+            if isinstance(document.get(key), list):
+                found: list[Any] = document[key]
+                return found
+    return None
+
+
+def _described(entry: Any) -> str:
+    if isinstance(entry, dict):
+        keys = ", ".join(list(entry)[:4])
+        return f"an object with {keys}" if keys else "an empty object"
+    return f"a {type(entry).__name__}"

@@ -1,0 +1,262 @@
+"""
+Inspect AI evaluation logs, as JSON or as `.eval` archives: every sample is a run.
+
+The transcript's model and tool events are read where there are any, else the sample's messages. Spans, errors, limits
+and scores are kept; the bookkeeping of the state and the store is not.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, span, tool_call
+from agentdbg.interop.sources import NotReadable, moment_ms, read_json
+from agentdbg.interop.transcripts import is_transcript, plain_content, steps_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.interop.sources import Source
+
+TITLE = "Inspect AI log"
+
+_ATTACHMENT = "attachment://"
+_KEPT = {"score": "SCORE", "sample_limit": "SAMPLE_LIMIT", "info": "INFO"}
+
+
+def recognises(source: Source) -> bool:
+    if source.is_folder:
+        return False
+    if source.is_zip:
+        return True
+    (_, document), *rest = source.documents
+    return not rest and isinstance(document, dict) and isinstance(document.get("eval"), dict) and "status" in document
+
+
+def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
+    log, samples = _archive(source) if source.is_zip else _document(source)
+    if not samples:
+        yield EntryProblem("", "the log holds no samples")
+    source.expected = len(samples)
+    for number, (where, sample) in enumerate(samples, 1):
+        if isinstance(sample, EntryProblem):
+            yield sample
+        elif not isinstance(sample, dict):
+            yield EntryProblem(where or f"sample {number}", "not an object")
+        else:
+            try:
+                yield _draft(source, log, sample, where or f"sample {number}")
+            except ValueError as error:
+                yield EntryProblem(where or f"sample {number}", str(error))
+
+
+def _document(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+    log = source.documents[0][1]
+    samples = log.get("samples")
+    return log, [("", sample) for sample in samples] if isinstance(samples, list) else []
+
+
+def _archive(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+    samples: list[tuple[str, Any]] = []
+    log: Any = {}
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            names = archive.namelist()
+            header = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+            if header is None:
+                raise NotReadable(f"{source.shown} is a zip archive, but no Inspect log: it has no header.json")
+            log = read_json(archive.read(header))
+            for name in names:
+                if name.startswith("samples/") and name.endswith(".json"):
+                    try:
+                        samples.append((name, read_json(archive.read(name))))
+                    except (ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+                        samples.append((name, EntryProblem(name, str(error))))
+    except (zipfile.BadZipFile, NotImplementedError) as error:
+        raise NotReadable(
+            f"{source.shown} cannot be unpacked here ({error}); `inspect log convert --to json` makes a file that can"
+        ) from None
+    return log if isinstance(log, dict) else {}, samples
+
+
+def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: str) -> RunDraft:
+    sample = _with_attachments(sample)
+    evaluated = log.get("eval")
+    evaluated = evaluated if isinstance(evaluated, dict) else {}
+    events = [event for event in sample.get("events") or () if isinstance(event, dict)]
+    if any(event.get("event") in ("model", "tool") for event in events):
+        steps = _steps(events)
+    elif is_transcript(sample.get("messages")):
+        steps = steps_of(sample["messages"], model=evaluated.get("model"))
+    else:
+        raise ValueError("neither model events nor messages in it")
+    failure = sample.get("error")
+    output = sample.get("output")
+    started = moment_ms(sample.get("started_at"))
+    if started is None and not any(step.at_ms for step in steps):
+        started = moment_ms(evaluated.get("created"))
+    task, epoch = evaluated.get("task"), sample.get("epoch")
+    named = f"{task or source.stem} {sample.get('id', '')}".strip()
+    return RunDraft(
+        identity=[evaluated.get("run_id"), evaluated.get("task_id"), sample],
+        name=f"{named}/{epoch}" if isinstance(epoch, int) and epoch > 1 else named,
+        format="inspect",
+        steps=steps,
+        entry=where,
+        started_ms=started,
+        ended_ms=moment_ms(sample.get("completed_at")),
+        error=_failure(failure) if failure else None,
+        result=output.get("completion") if isinstance(output, dict) else None,
+        meta=_facts(evaluated, sample),
+    )
+
+
+def _facts(evaluated: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"framework": "inspect_ai"}
+    for key in ("task", "model"):
+        if isinstance(evaluated.get(key), str):
+            facts[key] = evaluated[key]
+    for key in ("id", "epoch", "target"):
+        if isinstance(sample.get(key), (str, int)):
+            facts[f"sample_{key}"] = sample[key]
+    scores = sample.get("scores")
+    if isinstance(scores, dict):
+        facts["scores"] = {
+            name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()
+        }
+    return facts
+
+
+def _steps(events: list[dict[str, Any]]) -> list[Step]:
+    """Model calls, tool calls, spans and errors, in the order they ended."""
+    steps: list[Step] = []
+    open_spans: dict[str, dict[str, Any]] = {}
+    answers: dict[str, str] = {}
+    for number, event in enumerate(events, 1):
+        kind = event.get("event")
+        if kind == "model" and not event.get("pending"):
+            step = _model_step(event, f"model {number}")
+            steps.append(step)
+            answers.update(dict.fromkeys(_asked_ids(step.fields["response"]), f"model {number}"))
+        elif kind == "tool" and not event.get("pending"):
+            steps += _tool_steps(event, answers.get(str(event.get("id"))))
+        elif kind == "span_begin" and isinstance(event.get("id"), str):
+            open_spans[event["id"]] = event
+        elif kind == "span_end" and event.get("id") in open_spans:
+            steps.append(_span_step(open_spans.pop(event["id"]), _at(event)))
+        elif kind == "error":
+            steps.append(error_step(_failure(event.get("error")), parent=_parent(event), at_ms=_at(event)))
+        elif kind in _KEPT:
+            payload = {key: value for key, value in event.items() if key not in ("event", "uuid", "span_id", "pending")}
+            steps.append(
+                Step(_KEPT[kind], str(event.get("scorer") or kind), payload, parent=_parent(event), at_ms=_at(event))
+            )
+    last = max((step.at_ms for step in steps if step.at_ms is not None), default=None)
+    # A span that never ended belongs to a sample that was cut off; it lasted as long as the sample did.
+    steps += [_span_step(begun, last) for begun in reversed(open_spans.values())]
+    return steps
+
+
+def _model_step(event: dict[str, Any], key: str) -> Step:
+    output = event.get("output")
+    output = output if isinstance(output, dict) else {}
+    choices = output.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    config = event.get("config")
+    error = event.get("error") or output.get("error")
+    return model_call(
+        event.get("model") or output.get("model"),
+        event.get("input"),
+        choice.get("message"),
+        usage=output.get("usage"),
+        tools=event.get("tools") or None,
+        temperature=config.get("temperature") if isinstance(config, dict) else None,
+        stop_reason=choice.get("stop_reason"),
+        error=_failure(error) if error else None,
+        key=key,
+        parent=_parent(event),
+        **_times(event),
+    )
+
+
+def _tool_steps(event: dict[str, Any], answer: str | None) -> list[Step]:
+    error = event.get("error")
+    used = tool_call(
+        event.get("function"),
+        event.get("arguments"),
+        None if error else plain_content(event.get("result")),
+        error=_failure(error) if error else None,
+        parent=answer or _parent(event),
+        **_times(event),
+    )
+    inner = [item for item in event.get("events") or () if isinstance(item, dict)]
+    if inner:  # an agent that is used as a tool has a transcript of its own
+        used.key = f"tool {event.get('id')}"
+        inside = _steps(inner)
+        for step in inside:
+            step.key = None if step.key is None else f"{used.key} {step.key}"
+            step.parent = used.key if step.parent is None else f"{used.key} {step.parent}"
+        return [*inside, used]
+    return [used]
+
+
+def _span_step(begun: dict[str, Any], ended: float | None) -> Step:
+    began = _at(begun)
+    parent = begun.get("parent_id")
+    return span(
+        str(begun.get("name") or begun.get("type") or "span"),
+        key=f"span {begun['id']}",
+        parent=f"span {parent}" if isinstance(parent, str) else None,
+        at_ms=ended,
+        duration_ms=max(ended - began, 0.0) if ended is not None and began is not None else None,
+    )
+
+
+def _times(event: dict[str, Any]) -> dict[str, float | None]:
+    """A transcript notes when a call began; when it ended, if it says so, or how long it worked."""
+    began, ended, worked = _at(event), moment_ms(event.get("completed")), event.get("working_time")
+    if began is None:
+        return {"at_ms": ended, "duration_ms": None}
+    if ended is None and isinstance(worked, (int, float)):
+        ended = began + worked * 1000
+    return {"at_ms": began if ended is None else ended, "duration_ms": None if ended is None else max(ended - began, 0)}
+
+
+def _at(event: dict[str, Any]) -> float | None:
+    return moment_ms(event.get("timestamp"))
+
+
+def _parent(event: dict[str, Any]) -> str | None:
+    return f"span {event['span_id']}" if isinstance(event.get("span_id"), str) else None
+
+
+def _asked_ids(message: Any) -> list[str]:
+    calls = message.get("tool_calls") if isinstance(message, dict) else None
+    return [str(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def _failure(error: Any) -> dict[str, Any]:
+    if isinstance(error, dict):
+        return {
+            "error_type": error.get("type") or "Error",
+            "message": error.get("message") or "",
+            "stack": error.get("traceback"),
+        }
+    return {"error_type": "Error", "message": str(error)}
+
+
+def _with_attachments(sample: dict[str, Any]) -> dict[str, Any]:
+    """Long texts are stored once, beside the events, and referred to; put them back."""
+    attachments = sample.get("attachments")
+    if not isinstance(attachments, dict) or not attachments:
+        return sample
+
+    def resolve(value: Any) -> Any:
+        if isinstance(value, str):
+            return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
+        if isinstance(value, list):
+            return [resolve(item) for item in value]
+        return {key: resolve(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    return {key: resolve(value) for key, value in sample.items() if key != "attachments"}

@@ -1,0 +1,191 @@
+"""
+The files a user wants to import: found in folders, read once, and as JSON whatever the writer made of it.
+
+A file is one JSON document, one document on each line, or several documents one after the other. A document that cannot
+be read does not hide the others; where it stands and why is kept in `problems`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zipfile
+import zlib
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import decode_json
+from agentdbg.exceptions import UsageError
+from agentdbg.interop.drafts import EntryProblem
+from agentdbg.storage.dialects import parse_timestamp, timestamp_ms
+from agentdbg.storage.reader import run_ids
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["NotReadable", "Source", "find_sources", "moment_ms"]
+
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz")
+_LONGEST_FILE = 2_000_000_000
+
+
+class NotReadable(UsageError):
+    """A file that is not what any importer reads."""
+
+
+class Source:
+    """One file, or the folder of an earlier data folder."""
+
+    def __init__(self, path: Path, shown: str | None = None) -> None:
+        self.path = path
+        self.shown = shown or str(path)
+        self.problems: list[EntryProblem] = []
+        self.expected = 1
+        """How many runs the file seems to hold, for telling how far an import is."""
+
+    @property
+    def is_folder(self) -> bool:
+        return self.path.is_dir()
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its endings."""
+        name = self.path.name
+        for suffix in (".gz", *_SUFFIXES):
+            name = name.removesuffix(suffix)
+        return name or self.path.name
+
+    @property
+    def changed_ms(self) -> float:
+        """When the file was last changed, for runs that know no times."""
+        return self.path.stat().st_mtime * 1000
+
+    @cached_property
+    def is_zip(self) -> bool:
+        return not self.is_folder and zipfile.is_zipfile(self.path)
+
+    @cached_property
+    def content(self) -> bytes:
+        """The bytes of the file, unpacked if it is gzip."""
+        size = self.path.stat().st_size
+        if size > _LONGEST_FILE:
+            raise NotReadable(f"{self.shown} is {size:,} bytes long; split it first, the most is {_LONGEST_FILE:,}")
+        content = self.path.read_bytes()
+        if content[:2] == b"\x1f\x8b":
+            try:
+                content = gzip.decompress(content)
+            except (OSError, EOFError, zlib.error) as error:
+                raise NotReadable(f"{self.shown} is a damaged gzip file ({error})") from None
+        return content.removeprefix(b"\xef\xbb\xbf")
+
+    @cached_property
+    def documents(self) -> list[tuple[str, Any]]:
+        """Every document of the file with where it stands (empty when the file is one document)."""
+        content = self.content.strip()
+        if not content:
+            raise NotReadable(f"{self.shown} is empty")
+        try:
+            return [("", read_json(content))]
+        except ValueError as error:
+            found = self._by_line(content) or list(_one_after_the_other(content))
+            if not found:
+                raise NotReadable(f"{self.shown} is not JSON: {error}") from None
+            return found
+
+    def _by_line(self, content: bytes) -> list[tuple[str, Any]]:
+        lines = content.split(b"\n")
+        if len(lines) < 2:
+            return []
+        found: list[tuple[str, Any]] = []
+        problems: list[EntryProblem] = []
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                document = read_json(line)
+            except ValueError as error:
+                problems.append(EntryProblem(f"line {number}", f"not JSON: {error}"))
+                continue
+            if isinstance(document, (dict, list)):
+                found.append((f"line {number}", document))
+        # A pretty-printed document has a line here and there that is JSON by accident; a file of lines few that fail.
+        if len(found) < 2 * len(problems) or not found:
+            return []
+        self.problems += problems
+        return found
+
+
+def read_json(text: bytes | str) -> Any:
+    """The value of one document; other tools' NaN is read as null. ValueError when it is not JSON."""
+    try:
+        return decode_json(text)
+    except ValueError:
+        try:
+            if isinstance(text, bytes):
+                text = text.decode("utf-8", "replace")
+            return json.loads(text, parse_constant=lambda _: None, strict=False)
+        except RecursionError:
+            raise ValueError("nested too deeply to be read") from None
+
+
+def _one_after_the_other(content: bytes) -> Iterator[tuple[str, Any]]:
+    """Pretty-printed documents that follow each other, as some tools print them; what is not JSON ends it."""
+    text = content.decode("utf-8", "replace")
+    decoder = json.JSONDecoder(parse_constant=lambda _: None)
+    place, number = 0, 0
+    while place < len(text):
+        try:
+            document, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return
+        number += 1
+        if isinstance(document, (dict, list)):
+            yield f"document {number}", document
+        while place < len(text) and text[place] in " \t\r\n,":
+            place += 1
+
+
+def find_sources(paths: Iterable[str]) -> list[Source]:
+    """What was asked for, in order: files as they are, folders by what is in them."""
+    found: list[Source] = []
+    for given in paths:
+        path = Path(given).expanduser()
+        if not path.exists():
+            raise NotReadable(f"there is no file or folder {given}")
+        if not path.is_dir() or _is_data_folder(path):
+            found.append(Source(path, given))
+        else:
+            inside = [Source(file) for file in _files_in(path)]
+            if not inside:
+                endings = ", ".join(_SUFFIXES[:5])
+                raise NotReadable(f"the folder {given} holds no run of AgentDbg and no file that ends in {endings}")
+            found += inside
+    return found
+
+
+def _is_data_folder(path: Path) -> bool:
+    """A data folder, its `runs` folder, or the folder of one run."""
+    return bool(run_ids(path)) or (path.name == "runs" and bool(run_ids(path.parent))) or (path / "run.json").is_file()
+
+
+def _files_in(folder: Path) -> list[Path]:
+    found = []
+    for parent, names, files in os.walk(folder):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        found += [Path(parent, name) for name in sorted(files) if name.endswith(_SUFFIXES) and not name.startswith(".")]
+    return found
+
+
+def moment_ms(value: Any) -> float | None:
+    """A moment as other tools write it (text, Unix time in s, ms, µs or ns), in milliseconds of Unix time."""
+    if isinstance(value, str) and value.isdigit():
+        value = int(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        for unit in (1e17, 1e14, 1e11):  # nanoseconds, microseconds, milliseconds since 1973
+            if value > unit:
+                return float(value) / (unit / 1e11)
+        return float(value) * 1000 if 0 < value < 253_402_300_800 else None
+    text = parse_timestamp(value)
+    return None if text is None else float(timestamp_ms(text))

@@ -1,0 +1,184 @@
+"""
+Spans of OpenTelemetry, whatever file they come in, as one plain shape.
+
+Reads OTLP JSON (`resourceSpans`), spans that hold their children (`child_spans`), and flat spans as SDK exporters and
+Phoenix write them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.interop.sources import moment_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Span", "attributes_of", "is_span_document", "read_spans"]
+
+_BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp")
+_ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
+
+
+@dataclass
+class Span:
+    """One span, with its attributes flat and its times in milliseconds."""
+
+    trace_id: str
+    span_id: str
+    parent_id: str | None
+    name: str
+    started_ms: float | None
+    ended_ms: float | None
+    attributes: dict[str, Any]
+    failed: bool = False
+    message: str = ""
+    events: list[dict[str, Any]] = field(default_factory=list)
+    resource: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def duration_ms(self) -> float | None:
+        if self.started_ms is None or self.ended_ms is None:
+            return None
+        return max(self.ended_ms - self.started_ms, 0.0)
+
+
+def is_span_document(document: Any) -> bool:
+    """Whether spans are in it."""
+    if isinstance(document, list):
+        return bool(document) and all(is_span_document(item) for item in document[:3])
+    if not isinstance(document, dict):
+        return False
+    if _listed(document, "resourceSpans", "resource_spans", "batches"):
+        return True
+    inside = _listed(document, "spans", "data")
+    if inside:
+        return all(is_span_document(item) for item in inside[:3])
+    return _span_id(document) is not None and _named(document) is not None
+
+
+def read_spans(document: Any, resource: dict[str, Any] | None = None) -> Iterator[Span | str]:
+    """The spans of a document in the order they stand there; a text for each that is none, saying why."""
+    if isinstance(document, list):
+        for item in document:
+            yield from read_spans(item, resource)
+        return
+    if not isinstance(document, dict):
+        yield f"a {type(document).__name__} stands where a span should be"
+        return
+    groups = _listed(document, "resourceSpans", "resource_spans", "batches")
+    if groups:
+        for group in groups:
+            if isinstance(group, dict):
+                shared = attributes_of((group.get("resource") or {}).get("attributes"))
+                for scope in _listed(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+                    yield from read_spans(scope.get("spans") or [] if isinstance(scope, dict) else [], shared)
+        return
+    if _span_id(document) is None:
+        inside = _listed(document, "spans", "data")
+        if not inside:
+            yield f"an object without a span id: {', '.join(list(document)[:4])}"
+        yield from read_spans(inside, resource)
+        return
+    yield _span(document, resource or {})
+    for child in _listed(document, "child_spans", "children"):
+        yield from read_spans(child, resource)
+
+
+def attributes_of(given: Any) -> dict[str, Any]:
+    """Attributes as a flat dict; OTLP wraps each value in its type."""
+    if isinstance(given, dict):
+        return _flat(given)
+    if not isinstance(given, list):
+        return {}
+    return {item["key"]: _value(item.get("value")) for item in given if isinstance(item, dict) and "key" in item}
+
+
+def _span(item: dict[str, Any], resource: dict[str, Any]) -> Span:
+    context = item.get("context") if isinstance(item.get("context"), dict) else {}
+    assert isinstance(context, dict)
+    started = moment_ms(_first(item, *_BEGAN))
+    ended = moment_ms(_first(item, *_ENDED))
+    if ended is None and started is not None:
+        length = _duration_ms(item.get("duration"))
+        ended = None if length is None else started + length
+    status = item.get("status")
+    status = status if isinstance(status, dict) else {"code": status}
+    code = _first(item, "status_code", "statusCode") or _first(status, "code", "status_code")
+    message = _first(item, "status_message", "statusMessage") or _first(status, "message", "description")
+    parent = _first(item, "parentSpanId", "parent_span_id", "parent_id", "parentId")
+    return Span(
+        trace_id=_id(_first(item, "traceId", "trace_id") or context.get("trace_id")),
+        span_id=_span_id(item) or "",
+        parent_id=_id(parent) or None,
+        name=_named(item) or "span",
+        started_ms=started,
+        ended_ms=ended,
+        attributes=attributes_of(_first(item, "attributes", "span_attributes")),
+        failed=str(code).rpartition("_")[2].upper() in ("ERROR", "2"),
+        message=message if isinstance(message, str) else "",
+        events=[event for event in item.get("events") or () if isinstance(event, dict)],
+        resource=resource or attributes_of(item.get("resource_attributes")),
+    )
+
+
+def _span_id(item: dict[str, Any]) -> str | None:
+    context = item.get("context")
+    inner = context.get("span_id") if isinstance(context, dict) else None
+    return _id(_first(item, "spanId", "span_id") or inner) or None
+
+
+def _named(item: dict[str, Any]) -> str | None:
+    name = _first(item, "name", "span_name", "operationName")
+    return name if isinstance(name, str) and name else None
+
+
+def _id(value: Any) -> str:
+    text = value.lower().removeprefix("0x") if isinstance(value, str) else ""
+    return "" if not text.strip("0") else text
+
+
+def _first(item: dict[str, Any], *keys: str) -> Any:
+    return next((item[key] for key in keys if item.get(key) is not None), None)
+
+
+def _listed(item: dict[str, Any], *keys: str) -> list[Any]:
+    return next((item[key] for key in keys if isinstance(item.get(key), list)), [])
+
+
+def _duration_ms(value: Any) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (float(part or 0) for part in found.groups())
+    return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
+
+
+def _value(wrapped: Any) -> Any:
+    if not isinstance(wrapped, dict):
+        return wrapped
+    for kind, value in wrapped.items():
+        if kind in ("intValue", "int_value"):
+            return int(value) if isinstance(value, str) and value.lstrip("-").isdigit() else value
+        if kind in ("arrayValue", "array_value"):
+            return [_value(item) for item in (value.get("values") or ())] if isinstance(value, dict) else value
+        if kind in ("kvlistValue", "kvlist_value"):
+            return attributes_of(value.get("values")) if isinstance(value, dict) else value
+        return value
+    return None
+
+
+def _flat(given: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested attributes (`{"llm": {"model_name": …}}`) with their names joined by dots."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if isinstance(value, dict) and value and "." not in key:
+            found.update(_flat(value, f"{prefix}{key}."))
+        else:
+            found[f"{prefix}{key}"] = value
+    return found

@@ -1,0 +1,93 @@
+"""
+Runs that AgentDbg recorded before, taken over as they are: they were redacted when they were written.
+
+Events keep every byte, a run keeps its id. What is no event of ours is left out and said, so that a damaged file does
+not make a damaged run.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import MAX_LINE_BYTES
+from agentdbg.interop.importing import NotWritten, StoredRun, writing_aside
+from agentdbg.storage.dialects import DamagedLine, parse_event
+from agentdbg.storage.layout import LABEL_FILE, replace_file, run_dir
+from agentdbg.storage.runfile import rebuild_run
+from agentdbg.storage.writer import RunWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agentdbg.config import Config
+
+__all__ = ["StoredCopy", "store_copy"]
+
+# What only the process that recorded the run, or the reader of the file, could say.
+_NOT_COPIED = ("owner", "status_reason", "damaged_lines")
+_LINES_AT_ONCE = 1 << 20
+
+
+@dataclass
+class StoredCopy:
+    """A stored run: its id, its lines, and what its run.json said."""
+
+    run_id: str
+    lines: Iterator[bytes]
+    run: dict[str, Any] | None = None
+    label: bytes | None = None
+    entry: str = ""
+    problems: list[str] = field(default_factory=list)
+
+
+def store_copy(copy: StoredCopy, config: Config) -> StoredRun:
+    """Put a stored run into this data folder, unless it is there."""
+    name = str((copy.run or {}).get("run_name") or "")
+    if os.path.lexists(run_dir(config.data_dir, copy.run_id)):
+        return StoredRun(copy.run_id, name, 0, is_new=False)
+    with writing_aside(config.data_dir, copy.run_id) as folder:
+        events = _write_events(copy, folder)
+        run = copy.run
+        if run is None or run.get("run_id") != copy.run_id:
+            run = dict(rebuild_run(str(folder), copy.run_id))
+        replace_file(
+            folder / "run.json",
+            encode_json({key: value for key, value in run.items() if key not in _NOT_COPIED}) + b"\n",
+        )
+        if copy.label is not None:
+            replace_file(folder / LABEL_FILE, copy.label)
+    return StoredRun(copy.run_id, name or str(run.get("run_name") or ""), events, is_new=True)
+
+
+def _write_events(copy: StoredCopy, folder: Path) -> int:
+    writer = RunWriter(folder)
+    events, waiting = 0, b""
+    for number, given in enumerate(copy.lines, 1):
+        line = given.strip()
+        if not line:
+            continue
+        try:
+            event = parse_event(line, copy.run_id)
+        except DamagedLine as error:
+            copy.problems.append(f"line {number} is no event ({error}), left out")
+            continue
+        if len(line) > MAX_LINE_BYTES or event["run_id"] != copy.run_id:
+            copy.problems.append(f"line {number} is an event of another run or too long, left out")
+            continue
+        events += 1
+        waiting += line + b"\n"
+        if len(waiting) > _LINES_AT_ONCE:
+            writer.append(waiting)
+            waiting = b""
+    if waiting:
+        writer.append(waiting)
+    writer.close()
+    if writer.dropped:
+        raise NotWritten("the disk did not take all of its events")
+    if not events:
+        raise ValueError("it holds no event")
+    return events

@@ -1,0 +1,179 @@
+"""
+A conversation between a program and a model, as steps: each answer a model call, each tool result a tool call.
+
+Understands OpenAI chat messages (`tool_calls`, role `tool`), the older `function_call`, and content blocks
+(`tool_use`, `tool_result`). A message's own time, usage and model are kept where it has them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from agentdbg.interop.drafts import Step, model_call, tool_call
+from agentdbg.interop.sources import moment_ms
+
+__all__ = ["Conversation", "NoTranscript", "error_in_text", "is_message", "is_transcript", "steps_of", "text_of"]
+
+_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "human", "ai"})
+_MODEL = frozenset({"assistant", "ai"})
+_ERROR_TEXT = re.compile(
+    r"\s*(?:(?P<type>(?:[A-Za-z_][\w.]*)?(?:Error|Exception))\s*:\s*|Traceback \(most recent call last\))"
+)
+
+
+class NoTranscript(ValueError):
+    """What was taken for a conversation holds something else."""
+
+
+def is_message(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("role") in _ROLES
+
+
+def is_transcript(value: Any) -> bool:
+    """Whether this is a list of messages."""
+    return isinstance(value, list) and bool(value) and all(is_message(item) for item in value[:3])
+
+
+def steps_of(messages: list[Any], *, model: Any = None, tools: Any = None) -> list[Step]:
+    """The steps of a whole conversation; NoTranscript says which message is none."""
+    conversation = Conversation(model=model, tools=tools)
+    for number, message in enumerate(messages, 1):
+        if not isinstance(message, dict):
+            raise NoTranscript(f"message {number} is {_kind(message)}, not an object with a role")
+        conversation.add(message)
+    return conversation.steps
+
+
+class Conversation:
+    """Messages one after the other; `steps` is what they amount to so far."""
+
+    def __init__(self, *, model: Any = None, tools: Any = None) -> None:
+        self.steps: list[Step] = []
+        self._model = model
+        self._tools = tools
+        self._messages: list[dict[str, Any]] = []
+        self._asked: dict[str, tuple[Any, Any, str]] = {}
+        self._latest = ""
+
+    def add(self, message: dict[str, Any], **more: Any) -> None:
+        """The next message; `more` is said of the step it makes (times, usage)."""
+        role = message.get("role")
+        if role in _MODEL:
+            self._answer(message, more)
+        elif role in ("tool", "function"):
+            self._result(message, message.get("content"), more)
+        elif isinstance(message.get("content"), list):
+            for block in message["content"]:
+                if isinstance(block, dict) and block.get("type") == "tool_result":
+                    self._result(block, block.get("content"), more)
+        self.remember(message)
+
+    def remember(self, message: dict[str, Any]) -> None:
+        """A message that later prompts hold."""
+        self._messages.append(message)
+
+    def prompt(self) -> list[Any]:
+        """All messages so far."""
+        return list(self._messages)
+
+    def _answer(self, message: dict[str, Any], more: dict[str, Any]) -> None:
+        self._latest = f"answer {len(self._messages)}"
+        given: dict[str, Any] = {
+            "usage": message.get("usage"),
+            "stop_reason": message.get("finish_reason") or message.get("stop_reason"),
+            "at_ms": moment_ms(message.get("timestamp") or message.get("created_at")),
+            **more,
+        }
+        model = message.get("model") or self._model
+        step = model_call(model, self.prompt(), message, tools=self._tools, key=self._latest, **given)
+        self.steps.append(step)
+        for call_id, name, args in calls_in(message):
+            self._asked[call_id] = (name, args, self._latest)
+
+    def _result(self, message: dict[str, Any], content: Any, more: dict[str, Any]) -> None:
+        ids = message.get("tool_call_ids") or [message.get("tool_call_id") or message.get("tool_use_id")]
+        call_id = str(ids[0]) if isinstance(ids, list) and ids else ""
+        name, args, parent = self._asked.get(call_id) or self._asked.get("function_call") or (None, None, self._latest)
+        given: dict[str, Any] = {"at_ms": moment_ms(message.get("timestamp") or message.get("created_at")), **more}
+        error = _error_of(message, content)
+        self.steps.append(
+            tool_call(
+                message.get("name") or message.get("function") or name,
+                args,
+                None if error is not None else plain_content(content),
+                error=error,
+                parent=parent or None,
+                **given,
+            )
+        )
+
+
+def calls_in(message: dict[str, Any]) -> list[tuple[str, Any, Any]]:
+    """The tools an answer asks for: id, name, arguments."""
+    found: list[tuple[str, Any, Any]] = []
+    for call in message.get("tool_calls") or ():
+        if isinstance(call, dict):
+            function = call.get("function")
+            inner = function if isinstance(function, dict) else {"name": function, **call} if function else call
+            found.append((str(call.get("id", "")), inner.get("name"), inner.get("arguments", inner.get("args"))))
+    if isinstance(message.get("function_call"), dict):
+        call = message["function_call"]
+        found.append(("function_call", call.get("name"), call.get("arguments")))
+    if isinstance(message.get("content"), list):
+        found += [
+            (str(block.get("id", "")), block.get("name"), block.get("input"))
+            for block in message["content"]
+            if isinstance(block, dict) and block.get("type") == "tool_use"
+        ]
+    return found
+
+
+def plain_content(content: Any) -> Any:
+    """A result without its wrapping: a list of one text is that text."""
+    if isinstance(content, list) and content and all(_is_text(part) for part in content):
+        return "\n".join(part["text"] for part in content)
+    return content
+
+
+def text_of(content: Any) -> str:
+    """The words of a message's content."""
+    plain = plain_content(content)
+    return plain if isinstance(plain, str) else ""
+
+
+def error_in_text(content: Any) -> dict[str, Any] | None:
+    """
+    The failure a tool's text reports, where the transcript has no other way to say so.
+
+    Only a text that begins like an exception counts: `Error: …`, `KeyError: …`, a traceback.
+    """
+    text = text_of(content)
+    found = _ERROR_TEXT.match(text[:200])
+    if found is None:
+        return None
+    if found["type"] is None:
+        last = text.strip().rpartition("\n")[2]
+        kind, _, message = last.partition(":")
+        named = kind.strip() if kind.strip().replace(".", "").replace("_", "").isalnum() else "Error"
+        return {"error_type": named, "message": message.strip() or last, "stack": text}
+    return {"error_type": found["type"], "message": text[found.end() :].strip() or text.strip()}
+
+
+def _error_of(message: dict[str, Any], content: Any) -> dict[str, Any] | None:
+    given = message.get("error")
+    if isinstance(given, dict):
+        return {"error_type": given.get("type") or "Error", "message": given.get("message") or text_of(content)}
+    if isinstance(given, str) and given:
+        return {"error_type": "Error", "message": given}
+    if message.get("is_error") is True or message.get("status") == "error":
+        return error_in_text(content) or {"error_type": "Error", "message": text_of(content)}
+    return error_in_text(content)
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") in ("text", "output_text") and isinstance(part.get("text"), str)
+
+
+def _kind(value: Any) -> str:
+    return {list: "a list", str: "a text", type(None): "null"}.get(type(value), f"a {type(value).__name__}")
