@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import ERROR, LLM, NO_VALUE, STATE, TOOL
 from agentdbg.analysis.stats import payload_of
+from agentdbg.analysis.values import is_cut
 
 if TYPE_CHECKING:
     from agentdbg.analysis.columns import RunColumns
@@ -63,12 +64,18 @@ def measure_loop(columns: RunColumns, number: int) -> LoopCost:
         first=first,
         last=last,
         round_names=_round_names(columns, signatures, tools),
-        same_arguments_since=columns.same_as(tools[-1]) if tools else None,
+        same_arguments_since=_same_since(columns, tools[-1]) if tools else None,
         calls=sum(columns.kind[at] in (LLM, TOOL) for at in inside),
         tokens=sum(tokens) if tokens else None,
         milliseconds=max(end - columns.start_ms[first - 1], 0),
         at_the_end=at_the_end,
     )
+
+
+def _same_since(columns: RunColumns, number: int) -> int | None:
+    """The first call with the very same arguments; None where these were cut, because then nobody knows."""
+    earlier = columns.same_as(number)
+    return None if earlier is None or is_cut(payload_of(columns.event(number)).get("args")) else earlier
 
 
 def _evidence(columns: RunColumns, payload: dict[str, Any], number: int) -> list[int]:

@@ -11,8 +11,20 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.values import Part, Parts, fields, merge, outcome_of, parse_embedded, part, plain_text, value
+from agentdbg.analysis.values import (
+    Part,
+    Parts,
+    fields,
+    is_cut,
+    merge,
+    outcome_of,
+    parse_embedded,
+    part,
+    plain_text,
+    value,
+)
 from agentdbg.analysis.wording import count_noun, cut, duration, number_or_none, one_line
+from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
     from agentdbg.analysis.spans import SpanTotals
@@ -134,6 +146,8 @@ def tool_preview(
     args = parse_embedded(payload.get("args"))
     given: list[Part] = []
     rest_as = None
+    if same_as is not None and is_cut(args):
+        same_as = None  # what was cut away may have differed
     if same_as is None:
         changed = _changed_arguments(args, earlier[1]) if earlier else None
         if changed is not None and earlier is not None:
@@ -155,6 +169,8 @@ def _changed_arguments(args: Any, earlier: Any) -> dict[str, Any] | None:
     if not 1 <= len(changed) <= 2:
         return None
     rest = {key: item for key, item in args.items() if key not in changed}
+    if is_cut(rest):
+        return None
     return changed if len(plain_text(fields(rest, 80))) >= _WORTH_LEAVING_OUT else None
 
 
@@ -181,7 +197,9 @@ def state_preview(payload: dict[str, Any], before: Any = None) -> Preview:
             _add_change(parts, sign, key, old, new)
         return preview(outcome=merge(parts.items))
     if isinstance(state, dict) and state:
-        return preview(outcome=[part(cut(", ".join(one_line(str(key), 80) for key in state), 400), "mono")])
+        return preview(
+            outcome=[part(cut(", ".join(one_line(str(key), 80) for key in state if key != TRUNCATED), 400), "mono")]
+        )
     return preview(outcome=outcome_of(state))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from agentdbg.analysis.wording import as_text, cut, one_line
+from agentdbg.analysis.wording import as_json, as_text, cut, one_line
 from agentdbg.events import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -94,6 +94,9 @@ class Parts:
                 return
             if position:
                 self.add(", ", "muted")
+            if key == TRUNCATED:
+                self.add("cut", "cut")
+                continue
             self.add(f"{one_line(str(key), 80)}: ", "key")
             self.add_value(item, depth + 1)
 
@@ -123,7 +126,9 @@ class Parts:
             self.add("[…]" if items else "[]", "mono")
         elif len(items) > 1 and isinstance(items[0], (dict, list)):
             # The first of many alike says more than the beginning of all of them.
-            self.add(f"{len(items):,} × ", "mono")  # noqa: RUF001
+            is_cut = items[-1] == TRUNCATED
+            count = f"over {len(items) - 1:,}" if is_cut else f"{len(items):,}"
+            self.add(f"{count} × ", "mono")  # noqa: RUF001
             self.add_value(items[0], depth + 1)
         else:
             self.add("[", "mono")
@@ -187,6 +192,11 @@ def _add_prose(parts: Parts, text: str) -> None:
         parts.add("cut", "cut")
     else:
         parts.add(one_line(text, parts.left), "plain")
+
+
+def is_cut(item: Any) -> bool:
+    """Whether a stored value is not all of what there was."""
+    return TRUNCATED in as_json(item)
 
 
 def parse_embedded(item: Any) -> Any:

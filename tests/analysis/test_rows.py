@@ -316,3 +316,24 @@ def test_a_side_of_a_preview_stays_small() -> None:
     assert len(plain_text(row["preview"]["input"])) <= 420
     assert len(plain_text(row["preview"]["outcome"])) <= 420
     assert plain_text(row["preview"]["input"]).endswith("…") or "…" in plain_text(row["preview"]["input"])
+
+
+def test_a_call_that_was_cut_is_not_called_the_same() -> None:
+    """Two long arguments that agree as far as they were stored may differ after that."""
+    story = Story()
+    story.tool("write", {"path": "a", "text": "same beginning__TRUNCATED__"}, "ok")
+    again = story.tool("write", {"path": "a", "text": "same beginning__TRUNCATED__"}, "ok")
+    other = story.tool("write", {"path": "b", "text": "same beginning__TRUNCATED__"}, "ok")
+
+    assert story.row(again)["preview"]["same_as"] is None
+    assert story.row(other)["preview"]["rest_as"] is None
+    assert sentence(story.row(again))[0] == 'path: "a", text: "same beginning cut'
+
+
+def test_containers_that_were_cut_say_so_once() -> None:
+    """The marker is ours and must not look like a key or an item of the program."""
+    story = Story()
+    rows = [{"n": 1}, {"n": 2}, "__TRUNCATED__"]
+    number = story.tool("list", {"a": 1, "__TRUNCATED__": "__TRUNCATED__"}, rows)
+
+    assert sentence(story.row(number)) == ("a: 1, cut", "over 2 × {n: 1}")
