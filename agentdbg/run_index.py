@@ -177,13 +177,17 @@ class RunIndex:
                 raise RunNotFound(run_id, self.data_dir)
             return self._entries[run_id].meta
 
-    def headlines(self, ids: Sequence[str], *, compute: bool = True) -> dict[str, str | None]:
-        """Each run in half a line; None where there is none yet, or none was made and `compute` is off."""
+    def headlines(
+        self, ids: Sequence[str], *, compute: bool = True, within_s: float | None = None
+    ) -> dict[str, str | None]:
+        """Each run in half a line, making those that are missing while the time lasts; None where there is none."""
         made = []
+        deadline = None if within_s is None else time.monotonic() + within_s
         for run_id in ids:
             with self._lock:
                 entry = self._entries.get(run_id)
-            if compute and entry is not None and entry.headline is None:
+            has_time = compute and (deadline is None or time.monotonic() < deadline)
+            if has_time and entry is not None and entry.headline is None:
                 entry.headline = self._make_headline(entry.meta)
                 entry.forget_text()
                 made.append(run_id)

@@ -5,6 +5,7 @@ What the routes of one viewer share: the runs, the views on them, and who may as
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ViewerState"]
 
+_HEADLINES_SECONDS = 0.06
+_HEADLINES_AT_ONCE = 20
+
 
 class ViewerState:
     """One data folder being viewed."""
@@ -33,6 +37,7 @@ class ViewerState:
         self.runs = RunIndex(data_dir)
         self.views = Views(data_dir)
         self.is_stopping = False
+        self._headliner = threading.Lock()
 
     def run(self, run_id: str) -> RunMeta:
         """A run by its full id, as it is now; InvalidRunId, RunNotFound or UnsupportedSpecVersion otherwise."""
@@ -59,15 +64,28 @@ class ViewerState:
         if not view.index.complete:
             self.views.indexer.want(view)
 
-    def headed(self, runs: list[RunMeta], *, compute: bool = True) -> list[dict[str, Any]]:
-        """Runs for the rail, each with its headline."""
-        headlines = self.runs.headlines([meta["run_id"] for meta in runs], compute=compute)
+    def headed(self, runs: list[RunMeta]) -> list[dict[str, Any]]:
+        """Runs for the rail, each with its headline; what takes too long is made later and told as a change."""
+        ids = [meta["run_id"] for meta in runs]
+        headlines = self.runs.headlines(ids, within_s=_HEADLINES_SECONDS)
+        missing = [run_id for run_id in ids if self.runs.lacks_headline(run_id)]
+        if missing and self._headliner.acquire(blocking=False):
+            threading.Thread(target=self._make_headlines, args=(missing,), daemon=True).start()
         return [{**meta, "headline": headlines[meta["run_id"]]} for meta in runs]
 
     def close(self) -> None:
         """Stop working in the background."""
         self.is_stopping = True
         self.views.close()
+
+    def _make_headlines(self, ids: list[str]) -> None:
+        try:
+            for start in range(0, len(ids), _HEADLINES_AT_ONCE):
+                if self.is_stopping:
+                    return
+                self.runs.headlines(ids[start : start + _HEADLINES_AT_ONCE])
+        finally:
+            self._headliner.release()
 
     def _with_damage(self, meta: RunMeta) -> RunMeta:
         view = self.views.peek(meta["run_id"])
