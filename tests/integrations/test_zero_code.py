@@ -1,0 +1,115 @@
+"""Programs that have never heard of AgentDbg, on real frameworks, under `agentdbg run`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.integrations.story import QUESTION, SUMMARY
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from examples.fake_openai_server import FakeServer
+    from tests.conftest import Recorded
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("default")]
+
+TOOL = """
+    def get_weather(city: str) -> str:
+        '''The weather in a city.'''
+        return {"Oslo": "3 degrees", "Lima": "22 degrees"}[city]
+"""
+PROGRAMS = {
+    "pydantic_ai": """
+    import sys
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+    print(Agent(model, tools=[get_weather]).run_sync(sys.argv[2]).output)
+    """,
+    "crewai": """
+    import sys
+    from crewai import LLM, Agent, Crew, Task
+    from crewai.tools import tool
+    model = LLM(model="gpt-4o-mini", base_url=sys.argv[1], api_key="none")
+    agent = Agent(role="Weather", goal="tell", backstory="b", llm=model, tools=[tool("get_weather")(get_weather)])
+    task = Task(description=sys.argv[2], expected_output="a sentence", agent=agent)
+    print(Crew(agents=[agent], tasks=[task]).kickoff().raw)
+    """,
+    "litellm": """
+    import json, sys
+    from litellm import completion
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}}
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": parameters}}]
+    messages = [{"role": "user", "content": sys.argv[2]}]
+    while True:
+        response = completion("openai/gpt-4o-mini", messages, tools=tools, api_base=sys.argv[1], api_key="none")
+        message = response.choices[0].message
+        messages.append(message.model_dump())
+        if not message.tool_calls:
+            break
+        for call in message.tool_calls:
+            result = get_weather(**json.loads(call.function.arguments))
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+    print(message.content)
+    """,
+}
+
+
+@pytest.mark.parametrize("framework", list(PROGRAMS))
+def test_an_unchanged_program_is_recorded(
+    framework: str, server: FakeServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """One word before the command line is all it takes; output and exit code stay what they are."""
+    if importlib.util.find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed in this lane")
+    (tmp_path / "agent.py").write_text(textwrap.dedent(TOOL) + textwrap.dedent(PROGRAMS[framework]))
+    plain = _run(tmp_path, [], server)
+    result = _run(tmp_path, ["-m", "agentdbg", "run"], server)
+
+    assert (result.stdout, result.returncode) == (plain.stdout, plain.returncode) == (f"{SUMMARY}\n", 0)
+    assert "could not" not in result.stderr
+    run = recorded.only()
+    calls = run.of_type("LLM_CALL")
+    assert [call["meta"]["framework"] for call in calls] == [framework, framework]
+    assert len(server.requests) == 4
+    tools = 0 if framework == "litellm" else 2  # LiteLLM asks models; calling tools is up to the program
+    assert run.meta["counts"]["tool_calls"] == tools
+
+
+@pytest.mark.parametrize("framework", list(PROGRAMS))
+def test_a_limit_on_the_command_line_stops_it(
+    framework: str, server: FakeServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """The reason to run somebody else's agent this way."""
+    if importlib.util.find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed in this lane")
+    (tmp_path / "agent.py").write_text(textwrap.dedent(TOOL) + textwrap.dedent(PROGRAMS[framework]))
+    result = _run(tmp_path, ["-m", "agentdbg", "run", "--max-llm-calls", "1"], server)
+
+    assert result.returncode == 1
+    assert "AgentDbgGuardrailExceeded: max_llm_calls exceeded" in result.stderr
+    assert len(server.requests) == len(recorded.only().of_type("LLM_CALL")) == 1
+    assert recorded.only().meta["status"] == "error"
+
+
+def _run(folder: Path, words: list[str], server: FakeServer) -> subprocess.CompletedProcess[str]:
+    quiet = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
+    offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "CREWAI_STORAGE_DIR": str(folder / "crewai")}
+    return subprocess.run(
+        [sys.executable, *words, "agent.py", server.openai_url, QUESTION],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+        env={**os.environ, **quiet, **offline},
+    )
