@@ -73,7 +73,8 @@ def test_every_decision_says_what_was_given_up_and_what_would_change_it() -> Non
     for number, page in enumerate(pages, 1):
         headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
         assert headings[0].startswith(f"{number}. "), page.name
-        assert headings[1:] == ["What we chose", "What we gave up", "What would change our mind"], page.name
+        needed = ("What we chose", "What we gave up", "What would change our mind")
+        assert [heading for heading in headings if heading in needed] == list(needed), page.name
 
 
 def _options(command: str) -> set[str]:
