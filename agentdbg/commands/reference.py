@@ -1,4 +1,8 @@
-"""The reference part of docs/cli.md, written from the commands themselves so that it stays true."""
+"""
+The reference part of docs/cli.md, written from the commands themselves so that it stays true.
+
+`python -m agentdbg.commands.reference docs/cli.md` writes it anew behind the mark that separates it from the rest.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,19 @@ if TYPE_CHECKING:
 
     from agentdbg.commands.options import Parameter
 
-__all__ = ["commands_markdown"]
+__all__ = ["MARK", "commands_markdown", "rewrite"]
+
+MARK = "<!-- From here on this page is written by the commands themselves; a test compares it with them. -->\n\n"
 
 
 def commands_markdown(commands: Mapping[str, str]) -> str:
     """One section for each command: what it does, what it takes, examples."""
     return "\n".join(_section(name) for name in commands)
+
+
+def rewrite(page: str, commands: Mapping[str, str]) -> str:
+    """The page with its reference brought up to date."""
+    return page.partition(MARK)[0] + MARK + commands_markdown(commands)
 
 
 def _section(name: str) -> str:
@@ -50,3 +61,12 @@ def _default(found: Parameter) -> str:
     if found.is_required:
         return " Required." if isinstance(found.declared, Option) else ""
     return "" if found.default in (None, False, "") else f" Default: {found.default}."
+
+
+if __name__ == "__main__":
+    import sys
+    from pathlib import Path
+
+    path = Path(sys.argv[1])
+    names = importlib.import_module("agentdbg.cli").COMMANDS
+    path.write_text(rewrite(path.read_text(encoding="utf-8"), names), encoding="utf-8")

@@ -166,7 +166,6 @@ class Terminal:
             self._stream.write(content.decode())
         else:
             buffer.write(content)
-            buffer.flush()
 
     def flush(self) -> None:
         self._stream.flush()
