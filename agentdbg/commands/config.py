@@ -38,7 +38,12 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
         value = Styled(_shown(getattr(config, setting.key)), style)
         rows.append([setting.yaml_key, value, Styled(source, style), Styled(setting.environment or "", "muted")])
     out.table(
-        [Column("setting"), Column("value", least=12), Column("from", least=12), Column("variable", optional=True)],
+        [
+            Column("setting", least=24),
+            Column("value", least=12),
+            Column("from", least=12),
+            Column("variable", optional=True),
+        ],
         rows,
     )
     for sentence in (*config.problems, *config.notices):
