@@ -6,7 +6,7 @@ LangChain and LangGraph: chains, agents and graph nodes as spans, models as LLM_
 
 or, once for the whole process, `agentdbg.integrations.langchain.enable()`. Sync, async, streaming, batches, parallel
 tools and interrupts. The tree is LangChain's own; a tool hangs under the model call that asked for it. A guardrail
-that refuses a call stops the graph. Supported: langchain-core >= 1.
+that refuses a call stops the graph. Supported: langchain-core >= 1.2.1.
 """
 
 from __future__ import annotations

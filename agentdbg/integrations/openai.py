@@ -5,7 +5,7 @@ The openai client: every Chat Completions, Responses, completion and embedding r
     openai.enable()
 
 Sync and async, streaming or not, `create`, `parse`, `stream` and raw responses; attempts that failed and were
-repeated stand in the event's `retries`. `disable()` lets the client be as it was. Supported: openai >= 2.
+repeated stand in the event's `retries`. `disable()` lets the client be as it was. Supported: openai >= 2.13.
 """
 
 from __future__ import annotations
