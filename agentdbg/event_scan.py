@@ -16,7 +16,7 @@ from agentdbg.analysis import columns
 from agentdbg.analysis.memory import token_counts
 from agentdbg.encoding import FAST, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
-from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
+from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp, timestamp_ms
 from agentdbg.storage.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
@@ -176,10 +176,9 @@ def _strict_ms(text: str) -> int | None:
     if millisecond is None:
         return None
     if second is None:
-        try:
-            second = timestamp_ms(f"{text[:19]}.000Z")
-        except ValueError:
+        if parse_timestamp(text) != text:
             return None
+        second = timestamp_ms(text) - millisecond
         if len(_second_ms) > _MOST_SECONDS:
             _second_ms.clear()
         _second_ms[text[:19]] = second

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import time
 import uuid
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -92,7 +91,7 @@ def is_supported_version(spec_version: Any) -> bool:
 def parse_timestamp(value: Any) -> str | None:
     """Any readable moment as UTC with milliseconds and Z; None when it is not one. No offset means UTC."""
     if isinstance(value, str):
-        if _STRICT_TIMESTAMP.fullmatch(value):
+        if _STRICT_TIMESTAMP.fullmatch(value) and _is_moment(value[:19]):
             return value
         return _from_loose_text(value.strip())
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
@@ -104,8 +103,8 @@ def parse_timestamp(value: Any) -> str | None:
 
 def timestamp_ms(text: str) -> int:
     """Milliseconds since 1970 of a strict timestamp."""
-    day_and_time = time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")
-    return (_epoch_seconds(day_and_time) * 1000) + int(text[20:23])
+    moment = datetime.fromisoformat(text[:19]).replace(tzinfo=timezone.utc)
+    return int(moment.timestamp()) * 1000 + int(text[20:23])
 
 
 def plain_status(value: Any, has_error: bool = False) -> str:
@@ -256,15 +255,20 @@ def _from_loose_text(text: str) -> str | None:
     day, clock, fraction, offset = found.groups()
     clock = clock if len(clock) == 8 else f"{clock}:00"
     try:
-        moment = datetime.strptime(f"{day}T{clock}", "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+        moment = datetime.fromisoformat(f"{day}T{clock}")
         if offset and offset not in "Zz":
             digits = offset[1:].replace(":", "").ljust(4, "0")
             shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
             moment = moment - shift if offset[0] == "+" else moment + shift
     except (ValueError, OverflowError):
         return None
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{(fraction or '').ljust(3, '0')[:3]}Z"
+    return f"{moment.isoformat()}.{(fraction or '').ljust(3, '0')[:3]}Z"
 
 
-def _epoch_seconds(moment: time.struct_time) -> int:
-    return int(datetime(*moment[:6], tzinfo=timezone.utc).timestamp())
+def _is_moment(text: str) -> bool:
+    """Whether a date and time of the right shape exists: there is no 31st of February."""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -13,7 +13,7 @@ import pytest
 from agentdbg.analysis.memory import MemoryColumns
 from agentdbg.event_index import EventIndex
 from agentdbg.exceptions import EventNotFound
-from agentdbg.storage.reader import load_events
+from agentdbg.storage.reader import load_events, load_run_meta
 from tests.reading import handmade
 from tests.reading.handmade import as_line, llm_call, tool_call, usual_events, write_run
 from tests.reading.test_dialects import DAMAGED
@@ -160,6 +160,23 @@ def test_every_dialect_gets_its_columns(tmp_path: Path) -> None:
     assert bytes(index.strictness) == b"\x00" * 5
 
 
+@pytest.mark.parametrize(
+    "ts", ["2026-02-31T10:00:00.000Z", "2026-04-12T10:00:60.000Z", "0000-00-00T00:00:00.000Z", "x"]
+)
+def test_a_time_that_does_not_exist_costs_nothing_but_itself(ts: str, tmp_path: Path) -> None:
+    """The shape of a timestamp can be right and its day wrong; the event stands where the one before it did."""
+    run_id = str(uuid.uuid4())
+    events = usual_events(run_id)
+    events.insert(2, {**tool_call(run_id), "ts": ts})
+    write_run(tmp_path, run_id, events=events, meta=None)
+    index = index_of(tmp_path, run_id)
+    index.extend()
+
+    assert (index.total, index.damaged_total) == (5, 0)
+    assert index.start_ms[2] == 45  # the model's answer at 50, less the 5 the call took
+    assert load_run_meta(run_id, tmp_path)["status"] == "ok"
+
+
 def test_only_strict_lines_are_served_as_they_stand(tmp_path: Path) -> None:
     """Splicing a line that readers would repair would show two truths."""
     run_id = str(uuid.uuid4())
@@ -167,7 +184,7 @@ def test_only_strict_lines_are_served_as_they_stand(tmp_path: Path) -> None:
     lines = [
         as_line(strict),
         as_line(strict),
-        as_line({**strict, "ts": "2026-04-12T10:30:00.000000Z"}),
+        as_line({**strict, "ts": "2026-04-12 10:30:01.000Z"}),
         as_line(strict),
         b"damage\n",
         as_line(strict),
