@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What the installed command `agentdbg` contains.
-COMMAND = "import sys\nfrom agentdbg.__main__ import main\nsys.exit(main())\n"
+COMMAND = "import sys\nfrom agentdbg.cli import main\nsys.exit(main())\n"
 
 
 class Programs:
