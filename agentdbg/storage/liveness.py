@@ -9,10 +9,10 @@ that the writer is gone. The lock is let go at once and never waited for. Where 
 from __future__ import annotations
 
 import os
-import sys
 import time
 from typing import Any
 
+from agentdbg.owner import is_owner_alive
 from agentdbg.storage.lines import open_regular
 
 try:
@@ -27,12 +27,11 @@ __all__ = ["is_being_written"]
 _JUST_NOW_SECONDS = 1.0
 # Without a lock and without an owner, silence for this long is all there is to go by.
 _SILENCE_SECONDS = 600.0
-_START_TOLERANCE_SECONDS = 2.0
 
 
 def is_being_written(events_path: str | None, owner: Any, now: float | None = None) -> bool:
     """Whether some process still holds the run whose events are at `events_path`."""
-    owner_lives = _owner_lives(owner)
+    owner_lives = is_owner_alive(owner)
     if events_path is None:
         return owner_lives is True
     if events_path.endswith(".gz"):
@@ -75,53 +74,3 @@ def _seconds_since_write(path: str, now: float) -> float:
         return max(0.0, now - os.lstat(path).st_mtime)
     except OSError:
         return _SILENCE_SECONDS
-
-
-def _owner_lives(owner: Any) -> bool | None:
-    """True or False when `owner` is a process of this machine that we can judge, else None."""
-    if not isinstance(owner, dict):
-        return None
-    pid, host = owner.get("pid"), owner.get("host")
-    if not isinstance(pid, int) or isinstance(pid, bool) or pid <= 0 or host != _host_name():
-        return None
-    if not _process_exists(pid):
-        return False
-    started, recorded = _process_start(pid), owner.get("started")
-    if started is None or isinstance(recorded, bool) or not isinstance(recorded, (int, float)):
-        return True
-    return abs(started - recorded) <= _START_TOLERANCE_SECONDS
-
-
-def _host_name() -> str:
-    import socket  # noqa: PLC0415 -- only a name is asked for, and only of runs that say they are running
-
-    return socket.gethostname()
-
-
-def _process_exists(pid: int) -> bool:
-    if sys.platform == "win32":  # pragma: no cover -- there, signal 0 would end the process
-        import ctypes  # noqa: PLC0415
-
-        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)
-        if handle:
-            ctypes.windll.kernel32.CloseHandle(handle)
-        return bool(handle)
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except OSError:
-        return True
-    return True
-
-
-def _process_start(pid: int) -> float | None:
-    """When a process began, in seconds since 1970; None where the system does not say."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            ticks = int(file.read().rpartition(b")")[2].split()[19])
-        with open("/proc/stat", "rb") as file:
-            boot = next(int(line.split()[1]) for line in file if line.startswith(b"btime "))
-        return boot + ticks / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError, StopIteration):
-        return None
