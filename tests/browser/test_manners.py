@@ -22,7 +22,7 @@ AXE = Path(str(_AXE_PACKAGE.origin)).with_name("axe.min.js").read_text()
 def axe_findings(page: Page) -> list[str]:
     """What axe finds wrong, one line each."""
     page.evaluate(AXE)
-    answer: dict[str, Any] = page.evaluate("() => axe.run(document)")
+    answer: dict[str, Any] = page.evaluate("() => axe.run(document, { preload: false })")
     return [
         f"{found['id']}: {node['target']} {node['failureSummary']}"
         for found in answer["violations"]
@@ -128,3 +128,14 @@ def test_hostile_payloads_stay_text(open_page: Callable[..., Page], recorded: Re
     assert page.locator("a[href^='javascript:']").count() == 0
     assert page.locator("main script, main iframe, run-rail script, run-rail img").count() == 0
     expect(page.locator("run-verdict .name")).to_contain_text("<script>")
+
+
+def test_nothing_jumps_while_a_run_loads(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """What is drawn first stays where it is: the verdict does not push the rows down."""
+    page = open_page(recorded.address("failing"))
+    page.wait_for_timeout(500)
+    shifts = """() => new Promise((resolve) => new PerformanceObserver((list) => resolve(
+        list.getEntries().reduce((sum, entry) => sum + entry.value, 0)
+    )).observe({ type: "layout-shift", buffered: true }) || setTimeout(() => resolve(0), 300))"""
+
+    assert page.evaluate(shifts) < 0.02

@@ -11,8 +11,16 @@ import { KINDS } from "../model/skeleton.js";
 let loading = null;
 
 export function loadDetails() {
-  loading ??= Promise.all([import("../views/details/event-details.js"), styles("/static/views/details/details.css")]);
+  loading ??= Promise.all([import("../views/details/event-details.js"), styles("/static/views/details/details.css")]).catch((problem) => {
+    loading = null; // the server may be gone for now; whoever opens an event later tries again
+    throw problem;
+  });
   return loading;
+}
+
+/** Load them without anyone waiting for it. */
+export function loadDetailsAhead() {
+  loadDetails().catch(() => {});
 }
 
 /** @param {string} href */

@@ -30,14 +30,16 @@ export class RunActions {
   /** @param {Place} place */
   async start(place) {
     if (place.runId) this.actions.opener.open(place.runId, place.event);
-    this.runs.addEventListener("change", () => this.store.touch("runs"));
+    this.runs.addEventListener("change", () => {
+      this.store.touch("runs");
+      this.openLatest();
+    });
     this.store.touch("rail");
     setInterval(() => this.store.touch("clock"), 1000);
     try {
       await this.runs.load();
       this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
       this.runs.follow();
-      this.openLatest();
     } catch {
       this.store.touch("gone");
     }

@@ -24,6 +24,7 @@ const SUMMARY_AGAIN_MS = 500;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
 const AROUND_FINDING = 240;
+const VERDICT_MS = 120;
 const RECENT = 2000;
 
 export class RunData extends EventTarget {
@@ -43,7 +44,8 @@ export class RunData extends EventTarget {
     /** How far the server has read the run, 0 to 1. */
     this.progress = 0;
     this.complete = false;
-    this.hasRows = false;
+    /** Whether there is something worth showing: rows, and what stands above them or the time to wait for it is over. */
+    this.isReady = false;
     this.path = `/api/runs/${encodeURIComponent(runId)}`;
   }
 
@@ -53,6 +55,9 @@ export class RunData extends EventTarget {
   /** @type {Map<number, Promise<any>>} */
   #events = new Map();
   #columnsFrom = 0;
+  /** @type {() => void} */
+  #cameSummary = () => {};
+  #summaryCame = new Promise((resolve) => (this.#cameSummary = () => resolve(null)));
   #findingsVersion = -1;
 
   get isRunning() {
@@ -62,7 +67,18 @@ export class RunData extends EventTarget {
   /** Load the run. @param {number} [around] an event number to begin near */
   start(around = 1) {
     const first = Math.max(0, around - FIRST_ROWS / 2);
-    return Promise.all([this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`), this.#loadColumns(), this.#loadSummary()]);
+    const rows = this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`);
+    const summary = this.#loadSummary();
+    // The verdict stands above the rows: drawn a moment later, it would push them down under the reader's eyes.
+    rows.then(() => Promise.race([this.#summaryCame, pause(VERDICT_MS, this.#stopped.signal)])).then(
+      () => {
+        this.isReady = true;
+        this.#tell("rows");
+        this.#tell("columns");
+      },
+      () => {},
+    );
+    return Promise.all([rows, this.#loadColumns(), summary]);
   }
 
   stop() {
@@ -94,7 +110,6 @@ export class RunData extends EventTarget {
   /** @param {Row[]} rows */
   #takeRows(rows) {
     this.rows.add(rows);
-    this.hasRows = true;
     // Until the columns are here, the rows themselves say where they stand.
     if (this.#columnsFrom === 0 && this.skeleton.applyRows(rows)) this.#tell("columns");
     this.#tell("rows", rows);
@@ -204,6 +219,7 @@ export class RunData extends EventTarget {
   /** @param {Summary} summary */
   #takeSummary(summary) {
     this.summary = summary;
+    this.#cameSummary();
     this.progress = summary.progress;
     this.#takeRun(summary.run);
     this.#tell("summary");

@@ -65,7 +65,7 @@ export class RunStrip extends HTMLElement {
   /** @param {boolean} [anew] also when the columns are the same, because colours or sizes changed */
   update(anew = false) {
     const { data } = this;
-    this.hidden = !data || data.skeleton.count === 0;
+    this.hidden = !data;
     if (!data || this.#width === 0) return;
     const extent = this.#extent;
     const key = `${data.skeleton.version} ${this.#width} ${data.isRunning ? Math.round(extent / 250) : extent}`;

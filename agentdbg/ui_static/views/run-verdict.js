@@ -68,6 +68,8 @@ export class RunVerdict extends HTMLElement {
     const run = this.data?.run;
     const summary = this.data?.summary ?? null;
     this.dataset.short = String(this.isShort);
+    // What stands there is another run's until this one's summary is here.
+    this.toggleAttribute("data-waiting", summary === null);
     if (!run) return;
     this.#drawTitle(run, summary);
     const key = JSON.stringify([summary?.verdict, summary?.figures, summary?.complete]);
@@ -91,7 +93,7 @@ export class RunVerdict extends HTMLElement {
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
       h("span", { class: `word ${tone}` }, glyph(sign), word),
-      h("h2", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, nameOf(run)),
+      h("h1", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, nameOf(run)),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
       h("span", { class: "since quiet digits", title: run.started_at }, since),
     );

@@ -46,11 +46,18 @@ export class Screen {
   }
 
   #sideShown = "";
+  /** @type {import("../core/run-data.js").RunData | null} */
+  #drawnData = null;
 
   /** @param {State} state @param {Set<string>} changed */
   draw(state, changed) {
-    const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
     const { data, timeline } = state;
+    const isNew = data !== null && data.isReady && this.#drawnData !== data;
+    if (isNew) {
+      this.#drawnData = data;
+      for (const name of ["data", "columns", "summary", "run", "findings"]) changed.add(name);
+    }
+    const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
     if (has("rail", "runId", "runs", "theme")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock")) this.#drawRail(state);
     if (has("data", "run", "summary", "isShort", "clock")) this.#drawVerdict(state);
@@ -58,6 +65,10 @@ export class Screen {
     if (!data || !timeline) return;
     timeline.view = state.view;
     timeline.filter = state.filter;
+    this.#drawProgress(state);
+    // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
+    if (!data.isReady && state.refusal === null) return;
+    this.app.removeAttribute("data-loading");
     if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
     this.toolBar.timeline = timeline;
     this.toolBar.query = state.q;
@@ -70,7 +81,6 @@ export class Screen {
     this.liveBar.unseen = state.unseen;
     if (has("data", "run", "follow", "unseen")) this.liveBar.update();
     if (has("data", "sideOpen", "side")) this.#drawSide(state);
-    this.#drawProgress(state);
   }
 
   /** @param {State} state */
@@ -80,6 +90,7 @@ export class Screen {
     this.app.dataset.pane = runId === null && !nothing ? "runs" : "run";
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
+    if (nothing) this.app.removeAttribute("data-loading");
     if (this.empty.hidden === nothing) {
       this.empty.hidden = !nothing;
       this.empty.update();
