@@ -96,7 +96,8 @@ export class RunOpener {
 
   /** @param {number} n */
   #show(n) {
-    const { side, opened } = this.#store.state;
+    const { side, opened, data } = this.#store.state;
+    if (!data?.skeleton.isShown(n)) return;
     if (side) this.#store.set({ sideOpen: n });
     else if (!opened.has(n)) this.#store.set({ opened: new Set([...opened, n]) });
     this.#store.touch("columns");

@@ -7,6 +7,7 @@
 import { glyph } from "../core/glyphs.js";
 import { h } from "../core/dom.js";
 import { formatAt, formatClock, formatCount, formatDuration, formatTokens } from "../model/format.js";
+import { visibleText } from "../model/details/text.js";
 import { KIND, KINDS } from "../model/skeleton.js";
 import { fillPreview } from "./row-preview.js";
 
@@ -102,7 +103,7 @@ function nameCell(facts, row) {
     if (facts.expanded !== null) fold.append(glyph(facts.expanded ? "chevron-down" : "chevron-right"));
     name.append(fold);
   }
-  name.append(h("span", { class: "name-text cut", title: row?.name }, row?.name ?? ""));
+  name.append(h("span", { class: "name-text cut", title: row?.name }, visibleText(row?.name ?? "")));
   if (row) name.append(h("span", { class: "name-number digits" }, ` #${facts.n}${facts.gutter?.round ? ` · round ${facts.gutter.round}` : ""}`));
   return name;
 }

@@ -2,6 +2,7 @@
 /** What a row says: `input → outcome`, the error if there is one, and the search's matches marked. */
 
 import { h } from "../core/dom.js";
+import { visibleText } from "../model/details/text.js";
 import { matchRanges, shiftToMatch, splitMatches } from "../model/search.js";
 
 /** @typedef {import("../model/types.js").Row} Row */
@@ -21,8 +22,8 @@ export function fillPreview(what, { view, query, hidesTools }, row) {
   const outcome = preview.error
     ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query))
     : outcomeSide(preview.outcome, query, hidesTools);
-  if (input) what.append(input);
-  if (input && outcome) what.append(h("span", { class: "arrow" }, "→"));
+  // The arrow goes with the input: where an error takes all the room, both give way together.
+  if (input) what.append(h("span", { class: "side" }, input, outcome ? h("span", { class: "arrow" }, "→") : null));
   if (outcome) what.append(outcome);
   what.classList.toggle("both", input !== null && outcome !== null);
   what.classList.toggle("fails", Boolean(preview.error));
@@ -81,5 +82,5 @@ function partNodes(part, query) {
 
 /** @param {string} text @param {string} query @returns {(Node | string)[]} */
 function marked(text, query) {
-  return splitMatches(text, query).map((piece) => (piece.hit ? h("mark", null, piece.text) : piece.text));
+  return splitMatches(visibleText(text), query).map((piece) => (piece.hit ? h("mark", null, piece.text) : piece.text));
 }

@@ -4,6 +4,7 @@
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { formatAge, formatCount } from "../model/format.js";
+import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
 import { nameOf, railItems, runFigures, runLabel, standing, startOf } from "../model/runs.js";
 
@@ -215,9 +216,9 @@ function fillRun(element, run, session, now) {
   element.setAttribute("aria-label", runLabel(run, now));
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),
-    h("span", { class: "name cut", title: nameOf(run) }, nameOf(run)),
+    h("span", { class: "name cut", title: nameOf(run) }, visibleText(nameOf(run))),
     h("span", { class: "age digits", title: run.started_at }, run.status === "running" ? "now" : formatAge(startOf(run), now)),
-    h("span", { class: "headline cut" }, run.headline || run.run_id.slice(0, 8)),
+    h("span", { class: "headline cut" }, visibleText(run.headline || run.run_id.slice(0, 8))),
     h("span", { class: "figures digits cut" }, runFigures(run, now)),
   );
 }
@@ -226,7 +227,7 @@ function fillRun(element, run, session, now) {
 function fillHeading(element, item) {
   element.className = item.kind;
   if (item.kind === "day") element.replaceChildren(item.label);
-  else element.replaceChildren(h("span", null, "session "), h("code", { class: "cut" }, item.label), h("span", null, `${item.count} runs`));
+  else element.replaceChildren(h("span", null, "session "), h("code", { class: "cut" }, visibleText(item.label)), h("span", null, `${item.count} runs`));
 }
 
 customElements.define("run-rail", RunRail);

@@ -123,6 +123,8 @@ export class RunStrip extends HTMLElement {
     this.#loops.replaceChildren(...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
       const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
       place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
+      // At the left edge the word has no room before the bracket.
+      if ((skeleton.start[first] / extent) * this.#width < 36) bracket.dataset.word = "after";
       return bracket;
     }));
   }

@@ -4,6 +4,7 @@
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { formatCost, formatCount, formatDuration, formatElapsed, formatStarted, formatTokens } from "../model/format.js";
+import { visibleText } from "../model/details/text.js";
 import { nameOf, standing, startOf } from "../model/runs.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -93,7 +94,7 @@ export class RunVerdict extends HTMLElement {
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
       h("span", { class: `word ${tone}` }, glyph(sign), word),
-      h("h1", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, nameOf(run)),
+      h("h1", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, visibleText(nameOf(run))),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
       h("span", { class: "since quiet digits", title: run.started_at }, since),
     );
@@ -102,7 +103,7 @@ export class RunVerdict extends HTMLElement {
   /** @param {import("../model/types.js").VerdictLine} line @param {number} place */
   #line(line, place) {
     const text = h("span", { class: "sentence" });
-    for (const part of line.parts) text.append(part.style === "plain" ? part.text : h("code", { class: part.style }, part.text));
+    for (const part of line.parts) text.append(part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)));
     const jump = line.n === null ? null : h("a", { class: "jump digits", href: `?run_id=${this.data?.runId}&event=${line.n}`, "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `), `#${line.n}`);
     return h("li", null, jump, text);
   }
