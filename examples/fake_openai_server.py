@@ -126,7 +126,7 @@ def _handler(fake: FakeServer) -> type[BaseHTTPRequestHandler]:
             elif request.path.endswith("/embeddings"):
                 self._send_json(_embeddings(request))
             else:
-                whole, events = _FORMATS[request.path.rpartition("/")[2]]
+                whole, events = _FORMATS[request.path.removeprefix("/v1")]
                 if request.streaming:
                     self._send_events(events(request, answer))
                 else:
@@ -236,6 +236,18 @@ def _chat_usage() -> dict[str, Any]:
         "prompt_tokens_details": {"cached_tokens": CACHED_TOKENS},
         "completion_tokens_details": {"reasoning_tokens": REASONING_TOKENS},
     }
+
+
+def _completion(request: Request, answer: Answer) -> dict[str, Any]:
+    choice = {"index": 0, "text": answer.text, "finish_reason": "stop", "logprobs": None}
+    return {**_chat_frame(request, "text_completion"), "choices": [choice], "usage": _chat_usage()}
+
+
+def _completion_events(request: Request, answer: Answer) -> Iterator[tuple[str | None, Any]]:
+    for piece in answer.pieces():
+        choice = {"index": 0, "text": piece, "finish_reason": None}
+        yield None, {**_chat_frame(request, "text_completion"), "choices": [choice]}
+    yield None, "[DONE]"
 
 
 def _embeddings(request: Request) -> dict[str, Any]:
@@ -376,9 +388,10 @@ def _message_usage(output_tokens: int) -> dict[str, Any]:
 
 
 _FORMATS: dict[str, tuple[Callable[..., dict[str, Any]], Callable[..., Iterator[tuple[str | None, Any]]]]] = {
-    "completions": (_chat, _chat_events),
-    "responses": (_response, _response_events),
-    "messages": (_message, _message_events),
+    "/chat/completions": (_chat, _chat_events),
+    "/completions": (_completion, _completion_events),
+    "/responses": (_response, _response_events),
+    "/messages": (_message, _message_events),
 }
 
 

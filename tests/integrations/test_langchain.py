@@ -14,8 +14,10 @@ pytest.importorskip("langgraph")
 pytest.importorskip("langchain_openai")
 
 from langchain.agents import create_agent
+from langchain_core.documents import Document
 from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel
 from langchain_core.tools import ToolException, tool
 from langchain_openai import ChatOpenAI
@@ -306,16 +308,45 @@ def test_a_chain_that_fails_says_so_once(recorded: Recorded, handler: dict[str, 
     assert run.meta["counts"]["errors"] == 1
 
 
-def test_retrying_does_not_get_around_a_guardrail(
-    server: FakeServer, recorded: Recorded, handler: dict[str, Any]
+def test_a_retriever_is_a_tool_that_was_asked(recorded: Recorded, handler: dict[str, Any]) -> None:
+    """What was looked up, and what came of it, is half of every agent that reads documents."""
+
+    class Shelf(BaseRetriever):  # type: ignore[misc]
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:
+            if query == "burn":
+                raise LookupError("no such shelf")
+            return [Document(page_content="Oslo is cold.", metadata={"page": 7})]
+
+    with traced_run("story"):
+        Shelf().invoke("Oslo", handler)
+        with pytest.raises(LookupError):
+            Shelf().invoke("burn", handler)
+
+    found, failed = recorded.only().of_type("TOOL_CALL")
+    assert (found["name"], found["payload"]["args"]) == ("Shelf", {"query": "Oslo"})
+    assert found["payload"]["result"][0]["page_content"] == "Oslo is cold."
+    assert failed["payload"]["error"]["error_type"] == "LookupError"
+
+
+def _retrying(runnable: Any) -> Any:
+    return runnable.with_retry(stop_after_attempt=5, wait_exponential_jitter=False)
+
+
+def _falling_back(runnable: Any) -> Any:
+    return runnable.with_fallbacks([runnable, runnable])
+
+
+@pytest.mark.parametrize("stubborn", [_retrying, _falling_back])
+def test_trying_again_does_not_get_around_a_guardrail(
+    stubborn: Any, server: FakeServer, recorded: Recorded, handler: dict[str, Any]
 ) -> None:
-    """`with_retry` catches every Exception; the limit must hold against it."""
+    """`with_retry` and `with_fallbacks` catch every Exception; the limit must hold against them."""
     from agentdbg import AgentDbgGuardrailExceeded
 
     server.brain = greet
     with pytest.raises(AgentDbgGuardrailExceeded), traced_run("story", max_llm_calls=1):
         model(server).invoke("one", handler)
-        model(server).with_retry(stop_after_attempt=5, wait_exponential_jitter=False).invoke("two", handler)
+        stubborn(model(server)).invoke("two", handler)
 
     assert len(server.requests) == 1
     assert recorded.only().one("LLM_CALL")["payload"]["response"] == GREETING

@@ -287,13 +287,29 @@ def test_embeddings_are_recorded_without_their_numbers(server: FakeServer, recor
     assert payload["usage"]["prompt_tokens"] == 20
 
 
-def test_a_call_inside_a_recorded_model_call_is_not_counted_again(server: FakeServer, recorded: Recorded) -> None:
-    """One call is one LLM_CALL: the one who stands around it knows best what it was."""
+def test_plain_completions_are_recorded_too(server: FakeServer, recorded: Recorded) -> None:
+    """Many local servers still speak only this."""
     server.brain = greet
-    with traced_run("story"), llm_call("my-model", QUESTION) as call:
-        call.response = ask(server).choices[0].message.content
+    with traced_run("story"):
+        client(server).completions.create(model="old", prompt="Say hello.")
+        for _ in client(server).completions.create(model="old", prompt="Say hello.", stream=True):
+            pass
 
-    assert recorded.only().one("LLM_CALL")["payload"]["model"] == "my-model"
+    for call in recorded.only().of_type("LLM_CALL"):
+        assert (call["payload"]["prompt"], call["payload"]["response"]) == ("Say hello.", GREETING)
+
+
+def test_a_call_inside_a_recorded_model_call_is_not_counted_again(server: FakeServer, recorded: Recorded) -> None:
+    """One call is one LLM_CALL: the one who stands around it says what it was, the client what only it knows."""
+    server.brain = lambda request: Answer(text="busy", status=429) if request.number == 1 else greet(request)
+    with traced_run("story"), llm_call("my-model", QUESTION) as call:
+        call.response = "what the program made of it" if ask(server) else None
+
+    payload = recorded.only().one("LLM_CALL")["payload"]
+    assert (payload["model"], payload["response"]) == ("my-model", "what the program made of it")
+    assert (payload["provider"], payload["stop_reason"]) == ("openai", "stop")
+    assert payload["usage"]["total_tokens"] == 27
+    assert payload["retries"] == [{"status_code": 429}]
 
 
 def test_disable_restores_the_client(server: FakeServer, recorded: Recorded) -> None:

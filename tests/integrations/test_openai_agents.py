@@ -255,7 +255,29 @@ def test_the_programs_own_hooks_still_run(server: FakeServer, recorded: Recorded
     assert len(recorded.only().of_type("LLM_CALL")) == 2
 
 
-def test_run_sync_inside_a_handled_exception_is_no_failure(server: FakeServer, recorded: Recorded) -> None:
+def test_run_sync_is_recorded_and_stopped(server: FakeServer, recorded: Recorded) -> None:
+    """The SDK runs it on a loop of its own; the run it belongs to goes along."""
+    from agentdbg import AgentDbgGuardrailExceeded
+
+    client = openai.AsyncOpenAI(base_url=server.openai_url, api_key="none")
+    agent = agents.Agent(name="Weather", model=agents.OpenAIResponsesModel(MODEL, client), tools=[get_weather])
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        with traced_run("story"):
+            assert agents.Runner.run_sync(agent, QUESTION).final_output == SUMMARY
+        with pytest.raises(AgentDbgGuardrailExceeded), traced_run("stopped", max_llm_calls=1):
+            agents.Runner.run_sync(agent, QUESTION)
+    finally:
+        loop.run_until_complete(client.close())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+    assert [len(trace.of_type("LLM_CALL")) for trace in recorded.all()] == [2, 1]
+    assert len(server.requests) == 3
+
+
+def test_run_inside_a_handled_exception_is_no_failure(server: FakeServer, recorded: Recorded) -> None:
     """An agent called while a program deals with something else has not failed because of that."""
     server.brain = greet
 
