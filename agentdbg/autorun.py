@@ -84,11 +84,13 @@ def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | 
 
 def start_for_environment() -> None:
     """With AGENTDBG_AUTO=1: record this process. Does nothing in our own commands, nor in Python's own helpers."""
-    if _current is not None or not _is_wanted() or _is_helper(sys.orig_argv):
-        return
-    process_run = begin(_shown_program(sys.orig_argv))
-    if process_run is not None:
-        watch_departure(process_run.note_end)
+    try:
+        if _current is None and _is_wanted() and not _is_helper():
+            process_run = begin(_shown_program())
+            if process_run is not None:
+                watch_departure(process_run.note_end)
+    except Exception as fault:  # noqa: BLE001
+        contain(fault, "record this program")
 
 
 def start_child() -> None:
@@ -96,34 +98,38 @@ def start_child() -> None:
     start_for_environment()
     from agentdbg.launcher import forget_shadowed  # noqa: PLC0415
 
-    first = sys.argv[0] if getattr(sys, "argv", None) else ""
-    forget_shadowed(os.path.dirname(os.path.realpath(first)) if os.path.isfile(first) else os.curdir)
+    script = _first_word()
+    forget_shadowed(os.path.dirname(os.path.realpath(script)) if os.path.isfile(script) else os.curdir)
 
 
 def _is_wanted() -> bool:
     return os.environ.get("AGENTDBG_AUTO", "").strip().lower() in ("1", "true", "yes", "on")
 
 
-def _is_helper(command_line: list[str]) -> bool:
+def _is_helper() -> bool:
     """Whether this is our own command, or a process that Python starts for itself and nobody asked for."""
-    if os.path.basename(sys.argv[0]).partition(".")[0] == "agentdbg" or "resource_tracker import main" in " ".join(
-        command_line
-    ):
-        return True
-    return _module_of(command_line).partition(".")[0] == "agentdbg"
+    first = _first_word()
+    name = _module() if first == "-m" else os.path.basename(first)
+    return name.partition(".")[0] == "agentdbg" or "resource_tracker import main" in " ".join(sys.orig_argv)
 
 
-def _shown_program(command_line: list[str]) -> str:
-    if "--multiprocessing-fork" in command_line:
+def _shown_program() -> str:
+    if "--multiprocessing-fork" in sys.orig_argv:
         return "multiprocessing child"
-    first = sys.argv[0] if getattr(sys, "argv", None) else ""
+    first = _first_word()
     if first == "-m":
-        return _module_of(command_line)
-    return f"python {first}" if first in ("", "-c", "-") else first
+        return _module()
+    return f"python {first}".rstrip() if first in ("", "-c", "-") else first
 
 
-def _module_of(command_line: list[str]) -> str:
-    return command_line[command_line.index("-m") + 1] if "-m" in command_line[:-1] else ""
+def _first_word() -> str:
+    return sys.argv[0] if getattr(sys, "argv", None) else ""
+
+
+def _module() -> str:
+    """The module that `python -m` was given; it is not yet in `sys.argv` when the interpreter starts."""
+    words = sys.orig_argv
+    return words[words.index("-m") + 1] if "-m" in words[:-1] else ""
 
 
 def _lead_children_here(run_id: str) -> None:

@@ -47,6 +47,7 @@ def test_the_run_ends_as_the_program_ends(programs: Programs, recorded: Recorded
     assert run.meta["status"] == end["status"] == status
     assert [event["payload"]["error_type"] for event in run.of_type("ERROR")] == ([error_type] if error_type else [])
     assert (end.get("error") or {}).get("error_type") == error_type
+    assert end.get("exit_code", "unknown") == 0 or status == "error"
 
 
 @pytest.mark.slow
