@@ -30,6 +30,7 @@ COMMANDS = {
     "view": "Open the viewer in the browser.",
     "run": "Record a program without changing it.",
     "show": "Print a run as a readable tree.",
+    "explain": "Say what is wrong with a run.",
     "tail": "Follow a run while it is recorded.",
     "export": "Write a run as one JSON document.",
     "import": "Make runs of other tools' traces.",

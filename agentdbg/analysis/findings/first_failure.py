@@ -1,0 +1,91 @@
+"""
+The first thing that failed, and what it led to: the end of the run, more failures, another try, or nothing at all.
+
+Later errors are often only consequences, so the first one is where to look.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.errors import Failure, failure_of
+from agentdbg.analysis.findings.finding import Evidence, Finding
+from agentdbg.analysis.findings.watched_run import failed
+from agentdbg.analysis.sentences import code, line, quote
+from agentdbg.analysis.wording import count_noun, cut
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.findings.finding import Severity
+    from agentdbg.analysis.findings.watched_run import RunEnd
+    from agentdbg.analysis.sentences import VerdictPart
+    from agentdbg.events import Event
+
+__all__ = ["FirstFailure"]
+
+_QUOTED = 200
+_TELLING = 80
+"""So many characters of a message say which error it is."""
+
+
+class FirstFailure:
+    """Remembers the first failed call or recorded error, and what became of it."""
+
+    types = frozenset({"LLM_CALL", "TOOL_CALL", "ERROR"})
+
+    def __init__(self) -> None:
+        self._first: tuple[int, Event, Failure] | None = None
+        self._followed = 0
+        self._worked_at: int | None = None
+        self._tried_again = 0
+        self._evidence = Evidence()
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        is_error = event["event_type"] == "ERROR"
+        if not is_error and not failed(payload):
+            if self._first is not None and self._worked_at is None and event["name"] == self._first[1]["name"]:
+                self._worked_at = number
+            return
+        if self._first is None:
+            self._first = (number, event, failure_of(payload))
+            self._evidence.add(number, event["event_id"])
+            return
+        if is_error and failure_of(payload).text == self._first[2].text:
+            return  # the same exception, recorded again on its way out
+        self._followed += 1
+        self._evidence.add(number, event["event_id"])
+        if event["name"] == self._first[1]["name"] and self._worked_at is None:
+            self._tried_again += 1
+
+    def finish(self, end: RunEnd) -> list[Finding]:
+        if self._first is None:
+            return []
+        number, event, failure = self._first
+        opening: list[str | VerdictPart] = ["The first failure was ", code(event["name"]), ": "]
+        opening.append(quote(cut(failure.text, _QUOTED)))
+        if event["event_type"] == "ERROR":
+            opening = ["The first failure was ", quote(cut(failure.text, _QUOTED))]
+        led_to, severity = self._led_to(end, failure)
+        figures: dict[str, Any] = {
+            "error": failure.text,
+            "failures_after": self._followed,
+            "worked_at": self._worked_at,
+        }
+        return [Finding("first_failure", severity, line(number, *opening, ". ", *led_to), self._evidence, figures)]
+
+    def _led_to(self, end: RunEnd, failure: Failure) -> tuple[list[str | VerdictPart], Severity]:
+        ending = end.error
+        if end.run_failed and ending is not None:
+            # Frameworks wrap what went wrong into an exception of their own, so the words are looked for, not the class.
+            if ending.text == failure.text or (failure.message and failure.message[:_TELLING] in ending.text):
+                renamed = ending.error_type and ending.error_type != failure.error_type
+                return ["It ended the run", *((" as ", code(ending.error_type)) if renamed else ()), "."], "critical"
+            more = f"{count_noun(self._followed, 'failure')} followed, and the" if self._followed > 1 else "The"
+            return [f"{more} run ended with ", quote(cut(ending.text, _QUOTED)), "."], "critical"
+        if end.went_away:
+            return ["The run went on and was never closed."], "warning"
+        if self._worked_at is not None:
+            again = f" after {count_noun(self._tried_again, 'more failure')}" if self._tried_again else ""
+            return [f"The same call worked at #{self._worked_at}{again}."], "info"
+        if self._followed:
+            return [f"{count_noun(self._followed, 'more failure')} followed."], "info"
+        return ["The run went on without it."], "info"

@@ -1,0 +1,127 @@
+"""
+The tools a model was offered, whatever shape the provider gives them, and whether arguments fit a tool's schema.
+
+Checks what can be said without doubt: arguments that are missing, unknown or of another type, values outside an enum.
+What a schema says in other words (`anyOf`, `$ref`, patterns) is taken to fit, and so is what was redacted or cut.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agentdbg.analysis.wording import one_line
+from agentdbg.events import REDACTED, TRUNCATED
+
+__all__ = ["declared_tools", "misfit"]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+    "null": (type(None),),
+}
+_SHOWN = 3
+
+
+def declared_tools(given: Any) -> tuple[dict[str, Any], bool]:
+    """The schemas of the arguments by tool name, and whether all tools could be read."""
+    if isinstance(given, dict):
+        given = [{"name": name, **(spec if isinstance(spec, dict) else {})} for name, spec in given.items()]
+    if not isinstance(given, list):
+        return {}, False
+    found: dict[str, Any] = {}
+    is_whole = True
+    for item in given:
+        named = _named_schema(item)
+        if named is None:
+            is_whole = False
+        else:
+            found[named[0]] = named[1]
+    return found, is_whole
+
+
+def misfit(args: Any, schema: Any) -> str | None:
+    """What is wrong with the arguments, in a few words; None when nothing is, or nothing can be said."""
+    if not isinstance(schema, dict) or _says_otherwise(schema):
+        return None
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or TRUNCATED in properties or not isinstance(args, dict):
+        return None
+    if any(_is_hidden(key) for key in args):
+        return None
+    problems = []
+    required = schema.get("required")
+    missing = [name for name in required if name not in args] if isinstance(required, list) else []
+    if missing:
+        problems.append(f"{_names(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    unknown = [name for name in args if name not in properties]
+    if unknown and schema.get("additionalProperties") in (None, False) and "patternProperties" not in schema:
+        problems.append(f"{_names(unknown)} {'is' if len(unknown) == 1 else 'are'} not in its schema")
+    for name, value in args.items():
+        wrong = _wrong_value(value, properties.get(name))
+        if wrong:
+            problems.append(f"{_names([name])} {wrong}")
+    return ", ".join(problems[:_SHOWN]) or None
+
+
+def _named_schema(item: Any) -> tuple[str, Any] | None:
+    """Name and schema of one tool: OpenAI's two forms, Anthropic's, Gemini's and Inspect's."""
+    if not isinstance(item, dict):
+        return None
+    function = item.get("function")
+    inner = function if isinstance(function, dict) else item
+    name = inner.get("name")
+    if not isinstance(name, str) or not name or _is_hidden(name):
+        return None
+    for key in ("parameters", "input_schema", "inputSchema", "args_schema", "parametersJsonSchema"):
+        if isinstance(inner.get(key), dict):
+            return name, inner[key]
+    return name, None
+
+
+def _wrong_value(value: Any, schema: Any) -> str | None:
+    if not isinstance(schema, dict) or _says_otherwise(schema) or _is_hidden(value):
+        return None
+    allowed = schema.get("enum")
+    if isinstance(allowed, list) and allowed and value not in allowed and TRUNCATED not in allowed:
+        return f"is {_shown(value)}, not one of {', '.join(_shown(choice) for choice in allowed[:6])}"
+    wanted = schema.get("type")
+    names = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
+    names = [name.lower() for name in names if isinstance(name, str)]
+    if not names or not all(name in _TYPES for name in names) or (schema.get("nullable") and value is None):
+        return None
+    if any(_is_type(value, name) for name in names):
+        return None
+    return f"is {_shown(value)}, not {' or '.join(names)}"
+
+
+def _is_type(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES[name])
+
+
+def _says_otherwise(schema: dict[str, Any]) -> bool:
+    return any(key in schema for key in ("anyOf", "oneOf", "allOf", "$ref", "not", "if"))
+
+
+def _is_hidden(value: Any) -> bool:
+    return isinstance(value, str) and (REDACTED in value or value.endswith(TRUNCATED))
+
+
+def _names(names: list[Any]) -> str:
+    shown = [f"`{one_line(str(name), 40)}`" if name else "an argument without a name" for name in names[:_SHOWN]]
+    return ", ".join(shown) if len(names) <= _SHOWN else f"{', '.join(shown)} and {len(names) - _SHOWN} more"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f'"{one_line(value, 40)}"'
+    if isinstance(value, (dict, list)):
+        return "an object" if isinstance(value, dict) else "a list"
+    return "null" if value is None else one_line(str(value).lower() if isinstance(value, bool) else str(value), 40)

@@ -1,0 +1,138 @@
+"""
+A tool that gave nothing, or an error, and an answer that followed as if it had given something.
+
+Said only of the answer that follows directly, when it asks for no other tool and has no word about what was missing.
+Tools that merely do something (send, save) rightly give nothing, so an empty result counts only for a tool that is
+meant to give something: its name says so, or it did before.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis import conversation
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.findings.finding import Evidence, Finding
+from agentdbg.analysis.findings.watched_run import failed
+from agentdbg.analysis.sentences import code, line, quote
+from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.wording import cut, one_line
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.findings.watched_run import RunEnd
+    from agentdbg.events import Event
+
+__all__ = ["UnusableResults", "error_in_result", "is_empty"]
+
+_GIVES_SOMETHING = re.compile(
+    r"(?:^|[_.\-\s])(?:search|find|get|list|read|fetch|query|look|lookup|retrieve|load|browse|visit|ask|calc\w*)"
+    r"(?:$|[_.\-\s])|^(?:search|find|get|list|read|fetch|query|lookup|retrieve)(?=[A-Z])",
+)
+# Any of these in an answer may be how it says that something was missing; then nothing is claimed.
+_ADMITS = re.compile(
+    r"\b(?:no|not|none|nothing|never|neither|without|unable|cannot|fail\w*|errors?|unfortunately|sorry|apolog\w*|empty"
+    r"|invalid|missing|issues?|problems?|however|instead|retry|again|unavailable|unsuccessful|unknown|only|but|try"
+    r"|unclear|0|zero)\b|n['’]t\b",  # noqa: RUF001 -- both apostrophes are written
+    re.IGNORECASE,
+)
+_ENGLISH = re.compile(r"\b(?:the|is|are|you|your|has|have|was|for|and|of|to)\b", re.IGNORECASE)
+_ERROR_TEXT = re.compile(r"\s*(?:[A-Za-z_][\w.]*)?(?:Error|Exception)\s*:|\s*Traceback \(most recent call last\)")
+_MOST_TOOLS = 1_000
+_MOST_HOMES = 1_000
+_MOST_WAITING = 100
+
+
+class UnusableResults:
+    """Waits after each tool that gave nothing for what the model makes of it."""
+
+    types = frozenset({"LLM_CALL", "TOOL_CALL"})
+
+    def __init__(self) -> None:
+        self._waiting: list[tuple[int, Event, str]] = []
+        self._homes: dict[str, str | None] = {}
+        self._gave_something: set[str] = set()
+        self._found: list[Finding] = []
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        if event["event_type"] == "TOOL_CALL":
+            self._tool(number, event, payload)
+        else:
+            self._remember_home(event)
+            if self._waiting and not failed(payload):
+                self._answer(number, event, payload)
+
+    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+        return self._found
+
+    def _tool(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        name, result = event["name"], payload.get("result")
+        del self._waiting[:-_MOST_WAITING]
+        # Another result beside it, or a second try that worked: the answer has something to go by.
+        if failed(payload):
+            self._waiting.append((number, event, f"failed: {failure_of(payload).text}"))
+        elif error := error_in_result(result):
+            self._waiting.append((number, event, f"gave an error: {error}"))
+        elif not is_empty(result):
+            self._waiting = []
+            if len(self._gave_something) < _MOST_TOOLS:
+                self._gave_something.add(name)
+        elif name in self._gave_something or _GIVES_SOMETHING.search(name):
+            self._waiting.append((number, event, "gave nothing"))
+        else:
+            self._waiting = []
+
+    def _remember_home(self, event: Event) -> None:
+        if len(self._homes) >= _MOST_HOMES:
+            del self._homes[next(iter(self._homes))]
+        self._homes[event["event_id"]] = event.get("parent_id")
+
+    def _is_at_home(self, tool: Event, answer: Event) -> bool:
+        """Whether a tool was used by the agent that answers: both under one span, the tool perhaps under its call."""
+        parent = tool.get("parent_id")
+        return answer.get("parent_id") in (parent, self._homes.get(parent) if parent else None)
+
+    def _answer(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        waiting = [entry for entry in self._waiting if self._is_at_home(entry[1], event)]
+        self._waiting = [entry for entry in self._waiting if entry not in waiting]
+        if waiting:
+            self._judge_answer(waiting, number, event, payload)
+
+    def _judge_answer(
+        self, waiting: list[tuple[int, Event, str]], number: int, event: Event, payload: dict[str, Any]
+    ) -> None:
+        said = conversation.answer(payload.get("response"))
+        text = said.text
+        if said.calls or len(text) < 20 or _ADMITS.search(text) or not _ENGLISH.search(text):
+            return
+        at, tool, what = waiting[-1]
+        evidence = Evidence()
+        for found, gave, _ in waiting:
+            evidence.add(found, gave["event_id"])
+        evidence.add(number, event["event_id"])
+        sentence = line(
+            at,
+            code(tool["name"]),
+            f" {cut(what, 160)}, and the answer #{number} goes on without a word about it: ",
+            quote(one_line(text, 160)),
+        )
+        self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))
+
+
+def is_empty(result: Any) -> bool:
+    """Whether a result holds nothing."""
+    result = parse_embedded(result) if isinstance(result, str) and len(result) < 100 else result
+    return result is None or result in ("", [], {}) or (isinstance(result, str) and not result.strip())
+
+
+def error_in_result(result: Any) -> str | None:
+    """The error a result reports although its call counts as done; None when it reports none."""
+    if isinstance(result, str):
+        if _ERROR_TEXT.match(result[:200]):
+            return one_line(result, 160)
+        if '"error"' not in result[:100]:
+            return None
+        result = parse_embedded(result)
+    if isinstance(result, dict) and isinstance(result.get("error"), (str, dict)) and result["error"]:
+        return one_line(failure_of({"error": result["error"]}).text, 160)
+    return None

@@ -1,0 +1,66 @@
+"""
+How a run stands when all its events have been read: ended well, failed, went away, or still running.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.errors import Failure, failure_of
+
+if TYPE_CHECKING:
+    from agentdbg.events import Event, RunMeta
+
+__all__ = ["RunEnd", "failed"]
+
+_FAILED = ("error", "failed", "aborted")
+
+
+def failed(payload: dict[str, Any]) -> bool:
+    """Whether a call's payload says that it failed."""
+    return bool(payload.get("error")) or payload.get("status") in _FAILED
+
+
+class RunEnd:
+    """What the watchers need to know of the end."""
+
+    def __init__(self, run: RunMeta | None) -> None:
+        self.is_running = run is not None and run.get("status") == "running"
+        self.duration_ms = run.get("duration_ms") if run is not None else None
+        self.total = 0
+        self.number: int | None = None
+        """RUN_END, if there is one."""
+        self.last: tuple[int, Event] | None = None
+        self.fatal: tuple[int, Event, Failure] | None = None
+        """The recorded error that ended the run."""
+        self.failure: Failure | None = None
+        self._run_failed = run is not None and run.get("status") == "error"
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        event_type = event["event_type"]
+        if event_type == "RUN_END":
+            self.number = number
+            self._run_failed = self._run_failed or failed(payload)
+            if payload.get("error"):
+                self.failure = failure_of(payload)
+            if self.duration_ms is None and isinstance(event.get("duration_ms"), int):
+                self.duration_ms = event["duration_ms"]
+        elif event_type == "ERROR" and (payload.get("fatal") or payload.get("guardrail")):
+            self.fatal = (number, event, failure_of(payload))
+        else:
+            self.last = (number, event)
+
+    @property
+    def run_failed(self) -> bool:
+        """Whether the run ended as failed."""
+        return not self.is_running and (self._run_failed or self.fatal is not None or self.went_away)
+
+    @property
+    def went_away(self) -> bool:
+        """Whether the process ended without ending the run."""
+        return not self.is_running and self.number is None and self.total > 0
+
+    @property
+    def error(self) -> Failure | None:
+        """What ended the run."""
+        return self.fatal[2] if self.fatal is not None else self.failure

@@ -1,0 +1,146 @@
+"""`agentdbg explain`: what is wrong with a run, in a few lines that can be pasted into an issue or to an assistant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from agentdbg.analysis.findings import find, is_said_by
+from agentdbg.analysis.report import figure_line
+from agentdbg.analysis.rows import row_sentence
+from agentdbg.analysis.stats import figures
+from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.wording import cut, one_line
+from agentdbg.commands.opened import OpenedRun, open_run
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.row_lines import print_verdict
+from agentdbg.commands.terminal import Styled, Terminal, cell_width, clean
+from agentdbg.events import SPEC_VERSION
+from agentdbg.exceptions import UsageError
+from agentdbg.storage.reader import load_events
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.analysis.findings import Finding
+    from agentdbg.analysis.sentences import Line
+    from agentdbg.analysis.stats import Figures
+    from agentdbg.analysis.verdict import Verdict
+
+EXAMPLES = """
+agentdbg explain                       # the latest run
+agentdbg explain a41f --markdown       # to paste into an issue
+agentdbg explain a41f --json | jq '.findings[].sentence'
+"""
+
+_MARKS = {"critical": ("✕", "error"), "warning": ("!", "warn"), "info": ("·", "muted")}
+_MOST_SHOWN = 12
+_MOST_EVENTS = 8
+_INDENT = 10
+
+
+def command(
+    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    as_json: Annotated[bool, Option("--json", help="Print everything that was found as JSON.")] = False,
+    as_markdown: Annotated[
+        bool, Option("--markdown", "-m", help="Print Markdown, with the events it is about.")
+    ] = False,
+) -> None:
+    """
+    Say what is wrong with a run: how it ended, what failed first and what that led to, errors that were swallowed,
+    results that were no answers, calls that do not fit their tool, how the prompt grew, and where the time went. All
+    of it is read from the log; no model is asked.
+    """
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown at once make no sense; choose one")
+    opened = open_run(run)
+    verdict = judge(opened.tally, opened.meta, opened.now_ms)
+    counted = figures(opened.tally, opened.meta, opened.now_ms)
+    found = find(load_events(opened.run_id, opened.data_dir), opened.meta)
+    out = Terminal()
+    if as_json:
+        told = {"run": opened.meta, "verdict": verdict, "figures": counted}
+        out.json({"spec_version": SPEC_VERSION, **told, "findings": [finding.as_json() for finding in found]})
+        return
+    # What the verdict has just said is not said again.
+    more = [finding for finding in found if not is_said_by(verdict["lines"], finding)][:_MOST_SHOWN]
+    if as_markdown:
+        out.bytes(_markdown(opened, verdict, counted, more).encode())
+    else:
+        _print(out, opened, verdict, counted, more)
+
+
+def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> None:
+    name = opened.meta["run_name"] or "unnamed"
+    print_verdict(out, verdict, name, opened.run_id[:8])
+    out.line(Styled(f"   {figure_line(counted)}", "muted"))
+    if more:
+        out.line()
+    for finding in more:
+        _print_finding(out, finding)
+    numbers = [number for number in _numbers(verdict["lines"], more) if number]
+    if numbers and out.is_terminal:
+        out.line()
+        out.line(
+            Styled(f"   agentdbg show {opened.run_id[:8]} --event {numbers[0]} shows that event in full.", "muted")
+        )
+
+
+def _print_finding(out: Terminal, finding: Finding) -> None:
+    """A sentence wrapped at words, its mark and number at the left."""
+    mark, style = _MARKS[finding.severity]
+    number = f"#{finding.number}" if finding.number is not None else ""
+    width = None if out.width is None else max(out.width - _INDENT, 20)
+    for position, text in enumerate(_wrapped(clean(finding.sentence), width)):
+        head = [Styled(f" {mark} ", style), Styled(f"{number:>5}  ", "accent")] if position == 0 else [" " * _INDENT]
+        out.line(*head, Styled(text, "muted" if finding.severity == "info" else ""), cut=False)
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    if width is None:
+        return [text]
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and cell_width(line) + 1 + cell_width(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]
+
+
+def _markdown(opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> str:
+    name = one_line(clean(opened.meta["run_name"] or "unnamed"), 120)
+    sections = [
+        f"## {verdict['word']}: {name}",
+        "\n".join(f"- {_marked(line)}" for line in verdict["lines"]),
+        figure_line(counted),
+    ]
+    if more:
+        listed = [
+            f"- {'' if finding.severity == 'info' else f'**{finding.severity}** '}{_marked(finding.line)}"
+            for finding in more
+        ]
+        sections.append("\n".join(["### Also found", *listed]))
+    numbers = _numbers(verdict["lines"], more)[:_MOST_EVENTS]
+    if numbers:
+        rows = opened.builder.rows(sorted(numbers), running=opened.is_live)
+        shown = [f"- #{cut(clean(row_sentence(row)), 240)}" for row in rows]
+        sections.append("\n".join(["### The events", *shown]))
+    shows = f"agentdbg show {opened.run_id[:8]} --event n"
+    sections.append(f"Run `{opened.run_id}` in AgentDbg; `{shows}` shows event `#n` in full.")
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _marked(line: Line) -> str:
+    text = "".join(
+        f"`{clean(piece['text']).replace('`', chr(39))}`" if piece["style"] != "plain" else clean(piece["text"])
+        for piece in line["parts"]
+    )
+    return text if line["n"] is None else f"#{line['n']}: {text}"
+
+
+def _numbers(lines: Sequence[Line], more: Sequence[Finding]) -> list[int]:
+    """The events spoken of, each once, in the order they are spoken of."""
+    spoken: list[Any] = [line["n"] for line in lines]
+    spoken += [finding.number for finding in more if finding.severity != "info"]
+    return list(dict.fromkeys(number for number in spoken if number is not None))
