@@ -93,9 +93,9 @@ def _asked_for(response: Any) -> list[str]:
     """The names of the tools an answer asks for."""
     calls = _part(response, "tool_calls")
     if isinstance(calls, list):  # the usual form, read without the search for all the others
-        names = [function.get("name") for call in calls if isinstance(function := _part(call, "function"), dict)]
-        if len(names) == len(calls) and all(isinstance(name, str) for name in names):
-            return names
+        named = [_part(_part(call, "function"), "name") for call in calls]
+        if all(isinstance(name, str) for name in named):
+            return named
     return [call.name for call in conversation.answer(response).calls]
 
 

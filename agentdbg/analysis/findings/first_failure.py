@@ -75,7 +75,7 @@ class FirstFailure:
     def _led_to(self, end: RunEnd, failure: Failure) -> tuple[list[str | VerdictPart], Severity]:
         ending = end.error
         if end.run_failed and ending is not None:
-            # Frameworks wrap what went wrong into an exception of their own, so the words are looked for, not the class.
+            # Frameworks wrap what went wrong into an exception of their own, so the words are looked for.
             if ending.text == failure.text or (failure.message and failure.message[:_TELLING] in ending.text):
                 renamed = ending.error_type and ending.error_type != failure.error_type
                 return ["It ended the run", *((" as ", code(ending.error_type)) if renamed else ()), "."], "critical"
