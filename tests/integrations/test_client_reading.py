@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentdbg.integrations import anthropic, openai
-from agentdbg.integrations._client_recording import Api
+
+if TYPE_CHECKING:
+    from agentdbg.integrations._client_recording import Api
 
 
 @pytest.mark.parametrize(
