@@ -238,7 +238,8 @@ def _cost(response: Any) -> float | None:
 def _watch(stream: Any, request: _Request) -> None:
     """Let the request hear what is read from the stream, which stays what it is."""
     stream.agentdbg_request = request
-    stream.__class__ = _telling(type(stream))
+    kind: Any = type(stream)
+    stream.__class__ = _telling(kind)
 
 
 @functools.cache

@@ -37,15 +37,15 @@ def _enabled(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def weather_agent(server: FakeServer, **options: Any) -> Any:
     from crewai.tools import tool
 
-    @tool("get_weather")
     def get_weather(city: str) -> str:
         """How the weather is there."""
         return read_weather(city)
 
-    get_weather.cache_function = lambda *_: False
+    weather_tool = tool("get_weather")(get_weather)
+    weather_tool.cache_function = lambda *_: False  # the story asks for the same city again and means it
     llm = crewai.LLM(model=MODEL, base_url=server.openai_url, api_key="none", **options)
     return crewai.Agent(
-        role="weather agent", goal="tell the weather", backstory="a reporter", llm=llm, tools=[get_weather]
+        role="weather agent", goal="tell the weather", backstory="a reporter", llm=llm, tools=[weather_tool]
     )
 
 

@@ -41,11 +41,11 @@ async def weather_agent(server: FakeServer, **options: Any) -> AsyncIterator[Any
         model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client))
         agent = pydantic_ai.Agent(model, name="weather agent", **options)
 
-        @agent.tool_plain
         def get_weather(city: str) -> str:
             """How the weather is there."""
             return read_weather(city)
 
+        agent.tool_plain(get_weather)
         yield agent
 
 
@@ -117,10 +117,10 @@ def test_an_agent_inside_a_tool_hangs_under_that_tool(server: FakeServer, record
     async def main() -> None:
         async with weather_agent(server) as outer, weather_agent(server) as inner:
 
-            @outer.tool_plain
             async def ask_a_friend(question: str) -> str:
                 return str((await inner.run(question)).output)
 
+            outer.tool_plain(ask_a_friend)
             with traced_run("story"):
                 await outer.run("outer")
 
@@ -147,10 +147,10 @@ def test_a_tool_that_asks_for_another_try_shows_its_own_words(server: FakeServer
     async def main() -> None:
         async with weather_agent(server) as agent:
 
-            @agent.tool_plain
             def picky(city: str) -> str:
                 raise pydantic_ai.ModelRetry("another city, please")
 
+            agent.tool_plain(picky)
             with traced_run("story"):
                 await agent.run(QUESTION)
 
