@@ -72,7 +72,8 @@ def command(
 def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> None:
     name = opened.meta["run_name"] or "unnamed"
     print_verdict(out, verdict, name, opened.run_id[:8])
-    out.line(Styled(f"   {figure_line(counted)}", "muted"))
+    for text in _wrapped(figure_line(counted), None if out.width is None else out.width - 3):
+        out.line(Styled(f"   {text}", "muted"))
     if more:
         out.line()
     for finding in more:
@@ -80,9 +81,8 @@ def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures,
     numbers = [number for number in _numbers(verdict["lines"], more) if number]
     if numbers and out.is_terminal:
         out.line()
-        out.line(
-            Styled(f"   agentdbg show {opened.run_id[:8]} --event {numbers[0]} shows that event in full.", "muted")
-        )
+        shows = f"agentdbg show {opened.run_id[:8]} --event {numbers[0]}"
+        out.line(Styled(f"   {shows} shows that event in full.", "muted"), cut=False)
 
 
 def _print_finding(out: Terminal, finding: Finding) -> None:

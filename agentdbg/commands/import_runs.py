@@ -97,7 +97,7 @@ def _print(out: Terminal, told: Sequence[tuple[Source, str, list[Outcome]]]) -> 
             out.line(f"  {stored[0].run_id[:8]}  {stored[0].run_name}")
     if new:
         out.line(
-            f"Imported {count_noun(new, 'run')}. `agentdbg list` shows them, `agentdbg view` opens them.", cut=False
+            f"Imported {count_noun(new, 'run')}; `agentdbg list` and `agentdbg view` show what is there.", cut=False
         )
     else:
         out.line("Nothing new was imported.", cut=False)

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["NotWritten", "StoredRun", "make_redactor", "run_id_of", "stable_id", "store_run", "writing_aside"]
 
 _NO_LIMITS = Limits()
+_LONGEST_MS = 1e12
+"""Some thirty years."""
 
 
 class NotWritten(OSError):
@@ -137,11 +139,7 @@ class _Walk:
         self._states: dict[str, bytes] = {}
         self._last_state: bytes | None = None
         self._last_parent = self._start_id
-        begins = [
-            step.at_ms - (step.duration_ms or 0)
-            for step in draft.steps
-            if step.at_ms is not None and step.event_type != "RUN_END"
-        ]
+        begins = [step.at_ms - (_usable(step.duration_ms) or 0) for step in draft.steps if step.at_ms is not None]
         self._started_ms = draft.started_ms if draft.started_ms is not None else min(begins, default=file_ms)
         self._now_ms = self._started_ms
         self._meta = redactor.seal({**draft.meta, "imported_from": origin}).encoded
@@ -177,7 +175,8 @@ class _Walk:
         event_id = self._ids.get(step.key) if step.key is not None else None
         event_id = event_id or stable_id(self.run_id, str(number))
         self._advance(step)
-        duration_ms = None if step.duration_ms is None else max(0, round(step.duration_ms))
+        length = _usable(step.duration_ms)
+        duration_ms = None if length is None else round(length)
         value, payload = self._seal(step)
         meta = self._redactor.seal(step.meta) if step.meta else None
         name = self._redactor.clean_text(step.name)
@@ -206,8 +205,8 @@ class _Walk:
         """The clock of the run: the step's own time, else what the steps so far took."""
         if step.at_ms is not None:
             self._now_ms = step.at_ms
-        elif step.duration_ms is not None:
-            self._now_ms += max(0.0, step.duration_ms)
+        else:
+            self._now_ms += _usable(step.duration_ms) or 0.0
 
     def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
         fields = step.fields
@@ -303,6 +302,11 @@ class _Walk:
     def _count(self, event_type: str) -> None:
         by_type = self._counters.by_type
         by_type[event_type] = by_type.get(event_type, 0) + 1
+
+
+def _usable(duration_ms: float | None) -> float | None:
+    """A length of time that can be true; a file may say anything."""
+    return duration_ms if duration_ms is not None and 0 <= duration_ms < _LONGEST_MS else None
 
 
 def _canonical(identity: Any) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.importers import find_importer
-from agentdbg.interop.importing import NotWritten, make_redactor, store_run
+from agentdbg.interop.importing import make_redactor, store_run
 from agentdbg.interop.stored_runs import StoredCopy, store_copy
 
 if TYPE_CHECKING:
@@ -76,10 +76,13 @@ class Importing:
                 stored = store_copy(item, self._config)
             else:
                 stored = self._store_draft(source, item, position)
-        except NotWritten:
+        except OSError:
             raise
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             yield Outcome(item.entry, problem=str(error))
+            return
+        except Exception as error:  # noqa: BLE001 -- a run that trips over our own code must not cost the others
+            yield Outcome(item.entry, problem=f"could not be stored ({type(error).__name__}: {error})")
             return
         yield Outcome(item.entry, run=stored)
         if isinstance(item, StoredCopy):

@@ -29,6 +29,8 @@ __all__ = ["NotReadable", "Source", "find_sources", "moment_ms"]
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz")
 _LONGEST_FILE = 2_000_000_000
+_LAST_MS = 253_402_300_800_000
+"""The end of the year 9999."""
 
 
 class NotReadable(UsageError):
@@ -183,9 +185,9 @@ def moment_ms(value: Any) -> float | None:
     if isinstance(value, str) and value.isdigit():
         value = int(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        for unit in (1e17, 1e14, 1e11):  # nanoseconds, microseconds, milliseconds since 1973
-            if value > unit:
-                return float(value) / (unit / 1e11)
-        return float(value) * 1000 if 0 < value < 253_402_300_800 else None
+        # Nanoseconds, microseconds and milliseconds since 1973 are told apart by their size.
+        unit = next((unit for unit in (1e17, 1e14, 1e11) if value > unit), 1e8)
+        milliseconds = value / (unit / 1e11) if abs(value) < 1e300 else 0.0
+        return milliseconds if 0 < milliseconds < _LAST_MS else None
     text = parse_timestamp(value)
     return None if text is None else float(timestamp_ms(text))

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from agentdbg.interop.drafts import read_arguments
+from agentdbg.interop.shapes import as_list
 
-__all__ = ["listed", "messages_in", "tools_in"]
+__all__ = ["messages_in", "tools_in"]
 
 
 def messages_in(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
@@ -35,7 +36,7 @@ def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
         tool = item.get("tool", item) if isinstance(item, dict) else item
         offered.append(read_arguments(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool)
     if not offered:
-        offered = listed(read_arguments(attributes.get("gen_ai.tool.definitions")))
+        offered = as_list(read_arguments(attributes.get("gen_ai.tool.definitions")))
     if not offered:
         offered = [
             {"type": "function", "function": {**item, "parameters": read_arguments(item.get("parameters"))}}
@@ -43,10 +44,6 @@ def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
             if isinstance(item, dict)
         ]
     return offered or None
-
-
-def listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 def _from_openinference(message: Any) -> dict[str, Any]:
@@ -58,7 +55,7 @@ def _from_openinference(message: Any) -> dict[str, Any]:
         texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
         content = "\n".join(texts) if len(texts) == len(blocks) else blocks
     made: dict[str, Any] = {"role": message.get("role", "user"), "content": content}
-    calls = [item.get("tool_call", item) for item in listed(message.get("tool_calls")) if isinstance(item, dict)]
+    calls = [item.get("tool_call", item) for item in as_list(message.get("tool_calls")) if isinstance(item, dict)]
     if calls:
         made["tool_calls"] = [
             {"id": call.get("id"), "type": "function", "function": call.get("function")} for call in calls
@@ -94,13 +91,13 @@ def _from_parts(message: Any) -> Any:
 def _text_of_parts(parts: Any) -> str:
     if isinstance(parts, str):
         return parts
-    texts = [part.get("content") for part in listed(parts) if isinstance(part, dict) and part.get("type") == "text"]
+    texts = [part.get("content") for part in as_list(parts) if isinstance(part, dict) and part.get("type") == "text"]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _from_openllmetry(message: dict[str, Any]) -> dict[str, Any]:
     made = {"role": message.get("role", "user"), "content": message.get("content")}
-    calls = [call for call in listed(message.get("tool_calls")) if isinstance(call, dict)]
+    calls = [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
     if calls:
         made["tool_calls"] = [
             {
@@ -130,7 +127,7 @@ def _nested(attributes: dict[str, Any], prefix: str) -> list[Any]:
             inner = at.setdefault(name, {})
             at = inner if isinstance(inner, dict) else {}
         at[last] = value
-    return listed(_with_lists(tree))
+    return as_list(_with_lists(tree))
 
 
 def _with_lists(tree: Any) -> Any:

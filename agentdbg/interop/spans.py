@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def read_spans(document: Any, resource: dict[str, Any] | None = None) -> Iterato
     if groups:
         for group in groups:
             if isinstance(group, dict):
-                shared = attributes_of((group.get("resource") or {}).get("attributes"))
+                shared = attributes_of(as_dict(group.get("resource")).get("attributes"))
                 for scope in _listed(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
-                    yield from read_spans(scope.get("spans") or [] if isinstance(scope, dict) else [], shared)
+                    yield from read_spans(as_list(as_dict(scope).get("spans")), shared)
         return
     if _span_id(document) is None:
         inside = _listed(document, "spans", "data")
@@ -94,12 +95,11 @@ def attributes_of(given: Any) -> dict[str, Any]:
         return _flat(given)
     if not isinstance(given, list):
         return {}
-    return {item["key"]: _value(item.get("value")) for item in given if isinstance(item, dict) and "key" in item}
+    return {item["key"]: _value(item.get("value")) for item in given if as_word(as_dict(item).get("key"))}
 
 
 def _span(item: dict[str, Any], resource: dict[str, Any]) -> Span:
-    context = item.get("context") if isinstance(item.get("context"), dict) else {}
-    assert isinstance(context, dict)
+    context = as_dict(item.get("context"))
     started = moment_ms(_first(item, *_BEGAN))
     ended = moment_ms(_first(item, *_ENDED))
     if ended is None and started is not None:
@@ -120,15 +120,13 @@ def _span(item: dict[str, Any], resource: dict[str, Any]) -> Span:
         attributes=attributes_of(_first(item, "attributes", "span_attributes")),
         failed=str(code).rpartition("_")[2].upper() in ("ERROR", "2"),
         message=message if isinstance(message, str) else "",
-        events=[event for event in item.get("events") or () if isinstance(event, dict)],
+        events=[event for event in as_list(item.get("events")) if isinstance(event, dict)],
         resource=resource or attributes_of(item.get("resource_attributes")),
     )
 
 
 def _span_id(item: dict[str, Any]) -> str | None:
-    context = item.get("context")
-    inner = context.get("span_id") if isinstance(context, dict) else None
-    return _id(_first(item, "spanId", "span_id") or inner) or None
+    return _id(_first(item, "spanId", "span_id") or as_dict(item.get("context")).get("span_id")) or None
 
 
 def _named(item: dict[str, Any]) -> str | None:
@@ -166,9 +164,9 @@ def _value(wrapped: Any) -> Any:
         if kind in ("intValue", "int_value"):
             return int(value) if isinstance(value, str) and value.lstrip("-").isdigit() else value
         if kind in ("arrayValue", "array_value"):
-            return [_value(item) for item in (value.get("values") or ())] if isinstance(value, dict) else value
+            return [_value(item) for item in as_list(as_dict(value).get("values"))]
         if kind in ("kvlistValue", "kvlist_value"):
-            return attributes_of(value.get("values")) if isinstance(value, dict) else value
+            return attributes_of(as_list(as_dict(value).get("values")))
         return value
     return None
 

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from agentdbg.interop.drafts import Step, model_call, tool_call
+from agentdbg.interop.shapes import as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
 __all__ = ["Conversation", "NoTranscript", "error_in_text", "is_message", "is_transcript", "steps_of", "text_of"]
@@ -27,7 +28,7 @@ class NoTranscript(ValueError):
 
 
 def is_message(value: Any) -> bool:
-    return isinstance(value, dict) and value.get("role") in _ROLES
+    return isinstance(value, dict) and as_word(value.get("role")) in _ROLES
 
 
 def is_transcript(value: Any) -> bool:
@@ -58,7 +59,7 @@ class Conversation:
 
     def add(self, message: dict[str, Any], **more: Any) -> None:
         """The next message; `more` is said of the step it makes (times, usage)."""
-        role = message.get("role")
+        role = as_word(message.get("role"))
         if role in _MODEL:
             self._answer(message, more)
         elif role in ("tool", "function"):
@@ -112,7 +113,7 @@ class Conversation:
 def calls_in(message: dict[str, Any]) -> list[tuple[str, Any, Any]]:
     """The tools an answer asks for: id, name, arguments."""
     found: list[tuple[str, Any, Any]] = []
-    for call in message.get("tool_calls") or ():
+    for call in as_list(message.get("tool_calls")):
         if isinstance(call, dict):
             function = call.get("function")
             inner = function if isinstance(function, dict) else {"name": function, **call} if function else call

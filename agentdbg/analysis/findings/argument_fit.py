@@ -81,7 +81,9 @@ class ArgumentFit:
                 said = line(number, "The model asked for ", code(tool), f"{often}, a tool it was not offered.")
                 found.append(Finding("unknown_tool", "warning", said, group.evidence, {"tool": tool}))
                 continue
-            outcome = "" if not group.failed else " and failed" if count == 1 else f" and failed {group.failed:,} times"
+            outcome = f", and failed {group.failed:,} times" if group.failed else ""
+            if group.failed == count:
+                outcome = ", and failed" if count == 1 else ", and failed each time"
             said = line(number, code(tool), f" was called{often} with arguments that do not fit{outcome}: {problem}.")
             severity: Severity = "warning" if group.failed else "info"
             figures = {"tool": tool, "problem": problem, "failed": group.failed}

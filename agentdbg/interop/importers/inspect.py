@@ -11,6 +11,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, span, tool_call
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import NotReadable, moment_ms, read_json
 from agentdbg.interop.transcripts import is_transcript, plain_content, steps_of
 
@@ -53,8 +54,7 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
 
 def _document(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     log = source.documents[0][1]
-    samples = log.get("samples")
-    return log, [("", sample) for sample in samples] if isinstance(samples, list) else []
+    return log, [("", sample) for sample in as_list(log.get("samples"))]
 
 
 def _archive(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
@@ -82,9 +82,8 @@ def _archive(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
 
 def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: str) -> RunDraft:
     sample = _with_attachments(sample)
-    evaluated = log.get("eval")
-    evaluated = evaluated if isinstance(evaluated, dict) else {}
-    events = [event for event in sample.get("events") or () if isinstance(event, dict)]
+    evaluated = as_dict(log.get("eval"))
+    events = [event for event in as_list(sample.get("events")) if isinstance(event, dict)]
     if any(event.get("event") in ("model", "tool") for event in events):
         steps = _steps(events)
     elif is_transcript(sample.get("messages")):
@@ -92,7 +91,6 @@ def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: s
     else:
         raise ValueError("neither model events nor messages in it")
     failure = sample.get("error")
-    output = sample.get("output")
     started = moment_ms(sample.get("started_at"))
     if started is None and not any(step.at_ms for step in steps):
         started = moment_ms(evaluated.get("created"))
@@ -107,7 +105,7 @@ def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: s
         started_ms=started,
         ended_ms=moment_ms(sample.get("completed_at")),
         error=_failure(failure) if failure else None,
-        result=output.get("completion") if isinstance(output, dict) else None,
+        result=as_dict(sample.get("output")).get("completion"),
         meta=_facts(evaluated, sample),
     )
 
@@ -120,11 +118,9 @@ def _facts(evaluated: dict[str, Any], sample: dict[str, Any]) -> dict[str, Any]:
     for key in ("id", "epoch", "target"):
         if isinstance(sample.get(key), (str, int)):
             facts[f"sample_{key}"] = sample[key]
-    scores = sample.get("scores")
-    if isinstance(scores, dict):
-        facts["scores"] = {
-            name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()
-        }
+    scores = as_dict(sample.get("scores"))
+    if scores:
+        facts["scores"] = {name: as_dict(score).get("value", score) for name, score in scores.items()}
     return facts
 
 
@@ -134,7 +130,7 @@ def _steps(events: list[dict[str, Any]]) -> list[Step]:
     open_spans: dict[str, dict[str, Any]] = {}
     answers: dict[str, str] = {}
     for number, event in enumerate(events, 1):
-        kind = event.get("event")
+        kind = as_word(event.get("event"))
         if kind == "model" and not event.get("pending"):
             step = _model_step(event, f"model {number}")
             steps.append(step)
@@ -143,7 +139,7 @@ def _steps(events: list[dict[str, Any]]) -> list[Step]:
             steps += _tool_steps(event, answers.get(str(event.get("id"))))
         elif kind == "span_begin" and isinstance(event.get("id"), str):
             open_spans[event["id"]] = event
-        elif kind == "span_end" and event.get("id") in open_spans:
+        elif kind == "span_end" and as_word(event.get("id")) in open_spans:
             steps.append(_span_step(open_spans.pop(event["id"]), _at(event)))
         elif kind == "error":
             steps.append(error_step(_failure(event.get("error")), parent=_parent(event), at_ms=_at(event)))
@@ -159,11 +155,8 @@ def _steps(events: list[dict[str, Any]]) -> list[Step]:
 
 
 def _model_step(event: dict[str, Any], key: str) -> Step:
-    output = event.get("output")
-    output = output if isinstance(output, dict) else {}
-    choices = output.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    config = event.get("config")
+    output = as_dict(event.get("output"))
+    choice = next(map(as_dict, as_list(output.get("choices"))), {})
     error = event.get("error") or output.get("error")
     return model_call(
         event.get("model") or output.get("model"),
@@ -171,7 +164,7 @@ def _model_step(event: dict[str, Any], key: str) -> Step:
         choice.get("message"),
         usage=output.get("usage"),
         tools=event.get("tools") or None,
-        temperature=config.get("temperature") if isinstance(config, dict) else None,
+        temperature=as_dict(event.get("config")).get("temperature"),
         stop_reason=choice.get("stop_reason"),
         error=_failure(error) if error else None,
         key=key,
@@ -190,7 +183,7 @@ def _tool_steps(event: dict[str, Any], answer: str | None) -> list[Step]:
         parent=answer or _parent(event),
         **_times(event),
     )
-    inner = [item for item in event.get("events") or () if isinstance(item, dict)]
+    inner = [item for item in as_list(event.get("events")) if isinstance(item, dict)]
     if inner:  # an agent that is used as a tool has a transcript of its own
         used.key = f"tool {event.get('id')}"
         inside = _steps(inner)
@@ -232,8 +225,7 @@ def _parent(event: dict[str, Any]) -> str | None:
 
 
 def _asked_ids(message: Any) -> list[str]:
-    calls = message.get("tool_calls") if isinstance(message, dict) else None
-    return [str(call.get("id")) for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+    return [str(as_dict(call).get("id")) for call in as_list(as_dict(message).get("tool_calls"))]
 
 
 def _failure(error: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, state_update, tool_call
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import Conversation, error_in_text, plain_content, text_of
 
@@ -85,8 +86,7 @@ class _Told:
         elif kind == "ConversationStateUpdateEvent":
             self._state(item)
         elif kind.startswith("Condensation") and "summary" in item:
-            forgotten = item.get("forgotten_event_ids")
-            state = {"summary": item["summary"], "forgotten_events": len(forgotten) if forgotten else 0}
+            state = {"summary": item["summary"], "forgotten_events": len(as_list(item.get("forgotten_event_ids")))}
             self.steps.append(state_update("condensation", state, at_ms=_at(item)))
         elif kind in ("ConversationErrorEvent", *_FAILURES):
             failure = {"error_type": item.get("code") or kind, "message": item.get("detail") or item.get("error") or ""}
@@ -133,7 +133,7 @@ class _Told:
         failed = observation.get("is_error") is True or item["kind"] in _FAILURES
         error = (error_in_text(content) or {"error_type": "Error", "message": text_of(content)}) if failed else None
         ended, began = _at(item), _at(action)
-        args = action.get("tool_call", {}).get("arguments") if isinstance(action.get("tool_call"), dict) else None
+        args = as_dict(action.get("tool_call")).get("arguments")
         if args is None:
             args = action.get("action") or _echoed(observation)
         self.steps.append(
@@ -150,8 +150,7 @@ class _Told:
         self._conversation.remember({"role": "tool", "content": text_of(content)})
 
     def _message(self, item: dict[str, Any]) -> None:
-        message = item.get("llm_message")
-        message = message if isinstance(message, dict) else {}
+        message = as_dict(item.get("llm_message"))
         said = {"role": message.get("role", "user"), "content": text_of(message.get("content"))}
         if item.get("source") == "agent":
             self._answer(str(item.get("llm_response_id") or item.get("id")), {**said, "role": "assistant"}, _at(item))
@@ -171,13 +170,12 @@ class _Told:
 
     def _note_usage(self, value: Any) -> None:
         """Running totals: what one update adds is what one answer used."""
-        metrics = value.get("usage_to_metrics") if isinstance(value, dict) else None
-        mine = metrics.get("default") or metrics.get("agent") if isinstance(metrics, dict) else None
-        total = mine.get("accumulated_token_usage") if isinstance(mine, dict) else None
-        if not isinstance(total, dict):
+        metrics = as_dict(as_dict(value).get("usage_to_metrics"))
+        mine = as_dict(metrics.get("default") or metrics.get("agent"))
+        total = as_dict(mine.get("accumulated_token_usage"))
+        if not total:
             return
-        if isinstance(mine, dict) and isinstance(mine.get("model_name"), str):
-            self._model = mine["model_name"]
+        self._model = as_word(mine.get("model_name")) or self._model
         counts = {key: total[key] for key in ("prompt_tokens", "completion_tokens") if isinstance(total.get(key), int)}
         self._grown = {key: count - self._totals.get(key, 0) for key, count in counts.items()}
         self._totals = counts
@@ -188,8 +186,7 @@ def _at(item: dict[str, Any]) -> float | None:
 
 
 def _as_call(item: dict[str, Any]) -> dict[str, Any]:
-    call = item.get("tool_call")
-    call = call if isinstance(call, dict) else {}
+    call = as_dict(item.get("tool_call"))
     function = {"name": call.get("name") or item.get("tool_name"), "arguments": call.get("arguments")}
     return {"id": item.get("tool_call_id"), "type": "function", "function": function}
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, model_call, read_arguments, span, tool_call
-from agentdbg.interop.span_messages import listed, messages_in, tools_in
+from agentdbg.interop.shapes import as_list
+from agentdbg.interop.span_messages import messages_in, tools_in
 from agentdbg.interop.spans import Span, attributes_of, is_span_document, read_spans
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _model_step(found: Span, error: dict[str, Any] | None, place: dict[str, Any]
         tools=tools_in(attributes),
         provider=_first(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system"),
         temperature=_first(attributes, "gen_ai.request.temperature") or parameters.get("temperature"),
-        stop_reason=listed(reasons)[0] if listed(reasons) else attributes.get("llm.finish_reason"),
+        stop_reason=as_list(reasons)[0] if as_list(reasons) else attributes.get("llm.finish_reason"),
         error=error,
         cost_usd=_first(attributes, "llm.cost.total", "gen_ai.usage.cost"),
         **place,
@@ -187,7 +188,7 @@ def _failure(found: Span) -> dict[str, Any]:
     """The exception a failed span recorded, else its status."""
     for event in reversed(found.events):
         given = event.get("attributes") or event.get("Attributes")
-        if (event.get("name") or event.get("Name")) == "exception":
+        if "exception" in (event.get("name"), event.get("Name")):
             noted = attributes_of(given)
             return {
                 "error_type": noted.get("exception.type") or "Error",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, model_call, tool_call
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.transcripts import Conversation, error_in_text, is_transcript, steps_of
 
 if TYPE_CHECKING:
@@ -34,9 +35,8 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
     document = source.documents[0][1]
-    steps = document.get("trajectory")
-    history = document.get("history")
-    history = [item for item in history if isinstance(item, dict)] if isinstance(history, list) else []
+    steps = as_list(document.get("trajectory"))
+    history = [item for item in as_list(document.get("history")) if isinstance(item, dict)]
     model = _model_of(document)
     drafted: list[Step] = []
     if not steps:
@@ -72,7 +72,7 @@ def _steps(step: dict[str, Any], conversation: Conversation, model: str, key: st
     conversation.remember({"role": "assistant", "content": response})
     observation = step.get("observation")
     conversation.remember({"role": "user", "content": observation})
-    command = action.strip() if isinstance(action, str) else ""
+    command = as_word(action).strip()
     if not command and not observation:
         return [answered]
     seconds = step.get("execution_time")
@@ -106,15 +106,14 @@ def _model_of(document: dict[str, Any]) -> str:
     for path in (("agent", "model", "name"), ("agent", "model", "model_name")):
         found: Any = config
         for key in path:
-            found = found.get(key) if isinstance(found, dict) else None
+            found = as_dict(found).get(key)
         if isinstance(found, str) and found:
             return found
     return "unknown"
 
 
 def _info(document: dict[str, Any]) -> dict[str, Any]:
-    info = document.get("info")
-    return info if isinstance(info, dict) else {}
+    return as_dict(document.get("info"))
 
 
 def _ending(document: dict[str, Any]) -> dict[str, Any] | None:
