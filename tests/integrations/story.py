@@ -30,6 +30,7 @@ MODEL = "gpt-4o-mini"
 QUESTION = "How is the weather in Oslo and Lima?"
 SUMMARY = "It is 3 degrees in Oslo and 22 degrees in Lima."
 GREETING = "Good morning, dear traveller, and welcome."
+_FAR_TOO_MANY = 12  # a guardrail that does not hold has to fail its test, not hang it
 _WEATHER = {"Oslo": "3 degrees", "Lima": "22 degrees"}
 
 
@@ -60,10 +61,14 @@ def greet(request: Request) -> Answer:
 
 
 def never_stop(request: Request) -> Answer:
+    if request.number > _FAR_TOO_MANY:
+        return Answer(text="Nobody stopped me.")
     return Answer(calls=[("get_weather", {"city": f"Town {len(request.tool_results)}"})])
 
 
 def go_in_circles(request: Request) -> Answer:
+    if request.number > _FAR_TOO_MANY:
+        return Answer(text="Nobody stopped me.")
     return Answer(calls=[("get_weather", {"city": "Oslo"})])
 
 
