@@ -46,7 +46,7 @@ _NOT_PARAMETERS = {"model", "messages", "input", "prompt", "instructions", "tool
     "metadata",
 }
 _pairing = Pairing("litellm")
-_replaced: dict[str, tuple[Any, Any]] = {}
+_replaced: list[tuple[Any, Any]] = []
 
 
 class _Api:
@@ -77,24 +77,23 @@ def enable() -> None:
         for function_name in (name, f"a{name}"):
             original = getattr(litellm, function_name, None)
             if original is not None:
-                replacement = _recording(original, name, api)
-                _replaced[function_name] = (original, replacement)
-                _rebind(original, replacement)
+                _replaced.append((original, _recording(original, name, api)))
+    _rebind(_replaced)
 
 
 def disable() -> None:
     """Record no more of it."""
-    for original, replacement in _replaced.values():
-        _rebind(replacement, original)
+    _rebind([(replacement, original) for original, replacement in _replaced])
     _replaced.clear()
 
 
-def _rebind(before: Any, after: Any) -> None:
-    """Put one function in the place of another, in every module that knows it by name."""
+def _rebind(pairs: list[tuple[Any, Any]]) -> None:
+    """Put functions in the place of others, in every module that knows those by name."""
+    afterwards = {id(before): after for before, after in pairs}
     for module in list(sys.modules.values()):
         for name, value in list(getattr(module, "__dict__", {}).items()):
-            if value is before and module is not sys.modules[__name__]:
-                setattr(module, name, after)
+            if id(value) in afterwards:
+                setattr(module, name, afterwards[id(value)])
 
 
 def _recording(original: Any, name: str, api: _Api) -> Any:
