@@ -140,6 +140,24 @@ def test_limits_stop_the_program(programs: Programs, recorded: Recorded) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\nwhile True: time.sleep(0.01)",
+        "import asyncio\nasync def main():\n    while True: await asyncio.sleep(0.01)\nasyncio.run(main())",
+    ],
+    ids=["plain", "asyncio"],
+)
+def test_a_program_that_is_out_of_time_is_stopped(programs: Programs, recorded: Recorded, source: str) -> None:
+    """An agent that hangs records nothing, and must be stopped all the same."""
+    programs.write("agent.py", source)
+    result = programs.recorded("--max-duration-s", "0.3", "agent.py")
+
+    assert result.returncode == 1
+    assert recorded.only().one("ERROR")["payload"]["guardrail"] == "max_duration_s"
+
+
+@pytest.mark.slow
 def test_a_swallowed_stop_still_ends_the_program_with_the_public_exception(
     programs: Programs, recorded: Recorded
 ) -> None:

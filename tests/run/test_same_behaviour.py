@@ -204,6 +204,23 @@ def test_output_is_not_held_back(programs: Programs) -> None:
 
 
 @pytest.mark.slow
+def test_a_reader_that_goes_away_is_met_as_under_python(programs: Programs) -> None:
+    """`agentdbg run agent.py | head` is a common way to look at output."""
+    programs.write("agent.py", "for number in range(100_000): print(number)")
+
+    def into_head(command: list[str]) -> tuple[int, bytes]:
+        with subprocess.Popen(command, cwd=programs.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.stdout.close()
+            process.stdout = None
+            _, stderr = process.communicate(timeout=30)
+        return process.returncode, without_our_line(stderr)
+
+    assert into_head([*programs.run_command, "agent.py"]) == into_head([sys.executable, "agent.py"])
+
+
+@pytest.mark.slow
 def test_interpreter_options_are_kept(programs: Programs) -> None:
     """`python -X utf8 -m agentdbg run …` means the option for the program."""
     programs.write("agent.py", "import sys\nprint(sys.flags, sys.orig_argv)")
