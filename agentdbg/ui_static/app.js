@@ -7,7 +7,6 @@
 import { Actions } from "./core/actions.js";
 import { Api } from "./core/api.js";
 import { bindings } from "./core/bindings.js";
-import { loadDetailsAhead } from "./core/details-loader.js";
 import { listen } from "./core/intents.js";
 import { Keys } from "./core/keys.js";
 import { preference } from "./core/preferences.js";
@@ -74,7 +73,3 @@ const keys = new Keys(bindings(actions));
 screen.keyHelp.keys = keys;
 listen(actions);
 actions.runActions.start(place);
-
-// What an open event needs is fetched while the reader looks at the first rows.
-if ("requestIdleCallback" in window) requestIdleCallback(() => loadDetailsAhead(), { timeout: 2000 });
-else setTimeout(loadDetailsAhead, 500);

@@ -48,6 +48,7 @@ export class EventRows extends HTMLElement {
   #scroll = new ScrollTrack();
   #heights = new RowHeights(0, () => 0);
   #top = 0;
+  #trackTop = 0;
   #viewport = 0;
   #width = 0;
   /** @type {Map<number, {element: HTMLElement, row: HTMLElement, facts: string, source: any}>} */
@@ -218,12 +219,16 @@ export class EventRows extends HTMLElement {
   #scrollTo(top) {
     const track = this.#scroll.bind(top);
     this.#top = Math.max(0, Math.min(top, Math.max(0, this.#heights.total - this.#viewport)));
-    if (Math.abs(this.#scroller.scrollTop - track) > 0.5) this.#scroller.scrollTop = track;
+    // Asking the element where it stands would make the browser lay out the page, so it is remembered.
+    if (Math.abs(this.#trackTop - track) <= 0.5) return;
+    this.#scroller.scrollTop = track;
+    this.#trackTop = track;
   }
 
   #scrolled() {
     const before = this.#top;
-    this.#top = this.#scroll.moved(this.#scroller.scrollTop);
+    this.#trackTop = this.#scroller.scrollTop;
+    this.#top = this.#scroll.moved(this.#trackTop);
     if (Math.abs(this.#top - before) < 0.5) return;
     if (this.#top < before - 2) this.#stopFollowing();
     this.#render();

@@ -45,7 +45,7 @@ export class RunRail extends HTMLElement {
     const button = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ intent) =>
       h("button", { class: `icon-button ${intent}`, type: "button", "aria-label": label, title: label, onclick: () => emit(this, intent) }, glyph(name));
     this.append(
-      h("div", { class: "brand" }, h("h1", null, "AgentDbg"), this.#themeButton, button("help", "Keys (?)", "help"), button("panel", "Hide the runs (b)", "rail")),
+      h("div", { class: "brand" }, h("p", { class: "product" }, "AgentDbg"), this.#themeButton, button("help", "Keys (?)", "help"), button("panel", "Hide the runs (b)", "rail")),
       h("label", { class: "field find" }, glyph("search"), this.#field, h("kbd", null, "r")),
       this.#statuses,
       this.#scroller,

@@ -94,7 +94,7 @@ export class RunVerdict extends HTMLElement {
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
       h("span", { class: `word ${tone}` }, glyph(sign), word),
-      h("h1", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, visibleText(nameOf(run))),
+      h("h2", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, visibleText(nameOf(run))),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
       h("span", { class: "since quiet digits", title: run.started_at }, since),
     );

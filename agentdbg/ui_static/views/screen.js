@@ -3,7 +3,7 @@
 
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
-import { makeDetails } from "../core/details-loader.js";
+import { loadDetailsAhead, makeDetails } from "../core/details-loader.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
@@ -21,6 +21,7 @@ import "./tool-bar.js";
 /** @typedef {import("../app.js").State} State */
 
 const ANNOUNCE_MS = 150;
+const AHEAD_MS = 400;
 /** Changes that leave the rows as they are. */
 const BESIDE_ROWS = new Set(["clock", "runs", "gone", "summary", "rail", "theme", "isShort", "unseen", "refusal", "isSearching", "seen"]);
 
@@ -68,7 +69,7 @@ export class Screen {
     this.#drawProgress(state);
     // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
     if (!data.isReady && state.refusal === null) return;
-    this.app.removeAttribute("data-loading");
+    if (this.app.hasAttribute("data-loading")) this.#begin();
     if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
     this.toolBar.timeline = timeline;
     this.toolBar.query = state.q;
@@ -81,6 +82,12 @@ export class Screen {
     this.liveBar.unseen = state.unseen;
     if (has("data", "run", "follow", "unseen")) this.liveBar.update();
     if (has("data", "sideOpen", "side")) this.#drawSide(state);
+  }
+
+  /** The first rows are about to be seen; what an open event needs is fetched while they are read, not before. */
+  #begin() {
+    this.app.removeAttribute("data-loading");
+    setTimeout(loadDetailsAhead, AHEAD_MS);
   }
 
   /** @param {State} state */
