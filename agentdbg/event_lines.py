@@ -17,7 +17,7 @@ __all__ = ["NO_META", "LineMaker", "join_objects", "with_source"]
 NO_META = b"{}"
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
 _MOST_SOURCES = 10_000
-_source_json: dict[str, bytes] = {}
+_endings: dict[str, bytes] = {}
 
 
 class LineMaker:
@@ -60,13 +60,11 @@ def join_objects(first: bytes, second: bytes) -> bytes:
     return b"%b,%b" % (first[:-1], second[1:])
 
 
-def with_source(payload: bytes, source: str | None) -> bytes:
+def with_source(payload: bytes, source: str) -> bytes:
     """The payload with the place in the user's code it was recorded at."""
-    if source is None:
-        return payload
-    encoded = _source_json.get(source)
-    if encoded is None:
-        encoded = encode_json({"source": source.encode("utf-8", "replace").decode()})
-        if len(_source_json) < _MOST_SOURCES:
-            _source_json[source] = encoded
-    return join_objects(payload, encoded)
+    ending = _endings.get(source)
+    if ending is None:
+        ending = encode_json({"source": source.encode("utf-8", "replace").decode()})[1:]
+        if len(_endings) < _MOST_SOURCES:
+            _endings[source] = ending
+    return b"{" + ending if payload == b"{}" else payload[:-1] + b"," + ending

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.events import BUILTIN_EVENT_TYPES
+from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ _NOTHING = Verdict(None, None)
 class Guards:
     """Counts what a run does and judges it against its limits."""
 
-    __slots__ = ("_counters", "_detector", "_limits", "_limits_set")
+    __slots__ = ("_counters", "_detector", "_has_limits", "_limits", "_limits_set")
 
     def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
         self._limits = limits
@@ -73,12 +73,18 @@ class Guards:
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
+        self._has_limits = bool(self._limits_set) or bool(limits.stop_on_loop)
 
-    def judge(self, event: Event, *, is_span: bool, recorded_by_call: bool, elapsed_s: float) -> Verdict:
+    def judge(self, event: Event, elapsed_s: float, *, is_span: bool, recorded_by_call: bool) -> Verdict:
         """Count one event and say what follows from it. The caller holds the run's lock."""
-        event_type = event["event_type"]
-        self._count(event, event_type, is_span=is_span, recorded_by_call=recorded_by_call)
-        finding = None if is_span else self._detector.observe(event)
+        if is_span:
+            self._count_type(event["event_type"])
+            finding = None
+        else:
+            self._count(event, recorded_by_call=recorded_by_call)
+            finding = self._detector.observe(event)
+        if not self._has_limits:
+            return _NOTHING if finding is None else Verdict(finding, None)
         stop = (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
         return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
 
@@ -106,20 +112,25 @@ class Guards:
         limit = self._limits.max_duration_s
         return None if limit is None or elapsed_s <= limit else _exceeded("max_duration_s", limit, round(elapsed_s, 3))
 
-    def _count(self, event: Event, event_type: str, *, is_span: bool, recorded_by_call: bool) -> None:
-        counters = self._counters
-        counters.by_type[event_type] = counters.by_type.get(event_type, 0) + 1
+    def _count(self, event: Event, *, recorded_by_call: bool) -> None:
+        counters, event_type, payload = self._counters, event["event_type"], event["payload"]
+        self._count_type(event_type)
         if event_type == "LLM_CALL":
             counters.llm_calls += 1
-            self._count_usage(event["payload"])
+            self._count_usage(payload)
         elif event_type == "TOOL_CALL":
             counters.tool_calls += 1
-        if event_type == "ERROR":
+        elif event_type == "ERROR":
             counters.errors += not recorded_by_call
-        elif event_type in ("LLM_CALL", "TOOL_CALL") and event["payload"].get("status") == "error":
+        elif event_type in _UNLIMITED_TYPES:
+            return
+        counters.limited_events += 1
+        if event_type in COUNTED_CALLS and payload.get("status") == "error":
             counters.errors += 1
-        if event_type not in _UNLIMITED_TYPES and not is_span:
-            counters.limited_events += 1
+
+    def _count_type(self, event_type: str) -> None:
+        by_type = self._counters.by_type
+        by_type[event_type] = by_type.get(event_type, 0) + 1
 
     def _count_usage(self, payload: Mapping[str, Any]) -> None:
         usage = payload.get("usage")
@@ -128,7 +139,7 @@ class Guards:
             self._counters.total_tokens += tokens
             self._counters.tokens_known += 1
         cost = payload.get("cost_usd")
-        if isinstance(cost, (int, float)):
+        if cost is not None and isinstance(cost, (int, float)):
             self._counters.cost_usd += cost
             self._counters.cost_known += 1
 

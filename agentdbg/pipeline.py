@@ -24,7 +24,7 @@ from agentdbg.faults import contain, tell_once
 from agentdbg.guardrails import Guards, Limits
 from agentdbg.loops import LoopDetector
 from agentdbg.prices import PriceTable
-from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction import RedactionRules, Redactor, Sealed
 from agentdbg.run_summary import encode_run_meta, end_summary
 from agentdbg.state_diff import diff_states
 from agentdbg.stopping import Stop, is_stop
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from agentdbg.config import Config
     from agentdbg.deadline import Deadline
+    from agentdbg.events import Event
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
 
@@ -67,6 +68,7 @@ class ActiveRun:
         self.before_end: dict[Any, Callable[[], None]] = {}
         """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self.counters = Counters()
+        self._is_shared = False
         self._line = LineMaker(self.run_id)
         self._pid = os.getpid()
         self._limits = limits
@@ -89,10 +91,70 @@ class ActiveRun:
 
     # The walk.
 
-    def emit(self, event_type: str, name: Any, fields: dict[str, Any], meta: Any = None, **place: Any) -> str | None:
-        """Take one event through every stage and onto disk; its id, or None when the run is over."""
-        sealed = self._redactor.seal(fields)  # may run user code, so never under the lock
-        return self._store(event_type, name, sealed.value, sealed.encoded, meta, **place)
+    def emit(
+        self,
+        event_type: str,
+        name: Any,
+        fields: dict[str, Any],
+        meta: Any = None,
+        *,
+        parent_id: str,
+        event_id: str | None = None,
+        duration_ms: int | None = None,
+        source: str | None = None,
+        is_span: bool = False,
+        kind: str | None = None,
+        failed_call_id: str | None = None,
+        quiet: bool = False,
+        sealed: Sealed | None = None,
+    ) -> str | None:
+        """
+        Take one event through every stage and onto disk; its id, or None when the run is over.
+
+        `kind` gives back the place a call had taken. `quiet` keeps a stop from being raised here (the end of a call
+        lets its result through; the next record raises). `failed_call_id` marks an error a call has already recorded.
+        """
+        sealed = sealed or self._redactor.seal(fields)  # may run user code, so never under the lock
+        clean_name, name_json = self._name(name)
+        meta_value, meta_bytes = self._seal_meta(meta) if meta else ({}, NO_META)
+        payload = sealed.encoded if source is None else with_source(sealed.encoded, source)
+        event_id = event_id or new_id()
+        ts = utc_timestamp()
+        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta_bytes)
+        event: Event = {
+            "spec_version": SPEC_VERSION,
+            "event_id": event_id,
+            "run_id": self.run_id,
+            "parent_id": parent_id,
+            "event_type": event_type,
+            "ts": ts,
+            "duration_ms": duration_ms,
+            "name": clean_name,
+            "payload": sealed.value,
+            "meta": meta_value,
+        }
+        with self.lock:
+            if self.closed or (self._is_shared and self.counters.ended_elsewhere()):
+                self._count_late()
+                return None
+            if kind is not None:
+                self._guards.release(kind)
+            elapsed_s = time.monotonic() - self._started
+            finding, stop = self._guards.judge(
+                event, elapsed_s, is_span=is_span, recorded_by_call=failed_call_id is not None
+            )
+            self._last_event_ts = ts
+            self._last_parent_id = parent_id
+            if finding is not None:
+                line += self._finding_line(finding)
+            if stop is not None and self.stop is None:
+                line += self._stop_line(stop, parent_id)
+            self._append(line)
+            if elapsed_s - self._refreshed > _REFRESH_SECONDS:
+                self._refresh(elapsed_s)
+        if self.stop is not None and not quiet:
+            self.stop.raise_here()
+        return event_id
 
     def emit_state(
         self, name: str, state: Any, diff: Any, extra: dict[str, Any], meta: Any = None, **place: Any
@@ -103,77 +165,12 @@ class ActiveRun:
         stored = sealed.encoded[len(b'{"state":') : -1]
         if diff is None and name in self._states:
             diff = diff_states(self._states[name], stored)
-        rest = self._redactor.seal({"diff": diff, **extra})
+        rest = self._redactor.seal({"diff": diff, **extra}).encoded
         if len(self._states) < _MOST_NAMES or name in self._states:
             self._states[name] = stored
         self._last_state = stored
-        payload = join_objects(sealed.encoded, rest.encoded)
-        return self._store("STATE_UPDATE", name, sealed.value, payload, meta, **place)
-
-    def _store(
-        self,
-        event_type: str,
-        name: Any,
-        value: dict[str, Any],
-        payload: bytes,
-        meta: Any,
-        *,
-        parent_id: str,
-        event_id: str | None = None,
-        duration_ms: int | None = None,
-        source: str | None = None,
-        is_span: bool = False,
-        kind: str | None = None,
-        failed_call_id: str | None = None,
-        quiet: bool = False,
-    ) -> str | None:
-        """
-        Judge, write, raise: the second half of the walk.
-
-        `kind` gives back the place a call had taken. `quiet` keeps a stop from being raised here (the end of a call
-        lets its result through; the next record raises). `failed_call_id` marks an error a call has already recorded.
-        """
-        event_id = event_id or new_id()
-        clean_name, name_json = self._name(name)
-        meta_value, meta_bytes = self._seal_meta(meta)
-        ts = utc_timestamp()
-        payload = with_source(payload, source)
-        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta_bytes)
-        with self.lock:
-            if self._is_over():
-                self._count_late()
-                return None
-            if kind is not None:
-                self._guards.release(kind)
-            elapsed_s = time.monotonic() - self._started
-            verdict = self._guards.judge(
-                {
-                    "spec_version": SPEC_VERSION,
-                    "event_id": event_id,
-                    "run_id": self.run_id,
-                    "parent_id": parent_id,
-                    "event_type": event_type,
-                    "ts": ts,
-                    "duration_ms": duration_ms,
-                    "name": clean_name,
-                    "payload": value,
-                    "meta": meta_value,
-                },
-                is_span=is_span,
-                recorded_by_call=failed_call_id is not None,
-                elapsed_s=elapsed_s,
-            )
-            self._last_event_ts = ts
-            self._last_parent_id = parent_id
-            line += self._finding_line(verdict.finding)
-            if verdict.stop is not None and self.stop is None:
-                line += self._stop_line(verdict.stop, parent_id)
-            self._append(line)
-            if elapsed_s - self._refreshed > _REFRESH_SECONDS:
-                self._refresh(elapsed_s)
-        if self.stop is not None and not quiet:
-            self.stop.raise_here()
-        return event_id
+        whole = Sealed(sealed.value, join_objects(sealed.encoded, rest))
+        return self.emit("STATE_UPDATE", name, {}, meta, sealed=whole, **place)
 
     def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
         """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
@@ -329,6 +326,7 @@ class ActiveRun:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
         self.counters.share()
+        self._is_shared = True
 
     def continue_after_fork(self, *, in_child: bool) -> None:
         """Called after the process forked, in the parent and in the child."""
@@ -357,7 +355,7 @@ class ActiveRun:
             self._refresh(time.monotonic() - self._started)
 
     def _is_over(self) -> bool:
-        return self.closed or self.counters.ended_elsewhere()
+        return self.closed or (self._is_shared and self.counters.ended_elsewhere())
 
     def _count_late(self) -> None:
         self.counters.dropped += 1
@@ -370,18 +368,17 @@ class ActiveRun:
 
     def _append(self, lines: bytes) -> None:
         self._writer.append(lines)
-        if self.counters.is_shared:
+        if self._is_shared:
             self.counters.publish()
 
-    def _finding_line(self, finding: LoopFinding | None) -> bytes:
-        if finding is None:
-            return b""
+    def _finding_line(self, finding: LoopFinding) -> bytes:
         self.counters.loop_warnings += 1
         return self._extra_line("LOOP_WARNING", finding.pattern, finding.payload(), self._last_parent_id)
 
     def _last_finding_line(self) -> bytes:
         """What the detector was holding back, once nothing more can come of it."""
-        return self._finding_line(self._guards.last_finding())
+        finding = self._guards.last_finding()
+        return b"" if finding is None else self._finding_line(finding)
 
     def _stop_line(self, exceeded: AgentDbgGuardrailExceeded, parent_id: str) -> bytes:
         exceeded.run_id = self.run_id

@@ -69,7 +69,9 @@ class PriceTable:
         price = self._known[model] if model in self._known else self._find(model)
         if price is None:
             return None
-        cached = min(cached_tokens(dict(usage)), prompt)
+        if len(usage) == 3:  # nothing said of a cache
+            return round((prompt * price["input"] + completion * price["output"]) / 1_000_000, 9)
+        cached = min(cached_tokens(usage), prompt)
         cost = (
             (prompt - cached) * price["input"]
             + cached * price.get("cached_input", price["input"])

@@ -55,7 +55,7 @@ def record_llm_call(
             fields,
             meta,
             parent_id=scope.parent_id,
-            duration_ms=whole_ms(duration_ms),
+            duration_ms=None if duration_ms is None else whole_ms(duration_ms),
             source=None if "source" in extra else user_source(),
         )
     except STOPS:
@@ -89,7 +89,7 @@ def record_tool_call(
             tool_fields(scope.run, name, args, result, status, error, extra),
             meta,
             parent_id=scope.llm_id or scope.parent_id,
-            duration_ms=whole_ms(duration_ms),
+            duration_ms=None if duration_ms is None else whole_ms(duration_ms),
             source=None if "source" in extra else user_source(),
         )
     except STOPS:
@@ -186,22 +186,25 @@ def llm_fields(
     extra: dict[str, Any],
 ) -> dict[str, Any]:
     """The payload of an LLM_CALL from what the caller gave, in whatever words."""
-    if extra and stop_reason is None:
-        stop_reason = extra.pop("finish_reason", None)
-    known_usage = normalise_usage(usage)
+    cost = None
+    if extra:
+        cost = extra.pop("cost_usd", None)
+        if stop_reason is None:
+            stop_reason = extra.pop("finish_reason", None)
+    known_usage = None if usage is None else normalise_usage(usage)
+    known_model = model if type(model) is str else _text(model)
     fields = {
-        "model": _text(model),
+        "model": known_model,
         "prompt": prompt,
         "response": response,
         "usage": known_usage,
-        "provider": _text(provider),
-        "temperature": _number(temperature),
+        "provider": provider if type(provider) is str else _text(provider),
+        "temperature": None if temperature is None else _number(temperature),
         "stop_reason": None if stop_reason is None else _text(stop_reason),
-        "status": _status(status, error),
+        "status": "ok" if status == "ok" and error is None else _status(status, error),
         "error": None if error is None else describe_error(error),
+        "cost_usd": run.prices.cost_usd(known_model, known_usage) if cost is None else _number(cost),
     }
-    cost = extra.pop("cost_usd", None) if extra else None
-    fields["cost_usd"] = _number(cost) if cost is not None else run.prices.cost_usd(fields["model"], known_usage)
     return {**fields, **_without(extra, fields)} if extra else fields
 
 
@@ -213,7 +216,7 @@ def tool_fields(
         "tool_name": run.clean_name(name),
         "args": args,
         "result": result,
-        "status": _status(status, error),
+        "status": "ok" if status == "ok" and error is None else _status(status, error),
         "error": None if error is None else describe_error(error),
     }
     return {**fields, **_without(extra, fields)} if extra else fields
@@ -248,8 +251,6 @@ def _without(extra: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 def _status(status: Any, error: Any) -> str:
     if error is not None:
         return "error"
-    if status == "ok":
-        return "ok"
     return "ok" if _text(status).lower() in _OK_WORDS else "error"
 
 

@@ -23,13 +23,29 @@ _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _NOT_OURS = _OWN_FOLDER + "demo" + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_MOST_PLACES = 10_000
 _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
+# A line number is worked out from the code each time it is asked for; the same calls come up again and again.
+_places: dict[tuple[int, int], tuple[str, str]] = {}
 
 
 def user_source(depth: int = 1) -> str | None:
     """The user's line that is running, looking from `depth` frames above the caller."""
-    frame: FrameType | None = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+    frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+    code = frame.f_code
+    place = (id(code), frame.f_lasti)
+    known = _places.get(place)
+    # The interpreter gives the id of dead code to new code, hence the second look.
+    if known is not None and known[0] is code.co_filename:
+        return known[1]
+    source = _find_source(frame)
+    if source is not None and _kinds[code.co_filename] == _USER and len(_places) < _MOST_PLACES:
+        _places[place] = (code.co_filename, source)
+    return source
+
+
+def _find_source(frame: FrameType | None) -> str | None:
     nearest: FrameType | None = None
     for _ in range(_MOST_FRAMES):
         if frame is None:
@@ -62,6 +78,7 @@ def is_own_file(path: str) -> bool:
 def forget_paths() -> None:
     """Look at paths anew: the current folder may have changed since the last run."""
     _shown.clear()
+    _places.clear()
 
 
 def _classify(path: str) -> int:

@@ -7,7 +7,10 @@ What the provider gave is kept beside the three normalised counts.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["cached_tokens", "normalise_usage"]
 
@@ -25,7 +28,7 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     """`{prompt_tokens, completion_tokens, total_tokens, …}`, or None when nothing is known."""
     if given is None:
         return None
-    if type(given) is dict and given.keys() == _PLAIN and all(type(value) is int for value in given.values()):
+    if type(given) is dict and len(given) == 3 and _is_plain(given):
         return given
     usage = _as_dict(given)
     if not usage:
@@ -45,7 +48,16 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **rest}
 
 
-def cached_tokens(usage: dict[str, Any]) -> int:
+def _is_plain(given: dict[str, Any]) -> bool:
+    """The common case, spelled out because every model call passes here."""
+    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
+    total = given.get("total_tokens")
+    if type(prompt) is not int or type(completion) is not int or type(total) is not int:
+        return False
+    return prompt >= 0 and completion >= 0 and total >= 0
+
+
+def cached_tokens(usage: Mapping[str, Any]) -> int:
     """How many of the input tokens came from a cache, as far as the provider said."""
     for details in ("prompt_tokens_details", "input_tokens_details"):
         found = usage.get(details)
