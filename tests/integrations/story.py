@@ -33,9 +33,13 @@ GREETING = "Good morning, dear traveller, and welcome."
 _FAR_TOO_MANY = 12  # a guardrail that does not hold has to fail its test, not hang it
 _WEATHER = {"Oslo": "3 degrees", "Lima": "22 degrees"}
 
+cities_read: list[str] = []
+"""What the tool was really called for, whatever the trace says."""
+
 
 def read_weather(city: str) -> str:
     """The story's one tool; there is no station in Atlantis."""
+    cities_read.append(city)
     if city == "Atlantis":
         raise ValueError("no weather station in Atlantis")
     return _WEATHER.get(city, f"unknown weather in {city}")
@@ -188,12 +192,13 @@ class Story:
     def test_max_tool_calls_stops_it_before_the_next_tool(self, server: FakeServer, recorded: Recorded) -> None:
         """Tools are what changes the world: the one over the limit must not run."""
         server.brain = never_stop
+        cities_read.clear()
         with pytest.raises(Exception) as caught, traced_run("story", max_tool_calls=2):
             self.ask(server, QUESTION)
 
         assert find_stop(caught.value).guardrail == "max_tool_calls"
         run = recorded.only()
-        assert len(run.of_type("TOOL_CALL")) == 2
+        assert len(run.of_type("TOOL_CALL")) == len(cities_read) == 2
         assert run.meta["status"] == "error"
 
     def test_stop_on_loop_stops_it_before_the_next_request(self, server: FakeServer, recorded: Recorded) -> None:
