@@ -52,7 +52,8 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
 
 def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> RunDraft:
     ids = {found.span_id for found in spans}
-    roots = [found for found in spans if found.parent_id not in ids]
+    # Spans that are each other's parents have no root; the first one stands for it.
+    roots = [found for found in spans if found.parent_id not in ids] or spans[:1]
     depths = _depths(spans)
     began = [found.started_ms for found in spans if found.started_ms is not None]
     ended = [found.ended_ms for found in spans if found.ended_ms is not None]
