@@ -73,8 +73,8 @@ def _serving(root: Path) -> list[tuple[str, str, str]]:
 
 
 def _columns(root: Path) -> list[tuple[str, str, str]]:
-    from agentdbg.event_index import EventIndex
-    from agentdbg.event_search import search_events
+    from agentdbg.index.events import EventIndex
+    from agentdbg.index.search import search_events
 
     run_id = next((root / "runs").iterdir()).name
     folder = root / "runs" / run_id

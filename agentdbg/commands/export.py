@@ -12,10 +12,10 @@ from agentdbg.commands.finding import find
 from agentdbg.commands.options import RUN, Option
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.encoding import encode_json
-from agentdbg.event_scan import scan_lines
-from agentdbg.event_source import EventSource
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
+from agentdbg.index.scan import scan_lines
+from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import parse_event
 from agentdbg.storage.layout import open_private
 from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder

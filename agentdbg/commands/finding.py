@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import RunNotFound
-from agentdbg.run_index import RunFilter, RunIndex
+from agentdbg.index.runs import RunFilter, RunIndex
 from agentdbg.storage.reader import default_data_dir, find_run
 
 if TYPE_CHECKING:

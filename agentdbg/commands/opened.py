@@ -12,8 +12,8 @@ from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
 from agentdbg.commands.finding import find
 from agentdbg.commands.terminal import Progress
-from agentdbg.event_index import EventIndex
 from agentdbg.exceptions import EventNotFound
+from agentdbg.index.events import EventIndex
 from agentdbg.storage.layout import index_dir
 from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder
 

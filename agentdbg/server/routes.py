@@ -14,10 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
 from agentdbg.encoding import decode_json
-from agentdbg.event_search import search_events
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import EventNotFound, UsageError
-from agentdbg.run_index import RunFilter
+from agentdbg.index.runs import RunFilter
+from agentdbg.index.search import search_events
 from agentdbg.server.answers import json_response
 from agentdbg.server.selection import Selection
 from agentdbg.server.stream import CleanMark, WholeRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from starlette.concurrency import run_in_threadpool
 
-from agentdbg.event_search import search_events
+from agentdbg.index.search import search_events
 from agentdbg.server.stream import numbered_pieces
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from agentdbg.encoding import RawJson, encode_json
 from agentdbg.exceptions import AgentDbgError
-from agentdbg.follow import POLL_SECONDS
+from agentdbg.index.follow import POLL_SECONDS
 from agentdbg.server.stream import numbered_pieces
 
 if TYPE_CHECKING:

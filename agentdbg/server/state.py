@@ -9,7 +9,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
-from agentdbg.run_index import RunIndex
+from agentdbg.index.runs import RunIndex
 from agentdbg.server.views import Views
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import is_run_id

@@ -12,9 +12,9 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.event_index import STRICT_AFTER_GAP, STRICT_JOINED
-from agentdbg.event_scan import scan_lines
-from agentdbg.event_source import EventSource
+from agentdbg.index.events import STRICT_AFTER_GAP, STRICT_JOINED
+from agentdbg.index.scan import scan_lines
+from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import parse_event
 from agentdbg.storage.layout import make_private_folder, replace_file
 from agentdbg.storage.lines import open_regular
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from agentdbg.event_index import EventIndex
+    from agentdbg.index.events import EventIndex
 
 __all__ = ["CleanMark", "WholeRun", "numbered_pieces", "splice"]
 

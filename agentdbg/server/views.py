@@ -21,7 +21,7 @@ from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.summary import summarise
 from agentdbg.encoding import encode_json
-from agentdbg.event_index import EventIndex
+from agentdbg.index.events import EventIndex
 from agentdbg.storage.layout import index_dir, run_dir
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from agentdbg import record_state, record_tool_call, traced_run
 from agentdbg.context import enter_scope
-from agentdbg.event_index import EventIndex
+from agentdbg.index.events import EventIndex
 from agentdbg.storage import list_runs, load_events
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.memory import MemoryColumns
-from agentdbg.event_index import EventIndex
 from agentdbg.exceptions import EventNotFound
+from agentdbg.index.events import EventIndex
 from agentdbg.storage.reader import load_events, load_run_meta
 from tests.reading import handmade
 from tests.reading.handmade import as_line, llm_call, tool_call, usual_events, write_run

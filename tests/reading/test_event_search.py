@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.event_index import EventIndex
-from agentdbg.event_search import Matcher, search_events
+from agentdbg.index.events import EventIndex
+from agentdbg.index.search import Matcher, search_events
 from tests.reading import handmade
 from tests.reading.handmade import tool_call, write_run
 

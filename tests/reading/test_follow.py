@@ -6,7 +6,7 @@ import gzip
 import uuid
 from typing import TYPE_CHECKING
 
-from agentdbg.follow import Follower
+from agentdbg.index.follow import Follower
 from tests.reading.handmade import as_line, usual_events, write_run
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import run_index
 from agentdbg.exceptions import InvalidRunId, RunNotFound
-from agentdbg.run_index import RunFilter, RunIndex
+from agentdbg.index import runs as run_index
+from agentdbg.index.runs import RunFilter, RunIndex
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
 from agentdbg.storage.runfile import read_run

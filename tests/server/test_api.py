@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.sync.client import connect
 
-from agentdbg.event_index import EventIndex
 from agentdbg.exceptions import ViewerUnavailable
+from agentdbg.index.events import EventIndex
 from agentdbg.server.lifecycle import Viewer, find_viewer, serve
 from agentdbg.storage.reader import load_events
 from tests.reading import handmade

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
 
 if FAST:
-    from agentdbg.strict_events import decode_own, decode_strict
+    from agentdbg.index.strict import decode_own, decode_strict
 
 
 @dataclass

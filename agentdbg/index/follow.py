@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from agentdbg.event_source import EventSource
+from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:

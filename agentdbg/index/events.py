@@ -15,20 +15,20 @@ from array import array
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis import columns
-from agentdbg.event_cache import ColumnFile
-from agentdbg.event_links import Links, pack_id
-from agentdbg.event_scan import scan_lines
-from agentdbg.event_source import EventSource
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import EventNotFound
+from agentdbg.index.column_cache import ColumnFile
+from agentdbg.index.links import Links, pack_id
+from agentdbg.index.scan import scan_lines
+from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from agentdbg.event_scan import Scan
     from agentdbg.events import Event
+    from agentdbg.index.scan import Scan
 
 __all__ = ["STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound
-from agentdbg.run_cache import RunCache
+from agentdbg.index.run_cache import RunCache
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.layout import EVENTS_FILE, EVENTS_GZIP_FILE, LABEL_FILE, RUN_FILE, index_dir, is_run_id
 from agentdbg.storage.lines import open_events

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentdbg.event_index import EventIndex
     from agentdbg.events import Event
+    from agentdbg.index.events import EventIndex
 
 __all__ = ["Matcher", "search_events"]
 
