@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# Some frameworks leave event loops and threads open when the interpreter exits; that is theirs to mend.
+LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types test-slow test-ui test-browser bench bench-loops pins screenshots docs clean
+.PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-newest bench bench-loops \
+	pins screenshots docs clean
 
 help: ## show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,14 +19,14 @@ demo: $(READY) ## record a few little agents and show them (no key, no network)
 test: $(READY) ## the fast tests, in random order, under half a minute
 	$(BIN)/python -m pytest -q -n 2
 
-check: lint types test test-slow test-ui test-browser ## everything CI runs
+check: lint types test test-slow test-ui test-browser test-frameworks ## everything CI runs
 
 lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
 types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
-	$(BIN)/mypy agentdbg tests examples benchmarks
+	$(BIN)/mypy agentdbg tests examples benchmarks scripts
 
 test-slow: $(READY) ## real kills, real forks, full disks, big files
 	$(BIN)/python -m pytest -q -m slow
@@ -34,6 +37,22 @@ test-ui: $(READY) ## the page's pure code, in Node
 test-browser: $(READY) ## the page in a real Chromium
 	sh scripts/need-chromium.sh
 	$(BIN)/python -m pytest -q -m browser
+
+test-frameworks: $(addprefix lane-,a b c) ## the integrations, against the real frameworks (three environments)
+
+test-newest: $(addprefix newest-,a b c) ## the same against the newest releases, which may break
+
+lane-%: $(READY)
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-frameworks-$*
+	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python -r requirements/frameworks-$*.txt
+	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python --no-deps -e .
+	.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS)
+
+newest-%: $(READY)
+	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*
+	$(BIN)/uv pip install -q --upgrade --python .venv-frameworks-newest-$*/bin/python -r requirements/frameworks-$*.in
+	$(BIN)/uv pip install -q --python .venv-frameworks-newest-$*/bin/python -e .
+	.venv-frameworks-newest-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS)
 
 bench: $(READY) ## what recording and reading cost, as ratios, into docs/performance.md
 	$(BIN)/python -m benchmarks
@@ -52,6 +71,9 @@ screenshots: $(READY) ## make the pictures in README and docs anew, from real ru
 pins: $(READY) ## choose the versions development and CI use anew
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
 		requirements/dev.in pyproject.toml -o requirements/dev.txt
+	for lane in a a-oldest b c; do \
+		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
+			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
 
 clean: ## remove what was made here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build

@@ -13,6 +13,8 @@ Then `agentdbg view` shows what happened. Importing this package does no work: w
 first run starts.
 """
 
+import os as _os
+
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.recording import record_error, record_event, record_llm_call, record_state, record_tool_call
 from agentdbg.seams import llm, llm_call, tool, tool_call
@@ -37,3 +39,8 @@ __all__ = [
     "trace",
     "traced_run",
 ]
+
+if "AGENTDBG_AUTO" in _os.environ:  # record this program as `agentdbg run` would
+    from agentdbg.autorun import start_for_environment
+
+    start_for_environment()

@@ -70,7 +70,6 @@ def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | 
     scope = start_run(name, default_run_name(function_source(shown_name), None), limits or {}, {}, meta)
     if scope is None:
         return None
-    scope.run.may_stay_open = True
     set_process_scope(scope)
     _current = ProcessRun(scope.run, is_child=bool(parent_run_id))
     atexit.register(_current.close)

@@ -62,9 +62,12 @@ def _inherited_scope() -> Scope | None:
 
 
 def set_process_scope(scope: Scope | None) -> None:
-    """Give the whole process a run: what belongs to no other run records into this one."""
+    """Give the whole process a run: what belongs to no other run records into this one, until the program exits."""
     global _process_scope  # noqa: PLW0603 -- this is the one process-wide state, by definition
     _process_scope = scope
+    if scope is not None:
+        scope.run.is_process_wide = True
+        scope.run.may_stay_open = True
 
 
 @functools.cache

@@ -9,16 +9,21 @@ iteration, and the scope set only while the function's own code runs.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentdbg.context import enter_scope, own_scope
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.faults import contain
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
     from agentdbg.context import Scope
 
-__all__ = ["Around", "bind_arguments", "function_kind", "wrap"]
+__all__ = ["Around", "Function", "bind_arguments", "function_kind", "wrap"]
+
+Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
+"""What a decorator of ours takes and gives back, so that type checkers see the function it was."""
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
@@ -47,8 +52,23 @@ def wrap(function: Any, begin: Callable[[tuple[Any, ...], dict[str, Any]], Aroun
     """The function, recorded: `begin` is called with each call's arguments; None from it leaves the call alone."""
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(wrap(function.__func__, begin))
-    wrapper = _WRAPPERS[function_kind(function)](function, begin)
+    wrapper = _WRAPPERS[function_kind(function)](function, _contained(begin))
     return functools.wraps(function)(wrapper)
+
+
+def _contained(begin: Callable[[tuple[Any, ...], dict[str, Any]], Around | None]) -> Any:
+    """`begin`, whose faults end here: the function is called all the same, unrecorded."""
+
+    def begin_safely(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Around | None:
+        try:
+            return begin(args, kwargs)
+        except (AgentDbgGuardrailExceeded, RunStopped):
+            raise
+        except Exception as fault:  # noqa: BLE001
+            contain(fault, "record a function")
+            return None
+
+    return begin_safely
 
 
 def function_kind(function: Any) -> str:

@@ -62,6 +62,7 @@ class ActiveRun:
         self.prices = PriceTable(config.prices)
         self.lock = threading.RLock()  # re-entrant: a signal handler or a __del__ may record in the middle of it
         self.closed = False
+        self.is_process_wide = False
         self.may_stay_open = False
         """Whether the run may last until the program exits: the process's own run, and that of a generator."""
         self.stop: Stop | None = None
@@ -241,7 +242,8 @@ class ActiveRun:
         if failure is None and self.stop is not None:
             failure = describe_error(self.stop.exceeded)
         status = "ok" if failure is None else "error"
-        rest = self._redactor.seal(dict(outcome or {}) if failure is None else {"error": failure}).encoded
+        known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
+        rest = self._redactor.seal(known).encoded
         if self._last_state is not None:
             rest = join_objects(rest, b'{"final_state":%b}' % self._last_state)
         with self.lock:

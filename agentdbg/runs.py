@@ -8,6 +8,7 @@ process exits is closed here.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import sys
 import time
@@ -42,21 +43,28 @@ class RunHandle:
 
     __slots__ = ("_run",)
 
-    def __init__(self, run: ActiveRun) -> None:
+    def __init__(self, run: ActiveRun | None) -> None:
         self._run = run
 
     @property
     def run_id(self) -> str:
-        """The run's UUID, which is also the name of its folder."""
-        return self._run.run_id
+        """The run's UUID, which is also the name of its folder; empty when recording is off."""
+        return "" if self._run is None else self._run.run_id
 
     @property
     def path(self) -> Path:
-        """The run's folder, with run.json and events.jsonl."""
-        return self._run.path
+        """The run's folder, with run.json and events.jsonl; the null device when recording is off."""
+        if self._run is not None:
+            return self._run.path
+        from pathlib import Path  # noqa: PLC0415 -- only for a program that asks although recording is off
+
+        return Path(os.devnull)
+
+    def __bool__(self) -> bool:
+        return self._run is not None
 
     def __repr__(self) -> str:
-        return f"<agentdbg run {self.run_id}>"
+        return f"<agentdbg run {self.run_id or 'none: recording is off'}>"
 
 
 def start_run(
@@ -119,7 +127,6 @@ def implicit_scope() -> Scope | None:
     script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
     scope = start_run(None, default_run_name(script, None), {}, {}, None)
     if scope is not None:
-        scope.run.may_stay_open = True
         set_process_scope(scope)
         note_uncaught()
     return scope
@@ -169,7 +176,8 @@ def _once_per_process() -> None:
         return
     _prepared = True
     carry_into_threads()
-    atexit.register(_close_what_is_open)
+    with contextlib.suppress(RuntimeError):  # the program is exiting already
+        atexit.register(_close_what_is_open)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 

@@ -8,16 +8,17 @@ record what came of it. Results and exceptions pass through untouched.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.faults import contain
-from agentdbg.functions import bind_arguments, wrap
+from agentdbg.functions import Function, bind_arguments, wrap
 from agentdbg.recording import STOPS, llm_fields, tool_fields
 from agentdbg.runs import implicit_scope
 from agentdbg.sources import user_source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 __all__ = ["Call", "llm", "llm_call", "open_model_calls", "tool", "tool_call"]
@@ -228,6 +229,12 @@ def llm_call(model: str = "unknown", prompt: Any = None, *, meta: dict[str, Any]
     return Call("llm", model, prompt, meta, extra)
 
 
+@overload
+def tool(function: Function, /) -> Function: ...
+@overload
+def tool(
+    function: str | None = None, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any
+) -> Callable[[Function], Function]: ...
 def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any) -> Any:
     """
     Record every call of a function as a tool call: arguments by name, result or exception, duration.
@@ -254,6 +261,12 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
     return decorate if function is None else decorate(function)
 
 
+@overload
+def llm(function: Function, /) -> Function: ...
+@overload
+def llm(
+    function: str | None = None, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any
+) -> Callable[[Function], Function]: ...
 def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any) -> Any:
     """
     Record every call of a function as a model call: its arguments are the prompt, what it returns the response.

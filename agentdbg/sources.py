@@ -32,7 +32,10 @@ _places: dict[tuple[int, int], tuple[str, str]] = {}
 
 def user_source(depth: int = 1) -> str | None:
     """The user's line that is running, looking from `depth` frames above the caller."""
-    frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+    try:
+        frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
+    except ValueError:  # called by the interpreter itself, at exit for example
+        return None
     code = frame.f_code
     place = (id(code), frame.f_lasti)
     known = _places.get(place)

@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.errors import describe_error
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
-from agentdbg.functions import bind_arguments, function_kind, wrap
+from agentdbg.functions import Function, bind_arguments, function_kind, wrap
 from agentdbg.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.sources import function_source, user_source
 
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 __all__ = ["current_run", "has_active_run", "trace", "traced_run"]
-
-Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 
 _LIMITS = (
     "stop_on_loop",
@@ -103,19 +100,18 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
         self._limits = limits
         self._around: _Span | _RunEdge | None = None
 
-    def __enter__(self) -> RunHandle | None:
+    def __enter__(self) -> RunHandle:
         self._outer = own_scope()
         scope = _open_scope()
-        if scope is not None:
+        if scope is not None and not _is_run_of_its_own(scope, self._limits):
             self._around = _Span(scope, self._name or "traced_run", self._limits)
         else:
-            frame = sys._getframe(1)  # noqa: SLF001 -- for the run's name
-            place = user_source() or frame.f_code.co_filename
-            default = default_run_name(place.rpartition(":")[0] or place, None)
-            fresh = start_run(self._name, default, self._limits, {}, self._meta)
+            place = (user_source() or "").rpartition(":")[0] or "python"
+            meta = _linked(self._meta, scope)
+            fresh = start_run(self._name, default_run_name(place, None), self._limits, {}, meta)
             self._around = None if fresh is None else _RunEdge(fresh, result_counts=False)
         if self._around is None:
-            return None
+            return RunHandle(None)
         enter_scope(self._around.scope)
         return RunHandle(self._around.scope.run)
 
@@ -133,7 +129,7 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
         if instead is not None:
             raise instead from None
 
-    async def __aenter__(self) -> RunHandle | None:
+    async def __aenter__(self) -> RunHandle:
         return self.__enter__()
 
     async def __aexit__(
@@ -159,6 +155,18 @@ def _open_scope() -> Scope | None:
     return None if scope is None or scope.run.closed else scope
 
 
+def _is_run_of_its_own(scope: Scope, limits: Mapping[str, Any]) -> bool:
+    """
+    Whether a trace inside the process's own run makes a run all the same: with limits it does, because a program run
+    by `agentdbg run` has to stop where it would have stopped without it.
+    """
+    return bool(limits) and scope.run.is_process_wide
+
+
+def _linked(meta: Mapping[str, Any] | None, outer: Scope | None) -> Mapping[str, Any] | None:
+    return meta if outer is None else {**(meta or {}), "parent_run_id": outer.run.run_id}
+
+
 def _begin(
     function: Any,
     name: str | None,
@@ -169,13 +177,13 @@ def _begin(
 ) -> _Span | _RunEdge | None:
     function_name = getattr(function, "__name__", None) or type(function).__name__
     scope = _open_scope()
-    if scope is not None:
+    if scope is not None and not _is_run_of_its_own(scope, limits):
         return _Span(scope, name or function_name, limits)
     code = getattr(function, "__code__", None)
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
     by_position, by_keyword = bind_arguments(function, args, kwargs)
     start = {"function_name": function_name, "args": by_position, "kwargs": by_keyword}
-    fresh = start_run(name, default_run_name(path, function_name), limits, start, meta)
+    fresh = start_run(name, default_run_name(path, function_name), limits, start, _linked(meta, scope))
     if fresh is None:
         return None
     kind = function_kind(function)

@@ -259,6 +259,36 @@ def test_an_implicit_run_lasts_as_long_as_the_process(
     assert run.types() == ["RUN_START", "LLM_CALL", "LLM_CALL", *(["ERROR"] if status == "error" else []), "RUN_END"]
 
 
+def test_a_trace_with_limits_inside_the_processs_run_keeps_them(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """A program recorded from outside has to stop where it would have stopped without that."""
+    done = _run_program(
+        tmp_path,
+        data_dir,
+        """
+        from agentdbg import AgentDbgGuardrailExceeded, record_llm_call, record_state, trace
+        record_state({"begun": True})
+
+        @trace(name="limited", max_llm_calls=1)
+        def agent():
+            record_llm_call("a")
+            record_llm_call("b")
+
+        try:
+            agent()
+        except AgentDbgGuardrailExceeded:
+            print("stopped")
+        """,
+        AGENTDBG_IMPLICIT_RUN="1",
+    )
+    assert done.stdout == "stopped\n", done.stderr
+    outer, inner = recorded.all()
+    assert inner.meta["run_name"] == "limited"
+    assert inner.meta["metadata"] == {"parent_run_id": outer.meta["run_id"]}
+    assert (outer.meta["status"], inner.meta["status"]) == ("ok", "error")
+
+
 def test_a_daemon_thread_cut_off_at_exit_has_its_run_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """The program ended in the middle of that agent, and the run says so."""
     done = _run_program(

@@ -139,7 +139,7 @@ def test_sixteen_threads_racing_for_a_hundred_places_make_a_hundred_calls(record
 
 def test_a_limit_cannot_be_swallowed(recorded: Recorded) -> None:
     """`except Exception` around every step is what agents look like."""
-    made = []
+    made: list[int] = []
 
     @trace(max_llm_calls=2)
     def agent() -> str:

@@ -160,7 +160,7 @@ def test_a_stream_dropped_half_way_is_recorded_as_far_as_it_came(recorded: Recor
         yield "c"
 
     with traced_run("r"):
-        pieces = stream()
+        pieces: Any = stream()
         next(pieces)
         next(pieces)
         pieces.close()
@@ -203,7 +203,7 @@ async def test_async_tools_run_in_parallel_and_each_is_right(recorded: Recorded)
     @trace
     async def agent() -> list[int]:
         record_llm_call("planner")
-        results = await asyncio.gather(work(0), work(1), work(2))
+        results = list(await asyncio.gather(work(0), work(1), work(2)))
         assert [piece async for piece in tokens()] == ["x", "y"]
         async with tool_call("block", {"a": 1}) as call:
             call.result = "done"

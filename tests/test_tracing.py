@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import agentdbg
 from agentdbg import (
     current_run,
     has_active_run,
@@ -19,6 +18,7 @@ from agentdbg import (
     record_llm_call,
     record_state,
     record_tool_call,
+    runs,
     trace,
     traced_run,
 )
@@ -441,14 +441,15 @@ def test_agentdbg_enabled_0_turns_everything_off(recorded: Recorded, monkeypatch
 
     assert agent() == 7
     with traced_run("off") as run:
-        assert run is None
+        assert not run
+        assert run.run_id == ""
+        assert not run.path.is_dir()
     assert recorded.run_dirs() == []
 
 
 def test_the_handle_says_where_the_run_is(recorded: Recorded) -> None:
     """People print it, log it, and open the folder."""
     with traced_run("here") as run:
-        assert run is not None
         assert current_run() is not None
         assert current_run().run_id == run.run_id  # type: ignore[union-attr]
         assert run.path.is_dir()
@@ -472,8 +473,8 @@ def test_what_comes_after_the_end_is_counted_not_written(recorded: Recorded) -> 
     with traced_run("over"):
         context = contextvars.copy_context()
     assert context.run(record_llm_call, "late") is None
-    for run in agentdbg.runs._recently_ended:  # type: ignore[attr-defined]
-        run.refresh_late()
+    for ended in runs._recently_ended:
+        ended.refresh_late()
 
     run = recorded.only()
     assert run.types() == ["RUN_START", "RUN_END"]

@@ -214,7 +214,6 @@ def test_a_deleted_run_folder_is_put_back_with_what_it_held(
 ) -> None:
     """Somebody tidies up while the agent runs."""
     with traced_run("deleted") as run:
-        assert run is not None
         record_tool_call("before")
         shutil.rmtree(run.path.parent)
         record_tool_call("meanwhile")
@@ -225,7 +224,6 @@ def test_a_deleted_run_folder_is_put_back_with_what_it_held(
 def test_a_run_moved_away_while_it_runs_goes_on_there(recorded: Recorded, tmp_path: Path) -> None:
     """Deleting a live run in the viewer moves it to the trash; taking it back must bring all of it."""
     with traced_run("moved") as run:
-        assert run is not None
         record_tool_call("before")
         run.path.rename(tmp_path / "elsewhere")
         record_tool_call("after")
@@ -364,10 +362,8 @@ def test_the_lock_says_that_somebody_writes(recorded: Recorded) -> None:
     """Readers tell a live run from a dead one by it."""
     import fcntl
 
-    with traced_run("locked") as run:
-        assert run is not None
-        with open(run.path / "events.jsonl", "rb") as file, pytest.raises(BlockingIOError):
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    with traced_run("locked") as run, open(run.path / "events.jsonl", "rb") as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     with open(run.path / "events.jsonl", "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

@@ -38,7 +38,6 @@ def test_what_is_appended_is_read_back_equal(data_dir: Path, value: Any) -> None
     os.environ["AGENTDBG_REDACT"] = "0"
     try:
         with traced_run("law") as run:
-            assert run is not None
             record_tool_call("t", {"value": value})
     finally:
         del os.environ["AGENTDBG_REDACT"]
@@ -68,7 +67,6 @@ def test_any_cut_of_the_file_leaves_every_whole_line_readable(data_dir: Path, re
 def test_damaged_lines_hide_no_other_line_and_are_counted(data_dir: Path, garbage: list[bytes], place: int) -> None:
     """Damage is counted and shown, never fatal."""
     with traced_run("damaged") as run:
-        assert run is not None
         record_tool_call("a")
         record_tool_call("b")
     path = run.path / "events.jsonl"
@@ -116,7 +114,6 @@ class LogMachine(RuleBasedStateMachine):
     def start(self) -> None:
         block = traced_run("machine")
         run = block.__enter__()
-        assert run is not None
         self.open.append((block, run))
         self.model[run.run_id] = ["RUN_START"]
         self.ended[run.run_id] = False
