@@ -27,6 +27,12 @@ export function h(tag, attributes, ...children) {
   return element;
 }
 
+/** Write an attribute, or take it away. @param {Element} element @param {string} name @param {string | null | undefined} value */
+export function setOptional(element, name, value) {
+  if (value === null || value === undefined) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
 /** Send intent upwards. @param {Element} from @param {string} type @param {any} [detail] */
 export function emit(from, type, detail) {
   return from.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }));

@@ -82,8 +82,8 @@ export class RunOpener {
   async #openWhenThere(data, event) {
     const n = await data.numberOf(event).catch(() => null);
     if (n === null || data !== this.#store.state.data) return;
-    // Beyond what the first rows brought, the columns must have come first.
-    while (data.skeleton.count < n && !data.complete) await new Promise((resolve) => data.addEventListener("columns", resolve, { once: true }));
+    // Beyond what the first rows brought, the columns must have come first; and nothing can be scrolled to before it is drawn.
+    while ((data.skeleton.count < n && !data.complete) || !data.isReady) await new Promise((resolve) => data.addEventListener("columns", resolve, { once: true }));
     if (data === this.#store.state.data && n <= data.skeleton.count) this.#show(n);
   }
 

@@ -5,7 +5,7 @@
  */
 
 import { glyph } from "../core/glyphs.js";
-import { h } from "../core/dom.js";
+import { h, setOptional } from "../core/dom.js";
 import { formatAt, formatClock, formatCount, formatDuration, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { KIND, KINDS } from "../model/skeleton.js";
@@ -45,9 +45,9 @@ export function fillRow(element, facts, skeleton, elapsed) {
   element.dataset.n = String(n);
   element.dataset.kind = KINDS[kind];
   element.dataset.eventType = row?.event_type ?? skeleton.typeOf(n);
-  setOrRemove(element, "data-event-id", row?.event_id);
-  setOrRemove(element, "data-state", state);
-  setOrRemove(element, "data-context", facts.isContext ? "" : undefined);
+  setOptional(element, "data-event-id", row?.event_id);
+  setOptional(element, "data-state", state);
+  setOptional(element, "data-context", facts.isContext ? "" : undefined);
   element.setAttribute("aria-label", row?.label || `${n}, ${skeleton.typeOf(n)}`);
   const what = h("span", { class: "what", role: "gridcell" });
   if (row) fillPreview(what, facts, row);
@@ -164,10 +164,4 @@ function waterfallCell({ n, bar }, skeleton, elapsed) {
   cell.dataset.label = isSpan && bar.width > 0.14 ? "inside" : bar.left + bar.width > 0.86 ? "before" : "after";
   cell.append(h("span", { class: isSpan ? "bar bracket" : "bar" }), h("span", { class: "bar-label digits" }, formatDuration(duration)));
   return cell;
-}
-
-/** @param {HTMLElement} element @param {string} name @param {string | undefined} value */
-function setOrRemove(element, name, value) {
-  if (value === undefined) element.removeAttribute(name);
-  else element.setAttribute(name, value);
 }

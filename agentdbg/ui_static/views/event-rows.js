@@ -4,7 +4,7 @@
  * the run's length; what the reader looks at stays where it is when rows arrive, open, fold or are filtered.
  */
 
-import { h, emit } from "../core/dom.js";
+import { emit, h, setOptional } from "../core/dom.js";
 import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
 import { gutterOf } from "../model/rounds.js";
 import { KIND } from "../model/skeleton.js";
@@ -130,9 +130,10 @@ export class EventRows extends HTMLElement {
   #drawHeads() {
     const timeline = /** @type {Timeline} */ (this.timeline);
     const range = this.#range();
+    const width = Math.max(120, this.#width - 536); // what the columns before it leave to the waterfall
     this.dataset.shownAs = timeline.view;
-    this.#heads.replaceChildren(...columnHeads(timeline, range, this.#waterfallWidth()));
-    this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, this.#waterfallWidth()) : []));
+    this.#heads.replaceChildren(...columnHeads(timeline, range, width));
+    this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, width) : []));
   }
 
   #layout() {
@@ -299,9 +300,7 @@ export class EventRows extends HTMLElement {
       if (item.element === cursor) cursor = cursor.nextElementSibling;
       else this.#window.insertBefore(item.element, cursor);
     }
-    const active = this.#items.get(this.selected);
-    if (active) this.#scroller.setAttribute("aria-activedescendant", active.row.id);
-    else this.#scroller.removeAttribute("aria-activedescendant");
+    setOptional(this.#scroller, "aria-activedescendant", this.#items.get(this.selected)?.row.id);
     this.#ask(seen);
     emit(this, "rows-moved", { ...timeInSight(timeline.skeleton, numbers.subarray(seen.inSightFirst, seen.inSightLast + 1)), below: this.below });
   }
@@ -366,10 +365,6 @@ export class EventRows extends HTMLElement {
     return this.zoom ?? wholeRange(this.timeline, this.data);
   }
 
-  #waterfallWidth() {
-    return Math.max(120, this.#width - 500);
-  }
-
   /** Calls that go on are drawn ten times a second, while any is in sight. */
   #tick() {
     const going = this.data?.isRunning && [...this.#items.keys()].some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
@@ -402,12 +397,6 @@ export class EventRows extends HTMLElement {
     const n = Number(row.dataset.n);
     emit(this, target.closest(".fold")?.firstChild ? "fold" : "toggle-event", { n });
   }
-}
-
-/** @param {Element} element @param {string} name @param {string | null} value */
-function setOptional(element, name, value) {
-  if (value === null) element.removeAttribute(name);
-  else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
 customElements.define("event-rows", EventRows);

@@ -23,7 +23,7 @@ export function fillPreview(what, { view, query, hidesTools }, row) {
     ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query))
     : outcomeSide(preview.outcome, query, hidesTools);
   // The arrow goes with the input: where an error takes all the room, both give way together.
-  if (input) what.append(h("span", { class: "side" }, input, outcome ? h("span", { class: "arrow" }, "→") : null));
+  if (input) what.append(h("span", { class: "given" }, input, outcome ? h("span", { class: "arrow" }, "→") : null));
   if (outcome) what.append(outcome);
   what.classList.toggle("both", input !== null && outcome !== null);
   what.classList.toggle("fails", Boolean(preview.error));
