@@ -72,8 +72,7 @@ def command(
 def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> None:
     name = opened.meta["run_name"] or "unnamed"
     print_verdict(out, verdict, name, opened.run_id[:8])
-    for text in _wrapped(figure_line(counted), None if out.width is None else out.width - 3):
-        out.line(Styled(f"   {text}", "muted"))
+    _print_muted(out, figure_line(counted))
     if more:
         out.line()
     for finding in more:
@@ -82,7 +81,12 @@ def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures,
     if numbers and out.is_terminal:
         out.line()
         shows = f"agentdbg show {opened.run_id[:8]} --event {numbers[0]}"
-        out.line(Styled(f"   {shows} shows that event in full.", "muted"), cut=False)
+        _print_muted(out, f"{shows} shows it in full.")
+
+
+def _print_muted(out: Terminal, text: str) -> None:
+    for part in _wrapped(text, None if out.width is None else out.width - 3):
+        out.line(Styled(f"   {part}", "muted"))
 
 
 def _print_finding(out: Terminal, finding: Finding) -> None:

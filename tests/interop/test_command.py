@@ -100,9 +100,8 @@ def test_a_folder_of_files_is_imported(tmp_path: Path) -> None:
     """Whole evaluations are folders; a licence beside them is none of our business."""
     (tmp_path / "logs").mkdir()
     write(tmp_path / "logs" / "a.json", CHAT)
-    write(
-        tmp_path / "logs" / "b.jsonl", json.dumps({"messages": CHAT, "id": 2}) + "\n" + json.dumps({"messages": CHAT})
-    )
+    two = [json.dumps({"messages": CHAT, "id": number}) for number in (2, 3)]
+    write(tmp_path / "logs" / "b.jsonl", "\n".join(two))
     write(tmp_path / "logs" / "LICENSE", "MIT")
 
     ran = agentdbg("import", tmp_path / "logs", "--json")

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CutAnswers"]
 
-_CUT = frozenset(
-    {"length", "max_tokens", "max_output_tokens", "model_length", "MAX_TOKENS", "model_context_window_exceeded"}
-)
+_CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "MAX_TOKENS")
 
 
 class CutAnswers:
