@@ -16,9 +16,9 @@ first run starts.
 import os as _os
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
-from agentdbg.recording import record_error, record_event, record_llm_call, record_state, record_tool_call
-from agentdbg.seams import llm, llm_call, tool, tool_call
-from agentdbg.tracing import current_run, has_active_run, trace, traced_run
+from agentdbg.recorder.recording import record_error, record_event, record_llm_call, record_state, record_tool_call
+from agentdbg.recorder.seams import llm, llm_call, tool, tool_call
+from agentdbg.recorder.tracing import current_run, has_active_run, trace, traced_run
 from agentdbg.version import __version__
 
 __all__ = [
@@ -41,6 +41,6 @@ __all__ = [
 ]
 
 if "AGENTDBG_AUTO" in _os.environ:  # record this program as `agentdbg run` would
-    from agentdbg.autorun import start_for_environment
+    from agentdbg.autorun.process import start_for_environment
 
     start_for_environment()

@@ -293,7 +293,8 @@ def _layers() -> list[set[str]]:
 
 
 def _is_room(room: str) -> bool:
-    return (ROOT / "agentdbg" / f"{room}.py").exists() or (ROOT / "agentdbg" / room).is_dir()
+    path = ROOT / "agentdbg" / room.replace(".", "/")
+    return path.with_suffix(".py").exists() or path.is_dir()
 
 
 PAGES: dict[str, dict[str, Callable[[], str]]] = {

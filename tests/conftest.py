@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import context, faults
+from agentdbg import faults
 from agentdbg.events import schema_problems
+from agentdbg.recorder import context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

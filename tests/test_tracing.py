@@ -18,10 +18,10 @@ from agentdbg import (
     record_llm_call,
     record_state,
     record_tool_call,
-    runs,
     trace,
     traced_run,
 )
+from agentdbg.recorder import runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

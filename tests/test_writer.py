@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import record_llm_call, record_state, record_tool_call, traced_run
-from agentdbg.context import current_scope
+from agentdbg.recorder.context import current_scope
 from agentdbg.storage import writer as writer_module
 from agentdbg.storage.layout import replace_file
 from agentdbg.storage.writer import RunWriter
@@ -321,7 +321,7 @@ def test_replacing_a_file_leaves_the_old_one_when_it_fails(tmp_path: Path, monke
 
 def test_run_json_is_kept_fresh_while_the_run_goes_on(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """`agentdbg list` beside a long run should not show it as empty."""
-    from agentdbg import pipeline
+    from agentdbg.recorder import pipeline
 
     with traced_run("long"):
         record_tool_call("first")

@@ -11,8 +11,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from agentdbg.autorun.launcher import Program, execute, prepare
 from agentdbg.exceptions import UsageError
-from agentdbg.launcher import Program, execute, prepare
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ def main(words: Sequence[str]) -> NoReturn:
     os.environ.update(settings)  # so that the program's Python children have the same limits
     prepare(program, len(words))
 
-    from agentdbg.autorun import begin  # noqa: PLC0415 -- after the command line made sense
+    from agentdbg.autorun.process import begin  # noqa: PLC0415 -- after the command line made sense
 
     process_run = begin(program.shown_name, name)
     if process_run is None:

@@ -9,7 +9,7 @@ that is not strict goes through the tolerant reader.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import accumulate
+from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
 
+_OPENING = ord("{")
+
 if FAST:
-    from agentdbg.index.strict import decode_own, decode_strict
+    from agentdbg.index.strict import decode_own, decode_strict, decode_strict_lines
 
 
 @dataclass
@@ -45,33 +47,57 @@ class Scan:
 
 def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
     """What the lines of `block` are, which starts at `offset`; its last line may lack the newline."""
-    lines = block.split(b"\n")
-    ends_open = lines[-1] != b""
-    if not ends_open:
-        lines.pop()
-    scan = _scan_strict(block, lines, offset) or _scan_each(lines, offset, run_id, last_ts_ms)
-    scan.line_count = len(lines)
-    if ends_open and scan.lengths and scan.offsets[-1] + scan.lengths[-1] > offset + len(block):
+    scan = _scan_strict(block, offset) if FAST else None
+    if scan is None:
+        lines = block.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        scan = _scan_each(lines, offset, run_id, last_ts_ms)
+        scan.line_count = len(lines)
+    if scan.lengths and scan.offsets[-1] + scan.lengths[-1] > offset + len(block):  # without its newline
         scan.lengths[-1] -= 1
     return scan
 
 
-def _scan_strict(block: bytes, lines: list[bytes], offset: int) -> Scan | None:
+def _scan_strict(block: bytes, offset: int) -> Scan | None:
     """The block when every line of it is in the strict form, else None."""
-    if not FAST:
+    ends = _line_ends(block)
+    if ends is None:
         return None
     try:
         block.decode()  # the decoder steps over long texts without looking at their encoding
-        events = list(map(decode_strict, lines))
+        events = decode_strict_lines(block)
     except (ValueError, RecursionError):
+        return None
+    if len(events) != len(ends):  # two on one line
         return None
     times = _strict_times([event.ts for event in events])
     if times is None:
         return None
-    lengths = [len(line) + 1 for line in lines]
-    offsets = list(accumulate(lengths, initial=offset))
-    offsets.pop()
-    return Scan(events, offsets, lengths, times, bytearray(b"\x01") * len(events), is_whole=True)
+    starts = [0, *ends[:-1]]
+    lengths = list(map(sub, ends, starts))
+    offsets = [offset + start for start in starts]
+    whole = bytearray(b"\x01") * len(events)
+    return Scan(events, offsets, lengths, times, whole, line_count=len(events), is_whole=True)
+
+
+def _line_ends(block: bytes) -> list[int] | None:
+    """
+    Where each line ends, its newline included; None unless every line is framed as one object.
+
+    In JSON no `{` follows a `}` but for one value ending and another beginning, so no value reaches over such lines.
+    """
+    ends = []
+    find = block.find
+    end = find(b"\n") + 1
+    while end:
+        ends.append(end)
+        end = find(b"\n", end) + 1
+    if not ends or ends[-1] != len(block):
+        ends.append(len(block) + 1)
+    signs = {block[0], *[block[end] for end in ends[:-1]]}
+    closing = {block.rstrip(b"\n")[-1:], *[block[end - 2 : end - 1] for end in ends[:-1]]}
+    return ends if signs == {_OPENING} and closing == {b"}"} else None
 
 
 def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) -> Scan:
@@ -156,15 +182,16 @@ class LooseEvent:
         return call_id if isinstance(call_id, str) else None
 
 
+_SECONDS = {f":{number:02d}": number * 1000 for number in range(60)}
 _MILLISECONDS = {f".{number:03d}Z": number for number in range(1000)}
-_MOST_SECONDS = 10_000
-_second_ms: dict[str, int] = {}
+_MOST_MINUTES = 10_000
+_minute_ms: dict[str, int] = {}
 
 
 def _strict_times(texts: list[str]) -> list[int] | None:
-    """`_strict_ms` of many, None when one is not strict. A run's seconds repeat, so this is mostly looking up."""
+    """`_strict_ms` of many, None when one is not strict. A run's minutes repeat, so this is looking up."""
     try:
-        return [_second_ms[text[:19]] + _MILLISECONDS[text[19:]] for text in texts]
+        return [_minute_ms[text[:16]] + _SECONDS[text[16:19]] + _MILLISECONDS[text[19:]] for text in texts]
     except KeyError:
         times = [time for time in map(_strict_ms, texts) if time is not None]
         return times if len(times) == len(texts) else None
@@ -172,14 +199,14 @@ def _strict_times(texts: list[str]) -> list[int] | None:
 
 def _strict_ms(text: str) -> int | None:
     """Milliseconds since 1970 of a strict timestamp, None for any other text."""
-    millisecond, second = _MILLISECONDS.get(text[19:]), _second_ms.get(text[:19])
-    if millisecond is None:
+    minute, second, millisecond = _minute_ms.get(text[:16]), _SECONDS.get(text[16:19]), _MILLISECONDS.get(text[19:])
+    if second is None or millisecond is None:
         return None
-    if second is None:
+    if minute is None:
         if parse_timestamp(text) != text:
             return None
-        second = timestamp_ms(text) - millisecond
-        if len(_second_ms) > _MOST_SECONDS:
-            _second_ms.clear()
-        _second_ms[text[:19]] = second
-    return second + millisecond
+        minute = timestamp_ms(f"{text[:16]}:00.000Z")
+        if len(_minute_ms) > _MOST_MINUTES:
+            _minute_ms.clear()
+        _minute_ms[text[:16]] = minute
+    return minute + second + millisecond

@@ -15,7 +15,19 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from agentdbg.analysis import columns
 
-__all__ = ["decode_own", "decode_strict"]
+__all__ = [
+    "CallStart",
+    "ErrorEvent",
+    "LlmCall",
+    "LoopWarning",
+    "RunEnd",
+    "RunStart",
+    "StateUpdate",
+    "ToolCall",
+    "decode_own",
+    "decode_strict",
+    "decode_strict_lines",
+]
 
 Text = Annotated[str, Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
@@ -223,10 +235,15 @@ class OwnEvent(Struct, forbid_unknown_fields=True, gc=False):
     severity: ClassVar[int] = 0
 
 
-decode_strict = msgspec.json.Decoder(
+_decoder = msgspec.json.Decoder(
     LlmCall | ToolCall | StateUpdate | ErrorEvent | LoopWarning | RunStart | RunEnd | CallStart
-).decode
+)
+
+decode_strict = _decoder.decode
 """One line of a built-in type; ValueError (or RecursionError) when it is not in the strict form."""
+
+decode_strict_lines = _decoder.decode_lines
+"""Many such values; that each stands on a line of its own is not looked at. The same errors."""
 
 decode_own = msgspec.json.Decoder(OwnEvent).decode
 """One line of a type that is not built in; the same errors."""

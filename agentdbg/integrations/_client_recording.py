@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentdbg.integrations._pairing import Pairing
-    from agentdbg.seams import Call
+    from agentdbg.recorder.seams import Call
 
 __all__ = ["Api", "Completing", "Fold", "Recording", "as_plain"]
 

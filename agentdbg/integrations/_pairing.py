@@ -14,14 +14,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from agentdbg.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
-from agentdbg.recording import STOPS
-from agentdbg.runs import default_run_name, end_run, implicit_scope, start_run
-from agentdbg.seams import Call, open_model_calls
-from agentdbg.sources import user_source
+from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.recorder.recording import STOPS
+from agentdbg.recorder.runs import default_run_name, end_run, implicit_scope, start_run
+from agentdbg.recorder.seams import Call, open_model_calls
+from agentdbg.recorder.sources import user_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
@@ -334,7 +334,7 @@ class _Span:
         self._started = time.monotonic()
 
     def end(self, name: Any, result: Any, error: Any, meta: dict[str, Any] | None, duration_ms: int | None) -> None:
-        from agentdbg.errors import describe_error  # noqa: PLC0415 -- loaded with the first run
+        from agentdbg.recorder.errors import describe_error  # noqa: PLC0415 -- loaded with the first run
 
         name = name or self._name
         failure = None if error is None else describe_error(error)

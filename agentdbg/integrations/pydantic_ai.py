@@ -16,8 +16,8 @@ import functools
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.context import enter_scope, own_scope
 from agentdbg.integrations._pairing import Pairing, contained
+from agentdbg.recorder.context import enter_scope, own_scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable

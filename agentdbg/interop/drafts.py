@@ -11,8 +11,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentdbg.errors import describe_error
-from agentdbg.usage import normalise_usage
+from agentdbg.recorder.errors import describe_error
+from agentdbg.recorder.usage import normalise_usage
 
 __all__ = ["EntryProblem", "RunDraft", "Step", "error_step", "model_call", "span", "state_update", "tool_call"]
 

@@ -14,18 +14,18 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.counters import Counters
 from agentdbg.encoding import encode_json
-from agentdbg.errors import describe_error
-from agentdbg.event_lines import NO_META, LineMaker, join_objects
 from agentdbg.events import SPEC_VERSION, utc_timestamp
-from agentdbg.guardrails import Guards, Limits
 from agentdbg.interop.prompts import PromptFitter
 from agentdbg.loops import LoopDetector
-from agentdbg.prices import PriceTable
+from agentdbg.recorder.counters import Counters
+from agentdbg.recorder.errors import describe_error
+from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects
+from agentdbg.recorder.guardrails import Guards, Limits
+from agentdbg.recorder.prices import PriceTable
+from agentdbg.recorder.run_summary import encode_run_meta, end_summary
+from agentdbg.recorder.state_diff import diff_states
 from agentdbg.redaction import RedactionRules, Redactor
-from agentdbg.run_summary import encode_run_meta, end_summary
-from agentdbg.state_diff import diff_states
 from agentdbg.storage.layout import index_dir, make_private_folder, run_dir, runs_dir
 from agentdbg.storage.writer import RunWriter
 from agentdbg.version import __version__

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import AgentDbgGuardrailExceeded, llm_call, record_state, tool_call, traced_run
-from agentdbg.context import current_scope, enter_scope
 from agentdbg.exceptions import RunStopped
 from agentdbg.integrations import INTEGRATIONS, _pairing
 from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
+from agentdbg.recorder.context import current_scope, enter_scope
 
 if TYPE_CHECKING:
     from tests.conftest import Recorded

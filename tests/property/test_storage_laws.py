@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from agentdbg import record_state, record_tool_call, traced_run
-from agentdbg.context import enter_scope
 from agentdbg.index.events import EventIndex
+from agentdbg.recorder.context import enter_scope
 from agentdbg.storage import list_runs, load_events
 
 if TYPE_CHECKING:

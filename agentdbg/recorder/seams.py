@@ -10,12 +10,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, overload
 
-from agentdbg.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.faults import contain
-from agentdbg.functions import Function, bind_arguments, wrap
-from agentdbg.recording import STOPS, llm_fields, tool_fields
-from agentdbg.runs import implicit_scope
-from agentdbg.sources import user_source
+from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.recorder.functions import Function, bind_arguments, wrap
+from agentdbg.recorder.recording import STOPS, llm_fields, tool_fields
+from agentdbg.recorder.runs import implicit_scope
+from agentdbg.recorder.sources import user_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

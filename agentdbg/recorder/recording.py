@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.context import Scope, current_scope, enter_scope
-from agentdbg.errors import describe_error, safe_text
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
-from agentdbg.runs import implicit_scope
-from agentdbg.sources import user_source
-from agentdbg.usage import normalise_usage
+from agentdbg.recorder.context import Scope, current_scope, enter_scope
+from agentdbg.recorder.errors import describe_error, safe_text
+from agentdbg.recorder.runs import implicit_scope
+from agentdbg.recorder.sources import user_source
+from agentdbg.recorder.usage import normalise_usage
 
 if TYPE_CHECKING:
-    from agentdbg.pipeline import ActiveRun
+    from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
 

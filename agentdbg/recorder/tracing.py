@@ -7,13 +7,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, overload
 
-from agentdbg.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.errors import describe_error
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
-from agentdbg.functions import Function, bind_arguments, function_kind, wrap
-from agentdbg.runs import RunHandle, default_run_name, end_run, start_run
-from agentdbg.sources import function_source, user_source
+from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.recorder.errors import describe_error
+from agentdbg.recorder.functions import Function, bind_arguments, function_kind, wrap
+from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
+from agentdbg.recorder.sources import function_source, user_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

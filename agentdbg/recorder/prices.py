@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.usage import cached_tokens
+from agentdbg.recorder.usage import cached_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,10 +13,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
-from agentdbg.stopping import running_task
+from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
-    from agentdbg.pipeline import ActiveRun
+    from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = ["Deadline"]
 

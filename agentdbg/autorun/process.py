@@ -14,16 +14,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.context import set_process_scope
-from agentdbg.departure import watch_departure
+from agentdbg.autorun.departure import watch_departure
 from agentdbg.faults import contain
-from agentdbg.runs import default_run_name, end_run, is_switched_off, start_run
-from agentdbg.sources import function_source
+from agentdbg.recorder.context import set_process_scope
+from agentdbg.recorder.runs import default_run_name, end_run, is_switched_off, start_run
+from agentdbg.recorder.sources import function_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentdbg.pipeline import ActiveRun
+    from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = ["ProcessRun", "begin", "start_child", "start_for_environment"]
 
@@ -95,7 +95,7 @@ def start_for_environment() -> None:
 def start_child() -> None:
     """Called at the start of a Python child of a recorded program, before the child's own code runs."""
     start_for_environment()
-    from agentdbg.launcher import forget_shadowed  # noqa: PLC0415
+    from agentdbg.autorun.launcher import forget_shadowed  # noqa: PLC0415
 
     script = _first_word()
     forget_shadowed(os.path.dirname(os.path.realpath(script)) if os.path.isfile(script) else os.curdir)
@@ -141,7 +141,7 @@ def _lead_children_here(run_id: str) -> None:
 
 
 def _enable_integrations_when_imported() -> None:
-    from agentdbg.import_hook import when_imported  # noqa: PLC0415
+    from agentdbg.autorun.import_hook import when_imported  # noqa: PLC0415
     from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
 
     when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]))

@@ -14,7 +14,7 @@ from agentdbg.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentdbg.counters import Counters
+    from agentdbg.recorder.counters import Counters
 
 __all__ = ["encode_run_meta", "end_summary"]
 

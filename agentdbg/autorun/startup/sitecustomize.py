@@ -23,8 +23,8 @@ finally:
     sys.modules.setdefault("sitecustomize", _this)  # type: ignore[arg-type] # it was there a moment ago
     if sys.version_info >= (3, 10) and os.environ.get("AGENTDBG_AUTO", "0") != "0":
         try:
-            import agentdbg.autorun
+            import agentdbg.autorun.process
 
-            agentdbg.autorun.start_child()
+            agentdbg.autorun.process.start_child()
         except ImportError:  # this Python has no agentdbg: its program runs on, unrecorded
             pass

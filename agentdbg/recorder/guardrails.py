@@ -15,9 +15,9 @@ from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentdbg.counters import Counters
     from agentdbg.events import Event
     from agentdbg.loops import LoopDetector, LoopFinding
+    from agentdbg.recorder.counters import Counters
 
 __all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg import setting_values as values
+from agentdbg.config import values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -262,7 +262,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
 
 
 def _from_file(path: Path, problems: list[str]) -> dict[str, Any]:
-    from agentdbg.config_files import read_config_file  # noqa: PLC0415 -- YAML only when there is a file
+    from agentdbg.config.files import read_config_file  # noqa: PLC0415 -- YAML only when there is a file
 
     found: dict[str, Any] = {}
     content = read_config_file(path, problems)

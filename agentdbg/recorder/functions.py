@@ -11,14 +11,14 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from agentdbg.context import enter_scope, own_scope
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain
+from agentdbg.recorder.context import enter_scope, own_scope
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
-    from agentdbg.context import Scope
+    from agentdbg.recorder.context import Scope
 
 __all__ = ["Around", "Function", "bind_arguments", "function_kind", "wrap"]
 

@@ -14,20 +14,20 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.counters import Counters
 from agentdbg.encoding import encode_json
-from agentdbg.errors import describe_error, safe_text
-from agentdbg.event_lines import NO_META, LineMaker, join_objects, with_source
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain, tell_once
-from agentdbg.guardrails import Guards, Limits
 from agentdbg.loops import LoopDetector
-from agentdbg.prices import PriceTable
+from agentdbg.recorder.counters import Counters
+from agentdbg.recorder.errors import describe_error, safe_text
+from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects, with_source
+from agentdbg.recorder.guardrails import Guards, Limits
+from agentdbg.recorder.prices import PriceTable
+from agentdbg.recorder.run_summary import encode_run_meta, end_summary
+from agentdbg.recorder.state_diff import diff_states
+from agentdbg.recorder.stopping import Stop, is_stop
 from agentdbg.redaction import RedactionRules, Redactor, Sealed
-from agentdbg.run_summary import encode_run_meta, end_summary
-from agentdbg.state_diff import diff_states
-from agentdbg.stopping import Stop, is_stop
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.writer import RunWriter
 from agentdbg.version import __version__
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentdbg.config import Config
-    from agentdbg.deadline import Deadline
     from agentdbg.events import Event
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
+    from agentdbg.recorder.deadline import Deadline
 
 __all__ = ["ActiveRun"]
 
@@ -227,7 +227,7 @@ class ActiveRun:
         self._writer.begin(line)
         self._refresh(0.0)
         if self._limits.max_duration_s is not None:
-            from agentdbg.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who set that limit
+            from agentdbg.recorder.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who set that limit
 
             self._deadline = Deadline(self, self._limits.max_duration_s)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentdbg.pipeline import ActiveRun
+    from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = ["Scope", "carry_into_threads", "current_scope", "enter_scope", "live_runs", "own_scope", "set_process_scope"]
 

@@ -14,18 +14,18 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.context import Scope, carry_into_threads, live_runs, set_process_scope
 from agentdbg.exceptions import RunLeftOpen
 from agentdbg.faults import contain, tell_once
-from agentdbg.sources import forget_paths
+from agentdbg.recorder.context import Scope, carry_into_threads, live_runs, set_process_scope
+from agentdbg.recorder.sources import forget_paths
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from agentdbg.config import Config
-    from agentdbg.guardrails import Limits
-    from agentdbg.pipeline import ActiveRun
+    from agentdbg.recorder.guardrails import Limits
+    from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = ["RunHandle", "default_run_name", "implicit_scope", "is_switched_off", "note_uncaught", "start_run"]
 
@@ -81,7 +81,7 @@ def start_run(
         config = _load_config()
         if not config.enabled:
             return None
-        from agentdbg.pipeline import ActiveRun  # noqa: PLC0415 -- nothing heavy is loaded before the first run
+        from agentdbg.recorder.pipeline import ActiveRun  # noqa: PLC0415 -- nothing heavy is loaded before the first run
 
         _once_per_process()
         forget_paths()
@@ -155,7 +155,7 @@ def _load_config() -> Config:
 def _choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
     """The limits of this run: arguments over settings, each checked the same way."""
     from agentdbg.config import GUARDRAILS, SETTINGS  # noqa: PLC0415
-    from agentdbg.guardrails import Limits  # noqa: PLC0415
+    from agentdbg.recorder.guardrails import Limits  # noqa: PLC0415
 
     parsers = {setting.key: setting.parse for setting in SETTINGS if setting.guardrail}
     chosen = {name: getattr(config, name) for name in GUARDRAILS}

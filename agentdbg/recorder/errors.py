@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentdbg.sources import is_own_file
+from agentdbg.recorder.sources import is_own_file
 
 __all__ = ["describe_error", "safe_text"]
 

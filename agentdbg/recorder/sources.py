@@ -18,7 +18,7 @@ __all__ = ["forget_paths", "function_source", "is_own_file", "user_source"]
 
 _OURS, _LIBRARY, _USER = 0, 1, 2
 _MOST_FRAMES = 80
-_OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # The demo's agents live in our folder but stand for a user's program.
 _NOT_OURS = _OWN_FOLDER + "demo" + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
