@@ -24,7 +24,7 @@ const SUMMARY_AGAIN_MS = 500;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
 const AROUND_FINDING = 240;
-const VERDICT_MS = 120;
+const VERDICT_MS = 300;
 const RECENT = 2000;
 
 export class RunData extends EventTarget {
