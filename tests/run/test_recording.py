@@ -345,7 +345,7 @@ def test_an_older_python_can_read_what_a_child_imports_first() -> None:
     """A program may start a Python that is ten years old; our file in its path must not disturb it."""
     import agentdbg
 
-    source = (_package(agentdbg) / "startup" / "sitecustomize.py").read_text()
+    source = (_package(agentdbg) / "autorun" / "startup" / "sitecustomize.py").read_text()
     assert "from __future__" not in source
     assert 'f"' not in source
     assert "def " not in source

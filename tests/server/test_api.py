@@ -68,9 +68,9 @@ def test_one_run(served: RunningViewer, data_dir: Path) -> None:
     [
         ("/api/runs/nope", 400, "invalid_run_id"),
         ("/api/runs/latest", 400, "invalid_run_id"),
-        (f"/api/runs/{uuid.uuid4()}", 404, "run_not_found"),
-        (f"/api/runs/{uuid.uuid4()}/events", 404, "run_not_found"),
-        (f"/api/runs/{uuid.uuid4()}/rows", 404, "run_not_found"),
+        ("/api/runs/11111111-2222-4333-8444-555555555555", 404, "run_not_found"),
+        ("/api/runs/11111111-2222-4333-8444-555555555555/events", 404, "run_not_found"),
+        ("/api/runs/11111111-2222-4333-8444-555555555555/rows", 404, "run_not_found"),
         ("/api/runs/{run_id}/events/nope", 404, "event_not_found"),
         ("/api/runs/{run_id}/events/99", 404, "event_not_found"),
         ("/api/runs/{run_id}/events/0", 404, "event_not_found"),
