@@ -33,7 +33,7 @@ def crawl(seconds: float) -> int:
             page += 1
             url = f"https://lamps.example/catalogue?page={page}"
             talk.answer(calling("fetch", url=url))
-            talk.tool_result(fetch(url, min(2.5, 0.8 + page * 0.2)))
+            talk.tool_result(fetch(url, round(min(2.5, 0.8 + page * 0.2), 1)))
             record_state({"pages": page, "latest": url})
         talk.answer(f"I went through {page} pages of the catalogue.")
     return page
