@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 __all__ = ["interleaved", "microseconds", "on_threads"]
 
@@ -27,7 +27,7 @@ def microseconds(call: Callable[[], object], count: int) -> float:
         gc.enable()
 
 
-def interleaved(calls: dict[str, Callable[[], object]], rounds: int = 15, count: int = 200) -> dict[str, float]:
+def interleaved(calls: Mapping[str, Callable[[], object]], rounds: int = 15, count: int = 200) -> dict[str, float]:
     """The median µs of each, taken in turns, so that a noisy second hits all of them alike."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for call in calls.values():

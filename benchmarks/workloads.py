@@ -34,7 +34,8 @@ _USAGE = {"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876}
 
 
 def _text(size: int) -> str:
-    words, length = [], 0
+    words: list[str] = []
+    length = 0
     while length < size:
         word = _WORDS[len(words) % len(_WORDS)]
         words.append(word)

@@ -24,7 +24,7 @@ from agentdbg import (
 from agentdbg.recorder import runs
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Generator, Iterator
 
     from tests.conftest import Recorded
 
@@ -75,11 +75,10 @@ def test_every_form_of_the_decorator_works(recorded: Recorded, form: str) -> Non
         "keyword": trace(name="my agent"),
     }
 
-    @decorators[form]
     def agent(value: int) -> int:
         return value
 
-    assert agent(3) == 3
+    assert decorators[form](agent)(3) == 3
     name = recorded.only().meta["run_name"]
     if form in ("named", "keyword"):
         assert name == "my agent"
@@ -282,7 +281,7 @@ def test_a_generator_is_one_run_however_it_is_consumed(recorded: Recorded) -> No
     """Streaming agents are generators; what they yield belongs to the consumer, what they record to the run."""
 
     @trace
-    def agent(n: int) -> Iterator[int]:
+    def agent(n: int) -> Generator[int, str | None, None]:
         for i in range(n):
             record_llm_call("m", prompt=i)
             got = yield i
@@ -294,7 +293,7 @@ def test_a_generator_is_one_run_however_it_is_consumed(recorded: Recorded) -> No
     assert next(stream) == 0
     assert not has_active_run()
     record_llm_call("outside", prompt="belongs to nobody")
-    assert stream.send("hello") == 1  # type: ignore[attr-defined]
+    assert stream.send("hello") == 1
     assert list(stream) == [2]
     run = recorded.only()
     assert run.types() == ["RUN_START", "LLM_CALL", "STATE_UPDATE", "LLM_CALL", "LLM_CALL", "RUN_END"]

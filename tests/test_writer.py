@@ -17,7 +17,6 @@ import pytest
 
 from agentdbg import record_llm_call, record_state, record_tool_call, traced_run
 from agentdbg.recorder.context import current_scope
-from agentdbg.storage import writer as writer_module
 from agentdbg.storage.layout import replace_file
 from agentdbg.storage.writer import RunWriter
 
@@ -112,7 +111,7 @@ def test_after_a_full_disk_the_next_event_starts_on_its_own_line(
     writer = RunWriter(tmp_path / "run")
     writer.append(b'{"n":0}\n')
     disk = _Disk(free)
-    monkeypatch.setattr(writer_module.os, "write", disk.write)
+    monkeypatch.setattr(os, "write", disk.write)
     assert writer.append(b'{"n":1}\n{"n":2}\n') is False
     monkeypatch.undo()
     assert writer.append(b'{"n":3}\n') is True
@@ -310,7 +309,7 @@ def test_replacing_a_file_leaves_the_old_one_when_it_fails(tmp_path: Path, monke
     def fail(*_: Any) -> int:
         raise OSError(errno.ENOSPC, "full")
 
-    monkeypatch.setattr(writer_module.os, "write", fail)
+    monkeypatch.setattr(os, "write", fail)
     with pytest.raises(OSError, match="full"):
         replace_file(path, b"new")
     monkeypatch.undo()

@@ -18,17 +18,22 @@ from agentdbg.analysis import columns
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.column_cache import ColumnFile
+from agentdbg.index.facts import facts_of
 from agentdbg.index.links import Links, pack_id
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
-    from typing import Any
+    from typing import Any, TypeVar
 
     from agentdbg.events import Event
+    from agentdbg.index.facts import Facts
     from agentdbg.index.scan import Scan
+
+    _Number = TypeVar("_Number", int, float)
 
 __all__ = ["STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
 
@@ -220,21 +225,22 @@ class EventIndex:
 
     def _take(self, scan: Scan) -> None:
         first = self.total + 1
-        events, links = scan.events, self._linked()
+        links = self._linked()
         self._note_damage(scan.damaged, scan.line_count)
-        if not events:
+        if not scan.events:
             return
         if first == 1:
             self.started_ms = scan.ts_ms[0]
         self._last_ts_ms = scan.ts_ms[-1]
+        facts = facts_of(scan, first)
         self._add_places(scan)
-        self.kind.extend([event.kind for event in events])
-        self.status.extend([event.status for event in events])
-        self._add_severities(events)
-        self.type.extend(self._type_codes([event.event_type for event in events]))
-        self._add_times(scan)
-        self._add_links(links, events, first)
-        self._add_calls(links, events, first)
+        self.kind += facts.kinds
+        self.status += facts.statuses
+        self.severity += facts.severities
+        self.type += self._type_codes(facts.types)
+        self._add_times(scan.ts_ms, facts)
+        self._add_links(links, facts, first)
+        self._add_calls(links, facts)
 
     def _add_places(self, scan: Scan) -> None:
         end = self.offset[-1] + self.length[-1] if self.offset else 0
@@ -249,80 +255,57 @@ class EventIndex:
         self.offset.extend(scan.offsets)
         self.length.extend(scan.lengths)
 
-    def _add_severities(self, events: list[Any]) -> None:
-        start = len(self.severity)
-        self.severity.extend(bytes(len(events)))
-        position = self.kind.find(columns.LOOP, start)
-        while position >= 0:
-            self.severity[position] = events[position - start].severity
-            position = self.kind.find(columns.LOOP, position + 1)
-
-    def _type_codes(self, names: list[str]) -> list[int]:
+    def _type_codes(self, names: Sequence[str]) -> bytes:
         known = {name: code for code, name in enumerate(self.types)}
         for name in dict.fromkeys(names):
             if name not in known:
                 if len(self.types) < _MOST_TYPES:
                     self.types.append(name)
                 known[name] = min(len(self.types), _MOST_TYPES) - 1
-        return [known[name] for name in names]
+        return bytes(map(known.__getitem__, names))
 
-    def _add_times(self, scan: Scan) -> None:
-        started, nothing = self.started_ms, columns.NO_VALUE
-        durations = [nothing if event.duration_ms is None else event.duration_ms for event in scan.events]
+    def _add_times(self, times: list[int], facts: Facts) -> None:
+        nothing = columns.NO_VALUE
+        durations = [nothing if duration is None else duration for duration in facts.durations]
         if max(durations) > nothing:
             durations = [min(duration, _LARGEST) for duration in durations]
         self.duration_ms.extend(durations)
         # A call is written when it ends, the end of the run when it happens.
-        starts = [
-            ts_ms - started - (0 if duration == nothing or kind == columns.END else duration)
-            for ts_ms, duration, kind in zip(scan.ts_ms, durations, self.kind[-len(durations) :], strict=True)
-        ]
+        took = [0 if duration == nothing else duration for duration in durations]
+        for position in _positions(facts.kinds, columns.END):
+            took[position] = 0
+        earliest = self.started_ms
+        starts = [ts_ms - duration - earliest for ts_ms, duration in zip(times, took, strict=True)]
         if min(starts) < 0 or max(starts) > _LARGEST:
             starts = [min(max(start, 0), _LARGEST) for start in starts]
         self.start_ms.extend(starts)
 
-    def _add_links(self, links: Links, events: list[Any], first: int) -> None:
-        ids = [event.event_id for event in events]
-        self._ids += links.add_ids(ids, first)
-        self.parent_n.extend(links.parents_of([event.parent_id for event in events], first))
-        for parent, children in links.arrived(ids):
+    def _add_links(self, links: Links, facts: Facts, first: int) -> None:
+        self._ids += links.add_ids(facts.event_ids, first)
+        self.parent_n.extend(links.parents_of(facts.parent_ids, first))
+        for parent, children in links.arrived(facts.event_ids):
             for child in children:
                 self.parent_n[child - 1] = parent
                 self.changed.append(child)
-        position = self.kind.find(columns.CALL_START, first - 1)
-        while position >= 0:
-            call_id = events[position - first + 1].call_id
-            if call_id is not None:
-                links.open_calls[call_id] = position + 1
-            position = self.kind.find(columns.CALL_START, position + 1)
-        for number in links.ended(ids):
+        for number, call_id in facts.started_calls:
+            links.open_calls[call_id] = number
+        for number in links.ended(facts.event_ids):
             self.status[number - 1] = columns.ENDED
             self.changed.append(number)
 
-    def _add_calls(self, links: Links, events: list[Any], first: int) -> None:
-        count = len(events)
-        tokens, previous, alike = [columns.NO_VALUE] * count, [0] * count, [0] * count
-        for position, kind in enumerate(self.kind[first - 1 :]):
-            if kind == columns.TOOL:
-                event = events[position]
-                before, same, likeness = links.add_tool_call(event.name, event.args, first + position)
-                previous[position], alike[position] = before, same
-                self._likeness.append(likeness)
-            elif kind == columns.LLM:
-                tokens[position] = self._add_usage(events[position])
-        self.tokens.extend(tokens)
-        self._previous.extend(previous)
-        self._alike.extend(alike)
-
-    def _add_usage(self, event: Any) -> int:
-        tokens_in, tokens_out, total = event.usage
-        if tokens_in is not None:
-            self.tokens_in = (self.tokens_in or 0) + tokens_in
-        if tokens_out is not None:
-            self.tokens_out = (self.tokens_out or 0) + tokens_out
-        if event.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + event.cost_usd
-        return columns.NO_VALUE if total is None else min(max(total, 0), _LARGEST)
+    def _add_calls(self, links: Links, facts: Facts) -> None:
+        self.tokens.extend(facts.tokens)
+        nothing = bytes(len(facts.tokens) * self._previous.itemsize)
+        self._previous.frombytes(nothing)
+        self._alike.frombytes(nothing)
+        previous, alike, likeness = links.add_tool_calls(facts.tool_calls)
+        for number, before, same in zip(facts.tool_calls.numbers, previous, alike, strict=True):
+            self._previous[number - 1] = before
+            self._alike[number - 1] = same
+        self._likeness.extend(likeness)
+        self.tokens_in = _sum(self.tokens_in, facts.tokens_in)
+        self.tokens_out = _sum(self.tokens_out, facts.tokens_out)
+        self.cost_usd = _sum(self.cost_usd, facts.cost_usd)
 
     def _note_damage(self, positions: list[int], line_count: int) -> None:
         for position in positions[: max(0, _SHOWN_DAMAGE - len(self.damaged_lines))]:
@@ -345,6 +328,18 @@ class EventIndex:
             self._loose_ends = self._links.loose_ends()
             if self._loose_ends is not None:
                 self._links = None
+
+
+def _positions(column: bytearray, value: int) -> Iterator[int]:
+    position = column.find(value)
+    while position >= 0:
+        yield position
+        position = column.find(value, position + 1)
+
+
+def _sum(known: _Number | None, more: _Number | None) -> _Number | None:
+    """What was told so far, None when nothing was."""
+    return known if more is None else more if known is None else known + more
 
 
 _COLUMNS = (

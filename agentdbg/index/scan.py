@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
 
-_OPENING = ord("{")
+_OPENING, _CLOSING = {ord("{")}, {ord("}")}
 
 if FAST:
     from agentdbg.index.strict import decode_own, decode_strict, decode_strict_lines
@@ -95,9 +95,9 @@ def _line_ends(block: bytes) -> list[int] | None:
         end = find(b"\n", end) + 1
     if not ends or ends[-1] != len(block):
         ends.append(len(block) + 1)
-    signs = {block[0], *[block[end] for end in ends[:-1]]}
-    closing = {block.rstrip(b"\n")[-1:], *[block[end - 2 : end - 1] for end in ends[:-1]]}
-    return ends if signs == {_OPENING} and closing == {b"}"} else None
+    opening = {block[0], *map(block.__getitem__, ends[:-1])}
+    closing = {block[end - 2] for end in ends}
+    return ends if opening == _OPENING and closing == _CLOSING else None
 
 
 def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) -> Scan:

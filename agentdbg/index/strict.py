@@ -47,6 +47,14 @@ class Usage(Struct, gc=False):
     input_tokens: Absent = UNSET
     output_tokens: Absent = UNSET
 
+    @property
+    def counts(self) -> tuple[int | None, int | None, int | None]:
+        """In, out and in all, the last worked out where it was not told."""
+        tokens_in, tokens_out, total = self.prompt_tokens, self.completion_tokens, self.total_tokens
+        if total is None and (tokens_in is not None or tokens_out is not None):
+            total = (tokens_in or 0) + (tokens_out or 0)
+        return tokens_in, tokens_out, total
+
 
 class Failure(Struct, gc=False):
     error_type: str
@@ -125,12 +133,7 @@ class LlmCall(Strict, tag="LLM_CALL", gc=False):
     @property
     def usage(self) -> tuple[int | None, int | None, int | None]:
         usage = self.payload.usage
-        if usage is None:
-            return None, None, None
-        tokens_in, tokens_out, total = usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
-        if total is None and (tokens_in is not None or tokens_out is not None):
-            total = (tokens_in or 0) + (tokens_out or 0)
-        return tokens_in, tokens_out, total
+        return (None, None, None) if usage is None else usage.counts
 
     @property
     def cost_usd(self) -> float | None:
@@ -148,8 +151,8 @@ class ToolCall(Strict, tag="TOOL_CALL", gc=False):
         return columns.ERROR if self.payload.status == "error" or self.payload.error else columns.OK
 
     @property
-    def args(self) -> bytes:
-        return bytes(self.payload.args)
+    def args(self) -> Raw:
+        return self.payload.args
 
 
 class StateUpdate(Strict, tag="STATE_UPDATE", gc=False):

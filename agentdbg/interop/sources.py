@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
@@ -68,13 +68,23 @@ class Source:
     def is_zip(self) -> bool:
         return not self.is_folder and zipfile.is_zipfile(self.path)
 
+    def open(self) -> BinaryIO:
+        """The file as it lies there."""
+        if self.is_folder:
+            raise NotReadable(f"{self.shown} is a folder, and this format is a file")
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise NotReadable(f"{self.shown} cannot be read ({error.strerror})") from None
+
     @cached_property
     def content(self) -> bytes:
         """The bytes of the file, unpacked if it is gzip."""
-        size = self.path.stat().st_size
-        if size > _LONGEST_FILE:
-            raise NotReadable(f"{self.shown} is {size:,} bytes long; split it first, the most is {_LONGEST_FILE:,}")
-        content = self.path.read_bytes()
+        with self.open() as file:
+            size = self.path.stat().st_size
+            if size > _LONGEST_FILE:
+                raise NotReadable(f"{self.shown} is {size:,} bytes long; split it first, the most is {_LONGEST_FILE:,}")
+            content = file.read()
         if content[:2] == b"\x1f\x8b":
             try:
                 content = gzip.decompress(content)

@@ -230,7 +230,9 @@ def llm_call(model: str = "unknown", prompt: Any = None, *, meta: dict[str, Any]
 
 
 @overload
-def tool(function: Function, /) -> Function: ...
+def tool(
+    function: Function, /, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any
+) -> Function: ...
 @overload
 def tool(
     function: str | None = None, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any
@@ -262,7 +264,9 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
 
 
 @overload
-def llm(function: Function, /) -> Function: ...
+def llm(
+    function: Function, /, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any
+) -> Function: ...
 @overload
 def llm(
     function: str | None = None, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any

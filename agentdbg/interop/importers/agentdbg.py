@@ -57,7 +57,7 @@ def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
 
 def _head(source: Source) -> dict[str, Any] | None:
     """What stands before the events in an export as we write it: one line."""
-    with source.path.open("rb") as file:
+    with source.open() as file:
         line = file.readline(_LONGEST_HEAD).rstrip(b"\r\n")
     if not line.endswith(_OPENING):
         return None
@@ -69,7 +69,7 @@ def _head(source: Source) -> dict[str, Any] | None:
 
 
 def _lines_after_head(source: Source) -> Iterator[bytes]:
-    with source.path.open("rb") as file:
+    with source.open() as file:
         file.readline(_LONGEST_HEAD)
         for line in file:
             event = line.rstrip(b"\r\n").removesuffix(b",")

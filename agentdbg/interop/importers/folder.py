@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem
+from agentdbg.interop.sources import NotReadable
 from agentdbg.interop.stored_runs import StoredCopy
 from agentdbg.storage.layout import LABEL_FILE, is_run_id
 from agentdbg.storage.lines import iter_lines, open_events, open_regular
@@ -32,6 +33,8 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
+    if not source.is_folder:
+        raise NotReadable(f"{source.shown} is a file, and this format is a folder")
     runs = _runs(source.path)
     source.expected = len(runs)
     for run_id, folder in runs:
