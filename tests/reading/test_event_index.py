@@ -13,6 +13,7 @@ import pytest
 from agentdbg.analysis.memory import MemoryColumns
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.events import EventIndex
+from agentdbg.index.scan import scan_lines
 from agentdbg.storage.reader import load_events, load_run_meta
 from tests.reading import handmade
 from tests.reading.handmade import as_line, llm_call, tool_call, usual_events, write_run
@@ -105,6 +106,38 @@ def test_the_columns_say_what_the_events_say(tmp_path: Path) -> None:
 
     assert index.complete
     assert_same_columns(index, events)
+
+
+def test_a_file_of_nothing_but_our_own_lines_is_taken_apart_at_once(tmp_path: Path) -> None:
+    """That is how most files are read, so the short way has to say what the long way says."""
+    run_id = str(uuid.uuid4())
+    events = [event for event in varied_events(run_id) if not event["event_type"].startswith("MY_")]
+    raw = b"".join(map(as_line, events))
+    write_run(tmp_path, run_id, raw=raw)
+    index = index_of(tmp_path, run_id)
+    index.extend()
+
+    assert scan_lines(raw, 0, run_id).is_whole
+    assert index.clean_bytes == len(raw)
+    assert_same_columns(index, events)
+
+
+def test_an_event_over_two_lines_is_no_line_however_many_share_another(tmp_path: Path) -> None:
+    """As many events as lines does not mean one on each; an offset that is off would serve garbage."""
+    run_id = str(uuid.uuid4())
+    start, one, two, three, end = (
+        usual_events(run_id)[:2] + [tool_call(run_id) for _ in range(2)] + [handmade.run_end(run_id, 9)]
+    )
+    split = as_line(three).replace(b'"payload":{', b'"payload":\n{')
+    raw = b"".join([as_line(start), as_line(one).rstrip() + as_line(two), split, as_line(end)])
+    write_run(tmp_path, run_id, raw=raw)
+    index = index_of(tmp_path, run_id)
+    index.extend()
+
+    assert raw.count(b"\n") == 5
+    assert not scan_lines(raw, 0, run_id).is_whole
+    assert [index.event(number) for number in range(1, index.total + 1)] == [start, end]
+    assert index.damaged_total == 3
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 1000, 50_000])

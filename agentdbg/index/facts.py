@@ -1,0 +1,190 @@
+"""
+What a block of events says, as columns.
+
+An index asks little of each event, so a block in the strict form is taken apart a column at a time, in C where that can
+be done; only calls, states, warnings and started calls are looked at one by one. A block with anything else in it is
+asked event by event, with the same result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.analysis import columns
+from agentdbg.encoding import FAST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentdbg.index.scan import Scan
+
+__all__ = ["Facts", "ToolCalls", "facts_of"]
+
+_LARGEST = columns.NO_VALUE - 1
+
+
+class ToolCalls(NamedTuple):
+    """The tool calls of a block, as parallel lists."""
+
+    numbers: list[int]
+    names: list[str]
+    args: list[Any]
+    """As JSON."""
+
+    def add(self, number: int, name: str, args: Any) -> None:
+        self.numbers.append(number)
+        self.names.append(name)
+        self.args.append(args)
+
+
+@dataclass
+class Facts:
+    """One block's columns, and what later events may refer to."""
+
+    kinds: bytearray
+    statuses: bytearray
+    severities: bytearray
+    types: Sequence[str]
+    event_ids: Sequence[str]
+    parent_ids: Sequence[str | None]
+    durations: Sequence[int | None]
+    tokens: list[int]
+    tool_calls: ToolCalls
+    started_calls: list[tuple[int, str]] = field(default_factory=list)
+    """Number and the id that the end of the call will have."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    def add_usage(self, position: int, usage: tuple[int | None, int | None, int | None]) -> None:
+        """Count one model call's tokens: in, out and in all, each None where it was not told."""
+        tokens_in, tokens_out, total = usage
+        if tokens_in is not None:
+            self.tokens_in = (self.tokens_in or 0) + tokens_in
+        if tokens_out is not None:
+            self.tokens_out = (self.tokens_out or 0) + tokens_out
+        if total is not None:
+            self.tokens[position] = min(max(total, 0), _LARGEST)
+
+    def add_cost(self, cost_usd: float | None) -> None:
+        """Count what one model call cost."""
+        if cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+
+
+def facts_of(scan: Scan, first: int) -> Facts:
+    """The columns of a block that has at least one event; `first` is the number of its first one."""
+    return _of_strict(scan.events, first) if scan.is_whole else _of_each(scan.events, first)
+
+
+def _of_each(events: list[Any], first: int) -> Facts:
+    facts = Facts(
+        kinds=bytearray(event.kind for event in events),
+        statuses=bytearray(event.status for event in events),
+        severities=bytearray(event.severity for event in events),
+        types=[event.event_type for event in events],
+        event_ids=[event.event_id for event in events],
+        parent_ids=[event.parent_id for event in events],
+        durations=[event.duration_ms for event in events],
+        tokens=[columns.NO_VALUE] * len(events),
+        tool_calls=ToolCalls([], [], []),
+    )
+    for position, event in enumerate(events):
+        kind = facts.kinds[position]
+        if kind == columns.TOOL:
+            facts.tool_calls.add(first + position, event.name, event.args)
+        elif kind == columns.LLM:
+            facts.add_usage(position, event.usage)
+            facts.add_cost(event.cost_usd)
+        elif kind == columns.CALL_START and event.call_id is not None:
+            facts.started_calls.append((first + position, event.call_id))
+    return facts
+
+
+if FAST:
+    from msgspec.structs import astuple
+
+    from agentdbg.index import strict
+
+    _KIND_OF_CLASS: dict[type, int] = {
+        strict.LlmCall: columns.LLM,
+        strict.ToolCall: columns.TOOL,
+        strict.StateUpdate: columns.STATE,
+        strict.ErrorEvent: columns.EXCEPTION,
+        strict.LoopWarning: columns.LOOP,
+        strict.RunStart: columns.START,
+        strict.RunEnd: columns.END,
+        strict.CallStart: columns.CALL_START,
+    }
+    _TYPE_OF_CLASS: dict[type, str] = {found: vars(found)["event_type"] for found in _KIND_OF_CLASS}
+    # What an event of a kind is unless it says otherwise.
+    _STATUS_OF_KIND = dict.fromkeys((columns.LLM, columns.TOOL, columns.END), columns.OK)
+    _STATUS_OF_KIND[columns.EXCEPTION] = columns.ERROR
+    _USUAL_STATUS = bytes(_STATUS_OF_KIND.get(kind, columns.NO_STATUS) for kind in range(256))
+    _ONLY = {kind: bytes(code == kind for code in range(256)) for kind in range(len(columns.KINDS))}
+
+
+def _of_strict(events: list[Any], first: int) -> Facts:
+    # All strict events have the same nine fields in the same order.
+    _, event_ids, _, parent_ids, _, durations, names, payloads, _ = zip(*map(astuple, events), strict=True)
+    classes = list(map(type, events))
+    kinds = bytearray(map(_KIND_OF_CLASS.__getitem__, classes))
+    facts = Facts(
+        kinds=kinds,
+        statuses=kinds.translate(_USUAL_STATUS),
+        severities=bytearray(len(events)),
+        types=list(map(_TYPE_OF_CLASS.__getitem__, classes)),
+        event_ids=event_ids,
+        parent_ids=parent_ids,
+        durations=durations,
+        tokens=[columns.NO_VALUE] * len(events),
+        tool_calls=_tool_calls(kinds, first, names, payloads),
+    )
+    _add_model_calls(facts, _chosen(kinds, columns.LLM, payloads))
+    for position, payload in _chosen(kinds, columns.TOOL, payloads):
+        if payload.error is not None or payload.status == "error":
+            facts.statuses[position] = columns.ERROR
+    for position, payload in _chosen(kinds, columns.CALL_START, payloads):
+        if payload.call_id is not None:
+            facts.started_calls.append((first + position, payload.call_id))
+    for position, event in [
+        *_chosen(kinds, columns.STATE, events),
+        *_chosen(kinds, columns.LOOP, events),
+        *_chosen(kinds, columns.END, events),
+    ]:
+        facts.kinds[position], facts.statuses[position] = event.kind, event.status
+        facts.severities[position] = event.severity
+    return facts
+
+
+def _chosen(kinds: bytearray, kind: int, values: Sequence[Any]) -> Iterable[tuple[int, Any]]:
+    """The values at the positions of one kind, with those positions."""
+    if kind not in kinds:
+        return ()
+    mask = kinds.translate(_ONLY[kind])
+    return zip(compress(range(len(kinds)), mask), compress(values, mask), strict=True)
+
+
+def _tool_calls(kinds: bytearray, first: int, names: Sequence[str], payloads: Sequence[Any]) -> ToolCalls:
+    mask = kinds.translate(_ONLY[columns.TOOL])
+    return ToolCalls(
+        list(compress(range(first, first + len(kinds)), mask)),
+        list(compress(names, mask)),
+        [payload.args for payload in compress(payloads, mask)],
+    )
+
+
+def _add_model_calls(facts: Facts, calls: Iterable[tuple[int, Any]]) -> None:
+    for position, payload in calls:
+        if payload.error is not None or payload.status == "error":
+            facts.statuses[position] = columns.ERROR
+        usage = payload.usage
+        if usage is not None:
+            if usage.prompt_tokens is None and usage.completion_tokens is None and usage.total_tokens is not None:
+                facts.tokens[position] = min(usage.total_tokens, _LARGEST)  # the short way for what most writers tell
+            else:
+                facts.add_usage(position, usage.counts)
+        if payload.cost_usd is not None:
+            facts.add_cost(payload.cost_usd)
