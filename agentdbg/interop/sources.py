@@ -166,6 +166,8 @@ def find_sources(paths: Iterable[str]) -> list[Source]:
         path = Path(given).expanduser()
         if not path.exists():
             raise NotReadable(f"there is no file or folder {given}")
+        if not path.is_dir() and not path.is_file():
+            raise NotReadable(f"{given} is no plain file; write what it gives to one first")
         if not path.is_dir() or _is_data_folder(path):
             found.append(Source(path, given))
         else:
