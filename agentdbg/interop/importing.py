@@ -102,7 +102,11 @@ def writing_aside(data_dir: Path, run_id: str) -> Iterator[Path]:
     try:
         yield folder
         make_private_folder(runs_dir(data_dir))
-        os.rename(folder, run_dir(data_dir, run_id))
+        try:
+            os.rename(folder, run_dir(data_dir, run_id))
+        except OSError:
+            if not os.path.isdir(run_dir(data_dir, run_id)):  # else another import of the same run was faster
+                raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
