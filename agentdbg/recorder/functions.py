@@ -9,10 +9,11 @@ iteration, and the scope set only while the function's own code runs.
 from __future__ import annotations
 
 import functools
+from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
-from agentdbg.faults import contain
+from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import enter_scope, own_scope
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.context import Scope
 
-__all__ = ["Around", "Function", "bind_arguments", "function_kind", "wrap"]
+__all__ = ["Around", "Function", "bind_arguments", "function_kind", "function_name", "wrap"]
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 """What a decorator of ours takes and gives back, so that type checkers see the function it was."""
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
-_VARARGS, _VARKEYWORDS = 0x04, 0x08
+_VARARGS = 0x04
 
 
 class Around(Protocol):
@@ -52,8 +53,15 @@ def wrap(function: Any, begin: Callable[[tuple[Any, ...], dict[str, Any]], Aroun
     """The function, recorded: `begin` is called with each call's arguments; None from it leaves the call alone."""
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(wrap(function.__func__, begin))
+    if isinstance(function, type):  # a function in its place could not be subclassed, nor asked isinstance
+        tell_once(f"class:{function!r}", f"the class {function.__name__} is left as it is; decorate its methods")
+        return function
     wrapper = _WRAPPERS[function_kind(function)](function, _contained(begin))
-    return functools.wraps(function)(wrapper)
+    try:
+        return functools.wraps(function)(wrapper)
+    except (TypeError, ValueError, AttributeError):  # a callable object may have anything where its name should be
+        wrapper.__wrapped__ = function
+        return wrapper
 
 
 def _contained(begin: Callable[[tuple[Any, ...], dict[str, Any]], Around | None]) -> Any:
@@ -75,8 +83,8 @@ def function_kind(function: Any) -> str:
     """plain, coroutine, generator or async_generator."""
     while isinstance(function, functools.partial):
         function = function.func
-    code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
-    flags = getattr(code, "co_flags", 0)
+    code = _code(function) or _code(_call_method(function))
+    flags = 0 if code is None else code.co_flags
     if flags & _ASYNC_GENERATOR:
         return "async_generator"
     if flags & _COROUTINE:
@@ -86,32 +94,62 @@ def function_kind(function: Any) -> str:
     return "plain"
 
 
+def function_name(function: Any) -> str:
+    """What people call it: its name, a partial's function's name, a callable object's class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) and name else type(function).__name__
+
+
 def bind_arguments(
     function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What was given by position and by keyword, each under its parameter's name, without self."""
-    function = _innermost(function)
-    code = getattr(function, "__code__", None)
+    function, args, kwargs, has_self = _as_called(function, args, kwargs)
+    code = _code(function)
     if code is None:
         return ({"args": list(args)} if args else {}), dict(kwargs)
     names = code.co_varnames[: code.co_argcount]
     given = dict(zip(names, args, strict=False))
     if len(args) > len(names) and code.co_flags & _VARARGS:
         given[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]] = list(args[len(names) :])
-    if names and names[0] in ("self", "cls"):
+    if names and (has_self or names[0] in ("self", "cls")):
         given.pop(names[0], None)
     return given, dict(kwargs)
 
 
-def _innermost(function: Any) -> Any:
+def _as_called(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any], bool]:
+    """The function whose parameters the arguments meet in the end, with what partials and methods add to them."""
+    has_self = False
     for _ in range(20):  # decorators of decorators
         if isinstance(function, functools.partial):
+            args, kwargs = function.args + args, {**function.keywords, **kwargs}
             function = function.func
+        elif isinstance(function, MethodType):
+            args, has_self = (function.__self__, *args), True
+            function = function.__func__
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
+        elif isinstance(function, FunctionType) or (call := _call_method(function)) is None:
+            break
         else:
-            return getattr(function, "__func__", function)
-    return function
+            args, has_self = (function, *args), True
+            function = call
+    return function, args, kwargs, has_self
+
+
+def _call_method(function: Any) -> FunctionType | None:
+    """The `__call__` of a callable object, where it is written in Python."""
+    call = getattr(type(function), "__call__", None)
+    return call if isinstance(call, FunctionType) else None
+
+
+def _code(function: Any) -> CodeType | None:
+    code = getattr(function, "__code__", None) or getattr(getattr(function, "__func__", None), "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def _plain(function: Any, begin: Any) -> Any:
@@ -183,10 +221,10 @@ def _generator(function: Any, begin: Any) -> Any:
         if around is None:
             return (yield from function(*args, **kwargs))
         steps = _Steps(around)
-        generator = function(*args, **kwargs)
-        advance: Callable[[Any], Any] = generator.send
         sent: Any = None
         try:
+            generator = function(*args, **kwargs)
+            advance: Callable[[Any], Any] = generator.send
             while True:
                 steps.resume()
                 try:
@@ -232,11 +270,11 @@ def _async_generator(function: Any, begin: Any) -> Any:
         if around is None:
             around = _Nothing(own_scope())
         steps = _Steps(around)
-        generator = function(*args, **kwargs)
-        advance: Callable[[Any], Any] = generator.asend
         sent: Any = None
         dropped: BaseException | None = None
         try:
+            generator = function(*args, **kwargs)
+            advance: Callable[[Any], Any] = generator.asend
             while True:
                 steps.resume()
                 try:

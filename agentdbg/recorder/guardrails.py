@@ -114,7 +114,8 @@ class Guards:
 
     def _count(self, event: Event, *, recorded_by_call: bool) -> None:
         counters, event_type, payload = self._counters, event["event_type"], event["payload"]
-        self._count_type(event_type)
+        by_type = counters.by_type
+        by_type[event_type] = by_type.get(event_type, 0) + 1
         if event_type == "LLM_CALL":
             counters.llm_calls += 1
             self._count_usage(payload)

@@ -61,13 +61,11 @@ class PriceTable:
 
     def cost_usd(self, model: str, usage: Mapping[str, Any] | None) -> float | None:
         """What the call cost, or None when the model's price or the usage is not known."""
-        if not usage:
+        price = self._known[model] if model in self._known else self._find(model)
+        if price is None or not usage:
             return None
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if type(prompt) is not int or type(completion) is not int:
-            return None
-        price = self._known[model] if model in self._known else self._find(model)
-        if price is None:
             return None
         if len(usage) == 3:  # nothing said of a cache
             return round((prompt * price["input"] + completion * price["output"]) / 1_000_000, 9)

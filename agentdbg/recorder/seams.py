@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.functions import Function, bind_arguments, wrap
+from agentdbg.recorder.functions import Function, bind_arguments, function_name, wrap
 from agentdbg.recorder.recording import STOPS, llm_fields, tool_fields
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source
@@ -231,7 +231,7 @@ def llm_call(model: str = "unknown", prompt: Any = None, *, meta: dict[str, Any]
 
 @overload
 def tool(
-    function: Function, /, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any
+    function: Function, *, name: str | None = None, meta: dict[str, Any] | None = None, **declared: Any
 ) -> Function: ...
 @overload
 def tool(
@@ -248,7 +248,7 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
         name, function = function, None
 
     def decorate(wrapped: Any) -> Any:
-        shown_name = name or getattr(wrapped, "__name__", None) or type(wrapped).__name__
+        shown_name = name or function_name(wrapped)
         shown_meta = {**(meta or {}), **declared} or None
 
         def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
@@ -265,7 +265,7 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
 
 @overload
 def llm(
-    function: Function, /, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any
+    function: Function, *, model: str | None = None, meta: dict[str, Any] | None = None, **extra: Any
 ) -> Function: ...
 @overload
 def llm(

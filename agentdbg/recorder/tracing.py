@@ -11,7 +11,7 @@ from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.errors import describe_error
-from agentdbg.recorder.functions import Function, bind_arguments, function_kind, wrap
+from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, wrap
 from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.sources import function_source, user_source
 
@@ -76,10 +76,6 @@ def trace(
         name, f = f, None
 
     def decorate(function: Any) -> Any:
-        if isinstance(function, type):
-            tell_once(f"trace class:{function!r}", f"@trace on the class {function.__name__} has no effect")
-            return function
-
         def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Span | _RunEdge | None:
             return _begin(function, name, meta, limits, args, kwargs)
 
@@ -175,15 +171,15 @@ def _begin(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> _Span | _RunEdge | None:
-    function_name = getattr(function, "__name__", None) or type(function).__name__
+    shown_name = function_name(function)
     scope = _open_scope()
     if scope is not None and not _is_run_of_its_own(scope, limits):
-        return _Span(scope, name or function_name, limits)
+        return _Span(scope, name or shown_name, limits)
     code = getattr(function, "__code__", None)
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
     by_position, by_keyword = bind_arguments(function, args, kwargs)
-    start = {"function_name": function_name, "args": by_position, "kwargs": by_keyword}
-    fresh = start_run(name, default_run_name(path, function_name), limits, start, _linked(meta, scope))
+    start = {"function_name": shown_name, "args": by_position, "kwargs": by_keyword}
+    fresh = start_run(name, default_run_name(path, shown_name), limits, start, _linked(meta, scope))
     if fresh is None:
         return None
     kind = function_kind(function)

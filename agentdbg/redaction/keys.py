@@ -26,13 +26,15 @@ COUNTER: Final = 2
 """A key that counts tokens: numbers stay, containers are walked, text goes."""
 
 _CACHE_LIMIT = 8192
+_LARGEST_SHAPE = 50
+_MOST_SHAPES = 1_000
 _LONGEST_CACHED_KEY = 128
 
 
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = ("_known", "_phrases", "_substrings", "counters", "safe")
+    __slots__ = ("_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
@@ -42,6 +44,10 @@ class KeyJudge:
         """Keys already judged SAFE, for callers that cannot afford a call per key."""
         self.counters: set[str] = set()
         """Keys already judged COUNTER, for the same reason."""
+        self.safe_shapes: set[tuple[str, ...]] = set()
+        """Whole lists of keys, all of them SAFE."""
+        self.counter_shapes: set[tuple[str, ...]] = set()
+        """Whole lists of keys, each SAFE or COUNTER: harmless over numbers."""
 
     def judge(self, key: str) -> int:
         """SAFE, SECRET or COUNTER; `key` is a real `str`, not a subclass."""
@@ -51,6 +57,15 @@ class KeyJudge:
             if len(key) <= _LONGEST_CACHED_KEY:
                 self._remember(key, verdict)
         return verdict
+
+    def remember_shape(self, keys: tuple[str, ...]) -> None:
+        """Note that these keys come together; each of them has been judged."""
+        if len(keys) > _LARGEST_SHAPE or len(self.safe_shapes) + len(self.counter_shapes) >= _MOST_SHAPES:
+            return
+        if self.safe.issuperset(keys):
+            self.safe_shapes.add(keys)
+        elif (self.safe | self.counters).issuperset(keys):
+            self.counter_shapes.add(keys)
 
     def _remember(self, key: str, verdict: int) -> None:
         if len(self._known) >= _CACHE_LIMIT:
