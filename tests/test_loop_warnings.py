@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agentdbg import record_llm_call, record_tool_call, traced_run
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.conftest import Recorded
 
 
@@ -49,3 +49,23 @@ def test_the_settings_reach_the_detector(recorded: Recorded, monkeypatch: pytest
             record_tool_call("search", {"q": "x"}, "nothing found")
 
     assert recorded.only().of_type("LOOP_WARNING") == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "response"),
+    [
+        ([{"role": ["user"], "content": "x"}], {"tool_calls": 5}),
+        ([{"role": {"a": 1}}], {"tool_calls": {"function": None}}),
+        ([[["deep"]]], [{"role": None}]),
+        ({"messages": 3}, {"content": [{"type": []}]}),
+        ([None, 1, "x"], {"tool_calls": [None, 1, {"function": {"arguments": 5}}]}),
+    ],
+)
+def test_messages_of_any_shape_are_recorded(recorded: Recorded, prompt: object, response: object) -> None:
+    """The detector reads messages; odd ones must cost nobody their event."""
+    with traced_run("odd"):
+        for _ in range(4):
+            assert record_llm_call("m", prompt=prompt, response=response) is not None
+            assert record_tool_call("t", args=prompt, result=response) is not None
+
+    assert len(recorded.only().of_type("LLM_CALL")) == 4

@@ -62,6 +62,8 @@ def _newest_user_text(prompt: Any) -> str:
         if not isinstance(message, dict):
             continue
         role = message.get("role") or message.get("type")
+        if not isinstance(role, str):
+            continue
         if role in _MODEL_ROLES:
             return ""
         if role in _USER_ROLES:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
+from agentdbg.faults import contain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,11 +83,18 @@ class Guards:
             finding = None
         else:
             self._count(event, recorded_by_call=recorded_by_call)
-            finding = self._detector.observe(event)
+            finding = self._look_for_loops(event)
         if not self._has_limits:
             return _NOTHING if finding is None else Verdict(finding, None)
         stop = (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
         return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
+
+    def _look_for_loops(self, event: Event) -> LoopFinding | None:
+        try:
+            return self._detector.observe(event)
+        except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
+            contain(fault, "look for loops")
+            return None
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
