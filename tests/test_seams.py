@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -261,3 +263,103 @@ def test_long_input_is_cut_in_the_start_and_whole_in_the_end(recorded: Recorded)
     run = recorded.only()
     assert len(run.one("CALL_START")["payload"]["input"]["text"]) <= 4_000
     assert len(run.one("TOOL_CALL")["payload"]["args"]["text"]) == 10_000
+
+
+class _Vault:
+    """A callable object, a method and an async one, with a parameter whose value must not be stored."""
+
+    def __call__(self, password: str, query: str) -> str:
+        return query
+
+    def open(self, password: str, query: str) -> str:
+        return query
+
+
+def _look_up(user: str, password: str, query: str) -> str:
+    return query
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "name"),
+    [
+        (_Vault().open, ("hunter2", "q"), "open"),
+        (_Vault(), ("hunter2", "q"), "_Vault"),
+        (functools.partial(_look_up, "me"), ("hunter2", "q"), "_look_up"),
+        (functools.partial(_look_up, query="q"), ("me", "hunter2"), "_look_up"),
+        (functools.partial(_Vault().open, "hunter2"), ("q",), "open"),
+    ],
+)
+def test_methods_partials_and_objects_meet_the_right_parameters(
+    recorded: Recorded, function: Any, args: tuple[Any, ...], name: str
+) -> None:
+    """Arguments shifted by one would store a password under a harmless name."""
+    with traced_run("r"):
+        assert tool(function)(*args) == "q"
+
+    call = recorded.only().one("TOOL_CALL")
+    assert call["name"] == name
+    assert call["payload"]["args"]["password"] == "__REDACTED__"
+    assert call["payload"]["args"]["query"] == "q"
+    assert "hunter2" not in json.dumps(recorded.only().events)
+
+
+def test_an_object_with_an_async_call_is_recorded_when_it_is_awaited(recorded: Recorded) -> None:
+    """What it returns is its answer, not the coroutine."""
+
+    class Asking:
+        async def __call__(self, question: str) -> str:
+            record_tool_call("inner")
+            return question.upper()
+
+    ask = tool(Asking())
+    assert inspect.iscoroutinefunction(ask)
+    with traced_run("r"):
+        assert asyncio.run(ask("why")) == "WHY"
+
+    inner, outer = recorded.only().of_type("TOOL_CALL")
+    assert outer["payload"]["result"] == "WHY"
+    assert inner["parent_id"] == outer["event_id"]
+
+
+def test_a_class_stays_a_class(capsys: pytest.CaptureFixture[str]) -> None:
+    """A function in its place would break isinstance and subclassing."""
+
+    class Search:
+        pass
+
+    assert tool(Search) is Search
+    assert llm(Search) is Search
+    assert "decorate its methods" in capsys.readouterr().err
+
+
+def test_an_object_that_has_an_answer_for_every_attribute_can_be_decorated(recorded: Recorded) -> None:
+    """Proxies and mocks answer anything; decorating them must not raise."""
+
+    class Proxy:
+        def __getattr__(self, name: str) -> Any:
+            return self
+
+        def __call__(self, number: int) -> int:
+            return number + 1
+
+    with traced_run("r"):
+        assert tool(Proxy())(1) == 2
+
+    assert recorded.only().one("TOOL_CALL")["payload"]["result"] == 2
+
+
+def test_a_generator_called_with_wrong_arguments_gives_its_place_back(recorded: Recorded) -> None:
+    """A call that never began must not use up the limit, and its failure is recorded."""
+
+    @tool
+    def count(to: int) -> Iterator[int]:
+        yield from range(to)
+
+    with traced_run("r", max_tool_calls=2):
+        with pytest.raises(TypeError, match="to"):
+            next(count())  # type: ignore[call-arg]
+        assert list(count(2)) == [0, 1]
+
+    failed, worked = recorded.only().of_type("TOOL_CALL")
+    assert failed["payload"]["error"]["error_type"] == "TypeError"
+    assert worked["payload"]["result"] == [0, 1]

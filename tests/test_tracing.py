@@ -492,3 +492,22 @@ def test_arguments_and_results_can_be_left_out(recorded: Recorded, monkeypatch: 
     content = (recorded.only().path / "events.jsonl").read_text()
     assert "plan text" not in content
     assert "result text" not in content
+
+
+def test_a_generator_called_with_wrong_arguments_ends_its_run(recorded: Recorded) -> None:
+    """The run began before Python refused the call; it must not stay open."""
+
+    @trace
+    def steps(first: int) -> Iterator[int]:
+        yield first
+
+    @trace
+    async def later(first: int) -> AsyncIterator[int]:
+        yield first
+
+    with pytest.raises(TypeError, match="first"):
+        next(steps())  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="first"):
+        asyncio.run(anext(later()))  # type: ignore[call-arg,arg-type]
+
+    assert [run.meta["status"] for run in recorded.all()] == ["error", "error"]

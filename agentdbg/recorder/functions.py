@@ -143,7 +143,7 @@ def _as_called(
 
 def _call_method(function: Any) -> FunctionType | None:
     """The `__call__` of a callable object, where it is written in Python."""
-    call = getattr(type(function), "__call__", None)
+    call = getattr(type(function), "__call__", None)  # noqa: B004 -- the method itself is wanted
     return call if isinstance(call, FunctionType) else None
 
 
