@@ -52,11 +52,20 @@ class Alphabet:
         self._counts[character] = 1
         return character
 
+    def take_again(self, character: str) -> None:
+        """Count a character in use once more."""
+        self._counts[character] += 1
+
     def name(self, character: str, key: Hashable) -> None:
         """Say what a character stands for, so that the next equal thing gets the same one."""
         if key not in self.known:
             self.known[key] = character
             self._keys.setdefault(character, []).append(key)
+
+    def unname(self, character: str) -> None:
+        """Nothing the character stood for is in the window any more."""
+        for key in self._keys.pop(character, ()):
+            del self.known[key]
 
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
@@ -65,8 +74,7 @@ class Alphabet:
             self._counts[character] = count
             return
         del self._counts[character]
-        for key in self._keys.pop(character, ()):
-            del self.known[key]
+        self.unname(character)
         self._free.append(character)
 
 

@@ -6,16 +6,16 @@ Exact repetitions are followed by the tape. Here nearly equal inputs are compare
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.similar import jaccard, near_results
+from agentdbg.loops.similar import is_near, jaccard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from agentdbg.loops.steps import Step
+    from agentdbg.loops.values import Outcome
 
-    from agentdbg.loops.signatures import Step
-
-__all__ = ["RecentCalls", "streak_of", "worked_between"]
+__all__ = ["RecentCalls", "streak_of"]
 
 _NEAR_INPUT = 0.8
 _REPHRASED_INPUT = 0.6
@@ -29,18 +29,24 @@ _MOST_TOOLS = 1_000
 class RecentCalls:
     """What the tools were asked of late."""
 
-    __slots__ = ("_by_tool", "_count", "_reach", "_repetitions")
+    __slots__ = ("_by_tool", "_count", "_news", "_reach", "_repetitions")
 
     def __init__(self, repetitions: int, reach: int) -> None:
         self._repetitions = repetitions
         self._reach = max(_COMPARED, reach)
         self._by_tool: dict[str, list[Step]] = {}
+        self._news: deque[Step] = deque()
         self._count = 0
 
-    def count(self, step: Step) -> None:
-        """Number the call."""
+    def count(self, step: Step, oldest: int) -> None:
+        """Number the call, and note one that brought something new; steps before `oldest` are out of reach."""
         self._count += 1
         step.call_number = self._count
+        if step.is_new and not step.failed:
+            news = self._news
+            news.append(step)
+            while news[0].number < oldest:
+                news.popleft()
 
     def keep(self, step: Step, lone: Step | None) -> None:
         """Keep a call with the last few of its tool; `lone` is the one before it when that was the tool's first."""
@@ -59,20 +65,24 @@ class RecentCalls:
     def similar(self, step: Step) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         calls = self._by_tool[step.signature]
-        found = [step]
+        wanted = self._repetitions
         oldest = self._count - _COMPARED
-        if len(calls) < self._repetitions or calls[-self._repetitions].call_number <= oldest:
-            return found
-        is_brief = step.is_brief
+        if len(calls) < wanted or calls[-wanted].call_number <= oldest:
+            return [step]
+        found = [step]
+        is_brief = step.got.is_brief()
+        key = step.arguments_key
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
                 break
-            if _nothing_new(other, step, is_brief=is_brief):
+            if is_brief and other.arguments_key != key:
+                continue  # an acknowledgement of something else
+            if _nothing_new(other, step):
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))
-                if len(found) == self._repetitions:
+                if len(found) == wanted:
                     break
-            elif other.arguments_key == step.arguments_key:
+            elif other.arguments_key == key:
                 break  # the same question had another answer since: that was progress
         return found[::-1]
 
@@ -80,44 +90,51 @@ class RecentCalls:
         """Whether the call is recent enough for a stall with other work in between."""
         return step.call_number > self._count - self._reach
 
+    def worked_between(self, calls: list[Step], oldest: int) -> bool:
+        """Whether another call brought something new between these and is not out of reach, as those before `oldest`."""
+        first = max(calls[0].number + 1, oldest)
+        for step in reversed(self._news):
+            if step.number < first:
+                break
+            if step not in calls and not step.got.is_bare():
+                return True
+        return False
+
 
 def streak_of(step: Step, number: int) -> list[Step]:
     """The last `number` calls of the streak that ends with `step`, oldest first, as far as they are remembered."""
     chain = [step]
-    while len(chain) < number and chain[-1].previous is not None:
-        chain.append(chain[-1].previous)
+    previous = step.previous
+    while previous is not None and len(chain) < number:
+        chain.append(previous)
+        previous = previous.previous
     return chain[::-1]
 
 
-def worked_between(calls: list[Step], steps: Iterable[Step]) -> bool:
-    """Whether another tool call among `steps`, the newest first, brought something new between these calls."""
-    first = calls[0].number
-    numbers = {call.number for call in calls}
-    for step in steps:
-        if step.number <= first:
-            break
-        if step.kind == "tool" and step.is_new and step.number not in numbers and not step.failed and not step.is_bare:
-            return True
-    return False
-
-
-def _nothing_new(earlier: Step, later: Step, *, is_brief: bool) -> bool:
+def _nothing_new(earlier: Step, later: Step) -> bool:
     """Whether `later` asked nearly what `earlier` asked and got nearly what it got."""
     if earlier.failed != later.failed or earlier.forgotten or (earlier.turn != later.turn and not later.failed):
         return False
     if earlier.arguments_key == later.arguments_key:
-        return earlier.outcome_key == later.outcome_key
-    if is_brief:
-        return False
-    alike = jaccard(earlier.arguments_words, later.arguments_words)
+        return earlier.outcome_key() == later.outcome_key()
+    alike = jaccard(earlier.asked.words(), later.asked.words())
     if alike < _REPHRASED_INPUT:
         return False
-    if earlier.outcome_key == later.outcome_key:
-        return alike >= _NEAR_INPUT or (later.is_negative and _differ_in_words(earlier, later))
-    return alike >= _NEAR_INPUT and near_results(earlier.outcome, later.outcome, _NEAR_RESULT)
+    if earlier.outcome_key() == later.outcome_key():
+        return alike >= _NEAR_INPUT or (later.got.is_negative() and _differ_in_words(earlier, later))
+    return alike >= _NEAR_INPUT and _near_results(earlier.got, later.got)
+
+
+def _near_results(earlier: Outcome, later: Outcome) -> bool:
+    """Whether two results say the same thing in nearly the same words and order."""
+    shorter, longer = sorted((len(earlier.text), len(later.text)))
+    if shorter < longer * _NEAR_RESULT - 16:
+        return False
+    (earlier_words, earlier_runs), (later_words, later_runs) = earlier.shingles(), later.shingles()
+    return is_near(earlier_words, later_words, _NEAR_RESULT) and is_near(earlier_runs, later_runs, _NEAR_RESULT)
 
 
 def _differ_in_words(earlier: Step, later: Step) -> bool:
     """Whether the inputs were put in other words; other numbers or ids ask for something else."""
-    differing = b"".join(earlier.arguments_words ^ later.arguments_words)
+    differing = b"".join(earlier.asked.words() ^ later.asked.words())
     return differing.translate(None, b"0123456789") == differing

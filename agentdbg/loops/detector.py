@@ -11,16 +11,17 @@ block is complete, and the finding obsolete, or broken.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.loops.blocks import find_period, has_period
-from agentdbg.loops.calls import RecentCalls, streak_of, worked_between
+from agentdbg.loops.calls import RecentCalls, streak_of
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.ledger import Candidate, Ledger
-from agentdbg.loops.signatures import Step
+from agentdbg.loops.signatures import encode
+from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
+from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, Recall, first_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,8 +37,7 @@ _LONGEST_GUESS = 12
 """A block that has not begun to repeat is waited for only up to this length."""
 
 
-@dataclass
-class _Held:
+class _Held(NamedTuple):
     """A finding that waits, and the block length with which its events could still become an exact repetition."""
 
     candidate: Candidate
@@ -56,6 +56,7 @@ class LoopDetector:
         self._tape = Tape(self._window, max(2 * self._window, _MIN_REACH))
         self._calls = RecentCalls(self._repetitions, self._window * 2 // 3)
         self._replies = RecentReplies(self._repetitions)
+        self._recall = Recall()
         self._turns = UserTurns()
         self._ledger = Ledger(self._window)
         self._held: _Held | None = None
@@ -63,6 +64,7 @@ class LoopDetector:
         self._tool_is_new = False
         self._turn = 0
         self._turn_began = 0
+        self._states_in_a_row = 0
         self._last_tool = 0
         self._last_outcome = b""
         self._asked_nothing = False
@@ -81,18 +83,17 @@ class LoopDetector:
         """Take the next event of the run; the finding it completes, if any."""
         event_type = event["event_type"]
         if event_type == "TOOL_CALL":
-            finer = self._tool_call(event)
+            self._ledger.rest()
+            step, finer = self._tool_call(event)
         elif event_type == "LLM_CALL":
-            finer = self._model_call(event)
+            self._ledger.rest()
+            step, finer = self._model_call(event)
         elif event_type == "STATE_UPDATE" and "span" not in (event.get("meta") or ()):
-            step = Step(event, self._number + 1, "state", event_type)
-            step.recurs = event_type in self._tape.known
-            self._append(step)
-            finer = None
+            self._ledger.rest()
+            step, finer = self._state(event), None
         else:
             return None
-        self._ledger.active = None
-        if finer is None and not self._tape.steps[-1].recurs:
+        if finer is None and not step.recurs:
             self._names_period = 0
             return None if self._held is None else self._release()
         return self._judge(finer)
@@ -104,23 +105,27 @@ class LoopDetector:
 
     # -- taking events in ----------------------------------------------------------------------------------------------
 
-    def _tool_call(self, event: Event) -> Candidate | None:
-        name = event["name"]
-        signature = f"TOOL_CALL:{name}"
-        step = Step(event, self._number + 1, "tool", signature)
-        step.recurs = signature in self._tape.known
-        step.read_tool_call(event["payload"], compare=step.recurs)
-        meta = event.get("meta")
-        step.polling = bool(meta and meta.get("polling")) or name in self._ignored
-        lone = self._tape.lone(signature) if step.recurs else None
+    def _tool_call(self, event: Event) -> tuple[Step, Candidate | None]:
+        name, payload, meta = event["name"], event["payload"], event.get("meta")
+        named = self._tape.named("tool", name)
+        lone = named.lone
+        if named.present:
+            asked, got = self._recall.input(payload.get("args")), self._recall.result(payload)
+        else:
+            asked, got = Input(encode(payload.get("args"))), first_result(payload)
+        step = Step(event, self._number + 1, named, asked, got)
+        step.arguments_key = asked.key
+        if (meta and meta.get("polling")) or name in self._ignored:
+            step.polling = True
         self._append(step)
+        self._states_in_a_row = 0
         self._last_tool = step.number
-        self._last_outcome = step.outcome
+        self._last_outcome = got.text
         self._tool_is_new = step.is_new
         if step.is_new:
             self._replies.clear()
-        self._calls.count(step)
-        return self._repeated_call(step, lone) if step.recurs else None
+        self._calls.count(step, self._oldest())
+        return step, (self._repeated_call(step, lone) if step.recurs else None)
 
     def _repeated_call(self, step: Step, lone: Step | None) -> Candidate | None:
         """The error_retry or stall that this call completes."""
@@ -130,7 +135,7 @@ class LoopDetector:
             return None
         if step.streak >= wanted:
             calls = streak_of(step, wanted)
-            new_work = self._worked_between(calls)
+            new_work = self._calls.worked_between(calls, self._oldest())
             if step.failed and calls[0].turn == step.turn and not new_work:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
@@ -138,34 +143,44 @@ class LoopDetector:
         similar = self._calls.similar(step)
         if len(similar) < wanted:
             return None
-        return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
+        new_work = self._calls.worked_between(similar, self._oldest())
+        return Candidate("stall", [step], similar, step.near, new_work=new_work)
 
-    def _worked_between(self, calls: list[Step]) -> bool:
-        return worked_between(calls, reversed(self._tape.steps))
+    def _oldest(self) -> int:
+        """The number of the oldest step within reach."""
+        return self._number - len(self._tape.steps) + 1
 
-    def _model_call(self, event: Event) -> Candidate | None:
+    def _model_call(self, event: Event) -> tuple[Step, Candidate | None]:
         payload = event["payload"]
-        signature = f"LLM_CALL:{event['name']}"
-        step = Step(event, self._number + 1, "model", signature)
-        step.recurs = signature in self._tape.known
-        step.read_model_call(payload)
+        got, asked = self._recall.reply(payload)
+        step = Step(event, self._number + 1, self._tape.named("model", event["name"]), asked, got)
         prompt = payload.get("prompt")
-        if self._turns.begins_turn(prompt, self._last_outcome):
+        if type(prompt) is not str and self._turns.begins_turn(prompt, self._last_outcome):
             self._begin_turn()
             self._turn_began = self._number
         elif self._asked_nothing and self._last_tool < self._number and is_cut(prompt):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
             self._begin_turn()
-        self._asked_nothing = not step.arguments
+        self._asked_nothing = not asked.text
         self._append(step)
+        self._states_in_a_row = 0
         self._ledger.spend(payload)
         self._answer_is_new = False
         if step.failed:
             calls = self._replies.failures(step)
-            return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
+            several = len(calls) >= self._repetitions
+            return step, Candidate("error_retry", [step], calls, step.streak) if several else None
         calls = self._replies.echoes(step)
+        if len(calls) >= self._repetitions:
+            return step, Candidate("echo", [step], calls[::-1], step.near)
         self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
-        return Candidate("echo", [step], calls, step.near) if len(calls) >= self._repetitions else None
+        return step, None
+
+    def _state(self, event: Event) -> Step:
+        step = Step(event, self._number + 1, self._tape.named("state", ""), NOTHING_ASKED, FORGOTTEN)
+        self._append(step)
+        self._states_in_a_row += 1
+        return step
 
     def _begin_turn(self) -> None:
         self._turn += 1
@@ -215,7 +230,7 @@ class LoopDetector:
                 return period
         # No tool for a while: a block of model calls, so their answers decide.
         quiet = min(length, tape.quiet.length)
-        if quiet < wanted or self._answer_is_new or all(step.kind == "state" for step in tape.last(wanted)):
+        if quiet < wanted or self._answer_is_new or self._states_in_a_row >= wanted:
             return 0
         return find_period(tape.quiet.text(), wanted, quiet)
 
@@ -272,10 +287,10 @@ class LoopDetector:
         held = self._held
         if held is None:
             return None
-        held.period = self._forming(held.candidate, held.period)
-        if held.period:
+        period = self._forming(held.candidate, held.period)
+        self._held = held._replace(period=period) if period else None
+        if period:
             return None
-        self._held = None
         return None if self._ledger.is_told(held.candidate) else self._ledger.tell(held.candidate, held.finding)
 
     def _forming(self, candidate: Candidate, shortest: int) -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.similar import jaccard
+from agentdbg.loops.similar import is_near
 
 if TYPE_CHECKING:
-    from agentdbg.loops.signatures import Step
+    from agentdbg.loops.steps import Step
 
 __all__ = ["RecentReplies"]
 
@@ -20,6 +20,8 @@ _NEAR_REPLY = 0.8
 _COMPARED = 8
 _FEWEST_WORDS = 5
 """Shorter answers ("Done.", "Yes, please go on.") are alike without meaning anything."""
+_FEWEST_SHARED = 4
+"""Words that an answer must have to be near one of `_FEWEST_WORDS` or more."""
 
 
 class RecentReplies:
@@ -38,39 +40,48 @@ class RecentReplies:
             self._replies.clear()
 
     def echoes(self, step: Step) -> list[Step]:
-        """The answers, this one last, that say nearly the same, as many as make a finding; and remember this one."""
-        self._failing.pop(step.signature, None)
-        if step.arguments:
+        """The answers, the newest first, that say nearly the same, as many as make a finding; and remember this one."""
+        if self._failing:
+            self._failing.pop(step.signature, None)
+        if step.asked.text:
             return []
         replies = self._replies
         found = [step]
-        for other in reversed(replies) if step.recurs else ():
-            if other.signature == step.signature and _alike(other, step):
-                found.append(other)
-                step.near = max(step.near, other.near + 1, len(found))
-                if len(found) == self._repetitions:
-                    break
+        if step.recurs and replies:
+            self._compare(step, found)
         replies.append(step)
         if len(replies) > _COMPARED:
             del replies[0]
-        return found[::-1]
+        return found
+
+    def _compare(self, step: Step, found: list[Step]) -> None:
+        said = step.got.words()
+        if len(said) < _FEWEST_SHARED:
+            return
+        signature, wanted = step.signature, self._repetitions
+        for other in reversed(self._replies):
+            heard = other.got.words()
+            if (
+                len(heard) >= _FEWEST_WORDS
+                and not other.forgotten
+                and other.signature == signature
+                and is_near(heard, said, _NEAR_REPLY)
+            ):
+                found.append(other)
+                step.near = max(step.near, other.near + 1, len(found))
+                if len(found) == wanted:
+                    return
 
     def can_tell(self, step: Step, distance: int) -> bool:
         """Whether an answer that is like none of the kept ones cannot equal any of the last `distance` answers."""
-        return distance <= _COMPARED and len(step.outcome_words) >= _FEWEST_WORDS
+        return distance <= _COMPARED and len(step.got.words()) >= _FEWEST_WORDS
 
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""
         row = self._failing.get(step.signature, [])
-        if row and row[-1].outcome_key != step.outcome_key:
+        if row and row[-1].outcome_key() != step.outcome_key():
             row = []
         step.streak = row[-1].streak + 1 if row else 1
         row = [*row, step][-self._repetitions :]
         self._failing[step.signature] = row
         return row
-
-
-def _alike(left: Step, right: Step) -> bool:
-    if left.forgotten or len(left.outcome_words) < _FEWEST_WORDS:
-        return False
-    return jaccard(left.outcome_words, right.outcome_words) >= _NEAR_REPLY

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.loops.findings import Kind
-    from agentdbg.loops.signatures import Step
+    from agentdbg.loops.steps import Step
 
 __all__ = ["examples", "explain", "seconds_between"]
 
@@ -26,7 +26,7 @@ def explain(kind: Kind, block: Sequence[Step], repetitions: int, *, polling: boo
     if kind == "cycle":
         return f"{_steps(block)} repeated {times} with the same inputs and the same results."
     if kind == "error_retry":
-        return f"{name} failed the same way {times}{_quoted(block[-1].outcome)}."
+        return f"{name} failed the same way {times}{_quoted(block[-1].got.text)}."
     if kind == "stall":
         between = ", with other work in between" if new_work else ""
         return f"{name} was called {times} with nearly the same input and brought nothing new{between}."
@@ -46,10 +46,10 @@ def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
             "event_type": step.signature.partition(":")[0],
             "name": _name(step),
         }
-        if step.arguments:
-            example["input"] = _excerpt(step.arguments)
-        if step.outcome:
-            example["error" if step.failed else "outcome"] = _excerpt(step.outcome)
+        if step.asked.text:
+            example["input"] = _excerpt(step.asked.text)
+        if step.got.text:
+            example["error" if step.failed else "outcome"] = _excerpt(step.got.text)
         shown.append(example)
     return shown
 

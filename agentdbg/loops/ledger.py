@@ -7,16 +7,16 @@ cost. It turns a candidate into a finding, or keeps quiet.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.loops.blocks import smallest_rotation
 from agentdbg.loops.explain import examples, explain, seconds_between
 from agentdbg.loops.findings import ActiveLoop, Kind, LoopFinding, Severity, severity_rank
-from agentdbg.loops.signatures import NOTHING_SPENT, Spent
+from agentdbg.loops.spans import Spans
+from agentdbg.loops.steps import NOTHING_SPENT
 
 if TYPE_CHECKING:
-    from agentdbg.loops.signatures import Step
+    from agentdbg.loops.steps import Step
 
 __all__ = ["Candidate", "Ledger"]
 
@@ -29,28 +29,36 @@ _SEVERITY: dict[str, Severity] = {
     "stall": "warning",
     "echo": "warning",
 }
+_RANK = {kind: severity_rank(severity) for kind, severity in _SEVERITY.items()}
 
 
-@dataclass
 class Candidate:
     """A loop, before it is known whether it was told already."""
 
-    kind: Kind
-    block: list[Step]
-    steps: list[Step]
-    repetitions: int
-    polling: bool = False
-    new_work: bool = False
+    __slots__ = ("block", "kind", "new_work", "polling", "rank", "repetitions", "steps")
+
+    def __init__(
+        self,
+        kind: Kind,
+        block: list[Step],
+        steps: list[Step],
+        repetitions: int,
+        *,
+        polling: bool = False,
+        new_work: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.rank = _RANK[kind]
+        self.block = block
+        self.steps = steps
+        self.repetitions = repetitions
+        self.polling = polling
+        self.new_work = new_work
 
     @property
     def pattern(self) -> tuple[str, ...]:
         """The names that repeat."""
-        return tuple(step.signature for step in self.block)
-
-    @property
-    def rank(self) -> int:
-        """How severe it is, as a number."""
-        return severity_rank(_SEVERITY[self.kind])
+        return tuple([step.signature for step in self.block])
 
     @property
     def last_round(self) -> tuple[int, int]:
@@ -61,27 +69,39 @@ class Candidate:
 class Ledger:
     """What was told of one run, and what the run has spent."""
 
-    __slots__ = ("_covered", "_findings", "_latest", "_ranks", "_window", "active", "spent")
+    __slots__ = ("_active", "_covered", "_findings", "_latest", "_ranks", "_repetitions", "_window", "spent")
 
     def __init__(self, window: int) -> None:
         self._window = window
         self._ranks: dict[tuple[str, ...], int] = {}
         self._findings: dict[tuple[str, ...], LoopFinding] = {}
-        self._covered: dict[int, int] = {}
+        self._covered = Spans()
         self._latest: LoopFinding | None = None
-        self.active: ActiveLoop | None = None
+        self._active: LoopFinding | None = None
+        self._repetitions = 0
         self.spent = NOTHING_SPENT
+
+    @property
+    def active(self) -> ActiveLoop | None:
+        """The severe loop that the newest event belongs to."""
+        return None if self._active is None else ActiveLoop(self._active, self._repetitions)
+
+    def rest(self) -> None:
+        """A new event came, which belongs to no loop as far as is known yet."""
+        self._active = None
 
     def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
-        llm_calls, tokens, cost_usd = self.spent
+        llm_calls, tokens, cost_usd, priced = self.spent
         usage = payload.get("usage")
         if isinstance(usage, dict):
-            tokens += _tokens_of(usage)
+            total = usage.get("total_tokens")
+            tokens += total if isinstance(total, int) else _parts(usage)
         cost = payload.get("cost_usd")
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool):
-            cost_usd = (cost_usd or 0.0) + cost
-        self.spent = Spent(llm_calls + 1, tokens, cost_usd)
+        if cost is not None and isinstance(cost, (int, float)) and not isinstance(cost, bool):
+            cost_usd += cost
+            priced += 1
+        self.spent = (llm_calls + 1, tokens, cost_usd, priced)
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether this pattern was told as severely before."""
@@ -90,26 +110,27 @@ class Ledger:
     def is_told(self, candidate: Candidate) -> bool:
         """Whether this pattern, or any of these events, was told as severely before; a severe loop is then active."""
         rank, key = candidate.rank, smallest_rotation(candidate.pattern)
-        covered = self._covered
-        if self._ranks.get(key, 0) < rank and all(covered.get(step.number, 0) < rank for step in candidate.steps):
+        if self._ranks.get(key, 0) < rank and not self._covered.touch(candidate.steps, rank):
             return False
         if rank > 1:
             # What lies between two rounds of a loop belongs to it, else every step of a long block would stall too.
-            self._cover(*candidate.last_round, rank)
+            self._covered.add(*candidate.last_round, rank)
             self._activate(self._findings.get(key, self._latest), candidate.repetitions)
         return True
 
     def go_on(self, number: int, repetitions: int) -> None:
         """Note that the active block went on by one event."""
-        if self._latest is not None:
-            self._cover(number, number, severity_rank(self._latest.severity))
-            self._activate(self._latest, repetitions)
+        latest = self._latest
+        if latest is not None:
+            self._covered.add(number, number, _RANK[latest.kind])
+            self._active = latest
+            self._repetitions = repetitions
 
     def tell(self, candidate: Candidate, finding: LoopFinding) -> LoopFinding:
         """Note that the finding goes out."""
         rank, key = candidate.rank, smallest_rotation(candidate.pattern)
         _remember(self._ranks, key, rank)
-        self._cover(candidate.steps[0].number, candidate.steps[-1].number, rank)
+        self._covered.add(candidate.steps[0].number, candidate.steps[-1].number, rank)
         if rank > 1:
             _remember(self._findings, key, finding)
             self._activate(finding, candidate.repetitions)
@@ -119,15 +140,6 @@ class Ledger:
         """The candidate in words and figures, as of the newest step."""
         steps = candidate.steps[-_MAX_EVIDENCE:]
         first = steps[0]
-        now, then = self.spent, first.spent
-        spent: dict[str, Any] = {
-            "events": newest.number - first.number + 1,
-            "llm_calls": now.llm_calls - then.llm_calls,
-            "tokens": now.tokens - then.tokens,
-            "seconds": seconds_between(first.ts, newest.ts),
-        }
-        if now.cost_usd is not None:
-            spent["cost_usd"] = round(now.cost_usd - (then.cost_usd or 0.0), 6)
         kind, block, repetitions = candidate.kind, candidate.block, candidate.repetitions
         return LoopFinding(
             pattern=" -> ".join(candidate.pattern),
@@ -139,24 +151,28 @@ class Ledger:
             explanation=explain(kind, block, repetitions, polling=candidate.polling, new_work=candidate.new_work),
             evidence=examples(steps),
             first_event_id=first.event_id,
-            cost=spent,
+            cost=self._spent_between(first, newest),
         )
+
+    def _spent_between(self, first: Step, newest: Step) -> dict[str, Any]:
+        llm_calls, tokens, cost_usd, priced = (now - then for now, then in zip(self.spent, first.spent, strict=True))
+        spent: dict[str, Any] = {
+            "events": newest.number - first.number + 1,
+            "llm_calls": llm_calls,
+            "tokens": tokens,
+            "seconds": seconds_between(first.ts, newest.ts),
+        }
+        if priced:  # an unknown price is not a price of nothing
+            spent["cost_usd"] = round(cost_usd, 6)
+        return spent
 
     def _activate(self, finding: LoopFinding | None, repetitions: int) -> None:
         if finding is not None:
-            self._latest = finding
-            self.active = ActiveLoop(finding, repetitions)
-
-    def _cover(self, first: int, last: int, rank: int) -> None:
-        covered = self._covered
-        for number in range(max(first, last - _MAX_REMEMBERED + 1), last + 1):
-            _remember(covered, number, max(rank, covered.get(number, 0)))
+            self._latest = self._active = finding
+            self._repetitions = repetitions
 
 
-def _tokens_of(usage: dict[str, Any]) -> int:
-    total = usage.get("total_tokens")
-    if isinstance(total, int):
-        return total
+def _parts(usage: dict[str, Any]) -> int:
     parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
     return sum(part for part in parts if isinstance(part, int))
 

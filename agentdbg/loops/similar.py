@@ -7,7 +7,7 @@ in a row, which also sees order. Only the beginning of a long text is looked at,
 
 from __future__ import annotations
 
-__all__ = ["jaccard", "near_results", "words", "words_of"]
+__all__ = ["is_near", "jaccard", "shingles", "words"]
 
 _MAX_WORDS = 96
 _WORD_BYTES = bytes(
@@ -21,11 +21,6 @@ def words(text: bytes, most: int = _MAX_WORDS) -> list[bytes]:
     return text.translate(_WORD_BYTES).split(None, most)[:most]
 
 
-def words_of(text: bytes, most: int = _MAX_WORDS) -> frozenset[bytes]:
-    """The set of the first words of `text`."""
-    return frozenset(words(text, most))
-
-
 def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:
     """How much two sets have in common: 1 when equal, 0 when they share nothing."""
     if left == right:
@@ -34,18 +29,16 @@ def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:
     return common / (len(left) + len(right) - common)
 
 
-def near_results(left: bytes, right: bytes, threshold: float) -> bool:
-    """Whether two results say the same thing in nearly the same words and order."""
-    shorter, longer = sorted((len(left), len(right)))
-    if shorter < longer * threshold - 16:
-        return False
-    left_words, right_words = words(left), words(right)
-    if jaccard(frozenset(left_words), frozenset(right_words)) < threshold:
-        return False
-    return jaccard(_shingles(left_words), _shingles(right_words)) >= threshold
+def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -> bool:
+    """Whether two sets have at least that much in common."""
+    return left is right or jaccard(left, right) >= threshold
 
 
-def _shingles(sequence: list[bytes]) -> frozenset[bytes]:
+def shingles(text: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """The words of a text, and all its runs of three words."""
+    sequence = words(text)
     if len(sequence) < 3:
-        return frozenset([b" ".join(sequence)])
-    return frozenset(b" ".join(triple) for triple in zip(sequence, sequence[1:], sequence[2:], strict=False))
+        runs = frozenset([b" ".join(sequence)])
+    else:
+        runs = frozenset(map(b" ".join, zip(sequence, sequence[1:], sequence[2:], strict=False)))
+    return frozenset(sequence), runs

@@ -203,7 +203,7 @@ def test_memory_does_not_grow_with_the_run() -> None:
             detector.observe(run.tool("now_and_then", {"n": number}, f"result {number}"))
         if number in {2_000, 5_999}:
             gc.collect()
-            sizes.append(sum(1 for item in gc.get_objects() if type(item).__module__.startswith("agentdbg.loops")))
+            sizes.append(sum(1 for item in gc.get_objects() if str(type(item).__module__).startswith("agentdbg.loops")))
 
     assert sizes[1] <= sizes[0] + 5
 

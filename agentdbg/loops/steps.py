@@ -1,0 +1,85 @@
+"""
+One counted event as the detector remembers it: its name, what it asked, what came back, and where it stands.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED
+
+if TYPE_CHECKING:
+    from agentdbg.events import Event
+    from agentdbg.loops.values import Input, Outcome
+
+__all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
+
+
+Spent = tuple[int, int, float, int]
+"""What a run has used up to some point: model calls, tokens, US dollars, and how many calls have a known price."""
+
+NOTHING_SPENT: Spent = (0, 0, 0.0, 0)
+
+
+class Named:
+    """A tool, a model or the state, while a step of that name is within reach."""
+
+    __slots__ = ("alike", "by_input", "character", "kind", "lone", "name", "present", "signature")
+
+    def __init__(self, kind: str, name: str, signature: str, character: str) -> None:
+        self.kind = kind
+        self.name = name
+        self.signature = signature
+        self.character = character
+        self.present = 0
+        """How many steps within reach have this name."""
+        self.alike = 0
+        """How many of them are the first call, or equal to it, and so share the character of the name."""
+        self.lone: Step | None = None
+        """The only call so far, not compared with anything yet."""
+        self.by_input: dict[int | None, Step] = {}
+        """The last call for each input."""
+
+
+class Step:
+    """One event, and its place among its like."""
+
+    # Defaults live on the class: a step that nothing is compared with costs half as much to make that way.
+    is_new = True
+    """Whether a tool call was never made before with this result."""
+    previous: Step | None = None
+    streak = near = 1
+    failed = polling = forgotten = False
+    arguments_key: int | None = None
+    known_outcome_key: int | None = None
+    call_number = 0
+
+    def __init__(self, event: Event, number: int, named: Named, asked: Input, got: Outcome) -> None:
+        self.number = number
+        self.named = named
+        self.kind = named.kind
+        self.signature = named.signature
+        self.recurs = named.present > 0
+        # The first call of a tool needs no character of its own: nothing else has the one of its name.
+        self.name = self.exact = named.character
+        self.event_id = event["event_id"]
+        self.ts = event["ts"]
+        self.asked = asked
+        self.got = got
+        if got.failed:
+            self.failed = True
+        self.turn = 0
+        self.spent = NOTHING_SPENT
+
+    def outcome_key(self) -> int:
+        """Equal for results that differ in nothing but ids and clocks."""
+        key = self.known_outcome_key
+        if key is None:
+            key = self.known_outcome_key = self.got.key()
+        return key
+
+    def forget_text(self) -> None:
+        """Let go of the bytes; what was worked out from them stays."""
+        self.asked = NOTHING_ASKED
+        self.got = FORGOTTEN_FAILURE if self.failed else FORGOTTEN
+        self.forgotten = True
