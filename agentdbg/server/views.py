@@ -16,6 +16,7 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
 from agentdbg.analysis.report import build_report
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
@@ -30,12 +31,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.analysis.rows import Row
+    from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.summary import Summary
     from agentdbg.events import RunMeta
 
 __all__ = ["Indexer", "RunView", "Views"]
 
 _MOST_VIEWS = 12
+_MOST_EVENTS_LOOKED_AT = 3_000
 _SLICE_MS = 15.0
 _LONGEST_TYPE_NAME = 100
 _KEPT_PAGES = 16
@@ -57,6 +60,7 @@ class RunView:
         self._tally = Tally(self.index)
         self._last_summary: tuple[float, Summary | None] = (0.0, None)
         self._encoded: dict[tuple[int, int, str], bytes] = {}
+        self._findings: tuple[int, list[Line]] | None = None
 
     def extend(self, max_ms: float | None = _SLICE_MS) -> int:
         """Index more of the run; gives the number of events added."""
@@ -82,7 +86,7 @@ class RunView:
         """All that stands above the rows."""
         index = self.index
         with index.lock:
-            return summarise(
+            summary = summarise(
                 self._tally,
                 run,
                 now_ms=time.time_ns() // 1_000_000,
@@ -90,6 +94,18 @@ class RunView:
                 damaged_lines=index.damaged_lines,
                 damaged_total=index.damaged_total,
             )
+            add_to_verdict(summary["verdict"], self._found(run))
+            return summary
+
+    def _found(self, run: RunMeta) -> list[Line]:
+        """What the verdict should add: looked for once a run has ended, in runs that are read in a blink."""
+        index = self.index
+        if run["status"] == "running" or not index.complete or index.total > _MOST_EVENTS_LOOKED_AT:
+            return []
+        if self._findings is None or self._findings[0] != index.total:
+            events = (index.event(number) for number in range(1, index.total + 1))
+            self._findings = (index.total, headline_lines(find(events, run)))
+        return self._findings[1]
 
     def recent_summary(self, run: RunMeta, within_s: float = 0.2) -> Summary:
         """The summary, made a moment ago at most: everyone who follows a live run is told the same."""

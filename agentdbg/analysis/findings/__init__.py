@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agentdbg.analysis.sentences import Line
+    from agentdbg.analysis.verdict import Verdict
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["Finding", "Severity", "find", "headline_lines", "is_said_by"]
+__all__ = ["Finding", "Severity", "add_to_verdict", "find", "headline_lines", "is_said_by"]
 
+_MOST_VERDICT_LINES = 3
 _SAID_BY_VERDICT = frozenset({"first_failure", "swallowed_error", "loop", "died_in_call"})
 
 
@@ -86,6 +88,15 @@ def headline_lines(findings: Sequence[Finding], most: int = 2) -> list[Line]:
     """The sentences a verdict should add to its own: warnings and worse that it does not already speak of."""
     severe = [finding for finding in findings if finding.severity != "info" and finding.kind not in _SAID_BY_VERDICT]
     return [finding.line for finding in severe[:most]]
+
+
+def add_to_verdict(verdict: Verdict, lines: Sequence[Line]) -> None:
+    """Let a verdict say what was found besides its own lines, as far as there is room; doubt turns its edge amber."""
+    room = _MOST_VERDICT_LINES - len(verdict["lines"])
+    if room > 0 and lines:
+        verdict["lines"] = [*verdict["lines"], *lines[:room]]
+        if verdict["tone"] == "ok":
+            verdict["tone"] = "warn"
 
 
 def is_said_by(lines: Sequence[Line], finding: Finding) -> bool:
