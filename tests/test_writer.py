@@ -129,6 +129,24 @@ def test_after_a_full_disk_the_next_event_starts_on_its_own_line(
     assert writer.dropped == (1 if free >= 8 else 2)
 
 
+@pytest.mark.parametrize("free", [0, 3])
+def test_a_run_that_began_on_a_full_disk_gets_its_start_as_soon_as_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int
+) -> None:
+    """The file can be made on a full disk; a run without its RUN_START would have no name and no limits."""
+    writer = RunWriter(tmp_path / "run")
+    disk = _Disk(free)
+    monkeypatch.setattr(os, "write", disk.write)
+    assert writer.begin(b'{"n":0}\n') is False
+    assert writer.append(b'{"n":1}\n') is False
+    monkeypatch.undo()
+    assert writer.append(b'{"n":2}\n') is True
+
+    lines = (tmp_path / "run" / "events.jsonl").read_bytes().splitlines()
+    assert lines[-2:] == [b'{"n":0}', b'{"n":2}']
+    assert writer.dropped == 1
+
+
 def _in_a_process(tmp_path: Path, data_dir: Path, program: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(program))

@@ -48,7 +48,7 @@ class RunWriter:
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines as one write. False when they could not all be written."""
-        if self._descriptor == _NO_DESCRIPTOR and not self._open():
+        if (self._descriptor == _NO_DESCRIPTOR or self._head) and not self._is_ready():
             self.dropped += lines.count(b"\n")
             return False
         data = b"\n" + lines if self._line_open else lines
@@ -70,11 +70,8 @@ class RunWriter:
 
     def begin(self, head: bytes) -> bool:
         """Write the RUN_START line; kept and written first once writing works, if it does not yet."""
-        if self.append(head):
-            return True
-        self.dropped -= 1
         self._head = head
-        return False
+        return self._is_ready()
 
     def replace_meta(self, content: bytes) -> None:
         """Replace run.json, and put the folder back first if somebody deleted it."""
@@ -96,6 +93,17 @@ class RunWriter:
             except OSError as error:
                 self._say(error)
 
+    def _is_ready(self) -> bool:
+        """Whether the file is open and begins with its head."""
+        if self._descriptor == _NO_DESCRIPTOR and not self._open():
+            return False
+        head, self._head = self._head, b""
+        if head and not self.append(head):
+            self._head = head
+            self.dropped -= 1
+            return False
+        return True
+
     def _open(self) -> bool:
         try:
             make_run_folder(self._folder)
@@ -107,10 +115,7 @@ class RunWriter:
         _lock_shared(descriptor)
         self._descriptor = descriptor
         self._line_open = _ends_inside_a_line(descriptor)
-        if self._head:
-            head, self._head = self._head, b""
-            self.begin(head)
-        return self._descriptor != _NO_DESCRIPTOR
+        return True
 
     def _give_up(self, error: OSError, count: int) -> None:
         self.dropped += count
