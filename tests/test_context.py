@@ -346,3 +346,41 @@ def test_a_signal_handler_may_record_in_the_middle_of_recording(
     run = recorded.only()
     assert len(run.of_type("TOOL_CALL")) == calls
     assert len(run.of_type("STATE_UPDATE")) == ticks > 0
+
+
+def test_threads_racing_for_the_first_record_share_one_implicit_run(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """One run for the process, however many threads begin it at once."""
+    program = """
+        import sys, threading
+        from agentdbg import record_tool_call
+        sys.setswitchinterval(1e-6)
+        barrier = threading.Barrier(8)
+        def work():
+            barrier.wait()
+            record_tool_call("t")
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+    """
+    done = _run_program(tmp_path, data_dir, program, AGENTDBG_IMPLICIT_RUN="1")
+    assert done.returncode == 0, done.stderr
+    assert len(recorded.only().of_type("TOOL_CALL")) == 8
+
+
+def test_what_is_recorded_while_the_program_exits_begins_no_second_implicit_run(
+    tmp_path: Path, data_dir: Path, recorded: Recorded
+) -> None:
+    """A run that begins after the last chance to end it would be reported as a crash."""
+    program = """
+        import atexit
+        from agentdbg import record_tool_call
+        atexit.register(lambda: print(record_tool_call("late")))
+        record_tool_call("in time")
+    """
+    done = _run_program(tmp_path, data_dir, program, AGENTDBG_IMPLICIT_RUN="1")
+    assert done.stdout == "None\n", done.stderr
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "TOOL_CALL", "RUN_END"]
+    assert run.meta["status"] == "ok"

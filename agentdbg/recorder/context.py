@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.pipeline import ActiveRun
 
-__all__ = ["Scope", "carry_into_threads", "current_scope", "enter_scope", "live_runs", "own_scope", "set_process_scope"]
+__all__ = [
+    "Scope",
+    "carry_into_threads",
+    "current_scope",
+    "enter_scope",
+    "live_runs",
+    "own_scope",
+    "process_scope",
+    "set_process_scope",
+]
 
 
 class Scope:
@@ -59,6 +68,11 @@ def _inherited_scope() -> Scope | None:
     thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
     scope = None if thread is None else _scope_of_thread.get(thread)
     return scope if scope is not None else _process_scope
+
+
+def process_scope() -> Scope | None:
+    """The scope of the process's own run, also after that run has ended."""
+    return _process_scope
 
 
 def set_process_scope(scope: Scope | None) -> None:

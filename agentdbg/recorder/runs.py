@@ -11,12 +11,13 @@ import atexit
 import contextlib
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import RunLeftOpen
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.context import Scope, carry_into_threads, live_runs, set_process_scope
+from agentdbg.recorder.context import Scope, carry_into_threads, live_runs, process_scope, set_process_scope
 from agentdbg.recorder.sources import forget_paths
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ _variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _key: Any = getattr(os.environ, "encodekey", str)
 _IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
 _ENABLED = _key("AGENTDBG_ENABLED")
+_implicit_lock = threading.RLock()
 _recently_ended: list[ActiveRun] = []
 _uncaught: list[BaseException] = []
 
@@ -124,11 +126,15 @@ def implicit_scope() -> Scope | None:
     value = _variables.get(_IMPLICIT)
     if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
         return None
-    script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
-    scope = start_run(None, default_run_name(script, None), {}, {}, None)
-    if scope is not None:
-        set_process_scope(scope)
-        note_uncaught()
+    with _implicit_lock:
+        # Another thread was faster, or the program is exiting and the process's run has ended: there is only one.
+        scope = process_scope()
+        if scope is None:
+            script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
+            scope = start_run(None, default_run_name(script, None), {}, {}, None)
+            if scope is not None:
+                set_process_scope(scope)
+                note_uncaught()
     return scope
 
 
@@ -205,5 +211,7 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
+    global _implicit_lock  # noqa: PLW0603 -- another thread of the parent may have held it
+    _implicit_lock = threading.RLock()
     for run in list(live_runs.values()):
         run.continue_after_fork(in_child=True)
