@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -409,3 +411,90 @@ def test_forked_children_share_the_limit(tmp_path: Path, data_dir: Path, recorde
     run = recorded.only()
     assert 50 <= len(run.of_type("TOOL_CALL")) <= 54
     assert run.meta["status"] == "error"
+
+
+def test_each_new_thread_meets_the_public_exception_first(recorded: Recorded) -> None:
+    """The system gives a new thread the number of one that has ended; it has been told nothing all the same."""
+    met: list[str] = []
+
+    def work() -> None:
+        try:
+            record_tool_call("t")
+        except BaseException as error:
+            met.append(type(error).__name__)
+
+    with traced_run("threads", max_tool_calls=0):
+        for _ in range(5):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+    assert met == ["AgentDbgGuardrailExceeded"] * 5
+    assert recorded.only().meta["status"] == "error"
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="task groups came with 3.11")
+@pytest.mark.parametrize("also_fails", [False, True])
+def test_a_stop_swallowed_in_a_task_group_can_be_caught_outside(recorded: Recorded, also_fails: bool) -> None:
+    """The group hands on what `except Exception` could not hold inside; outside the run it must be able to."""
+
+    async def stubborn() -> None:
+        for _ in range(5):
+            with contextlib.suppress(Exception):
+                record_tool_call("t")
+            await asyncio.sleep(0)
+
+    async def failing() -> None:
+        try:
+            await asyncio.sleep(5)
+        finally:
+            raise ValueError("mine")
+
+    async def agent() -> None:
+        with traced_run("group", max_tool_calls=1):
+            async with asyncio.TaskGroup() as group:  # type: ignore[attr-defined,unused-ignore]
+                group.create_task(stubborn())
+                if also_fails:
+                    group.create_task(failing())
+
+    with pytest.raises(Exception) as caught:
+        asyncio.run(agent())
+
+    if also_fails:
+        kinds = {type(member).__name__ for member in caught.value.exceptions}  # type: ignore[attr-defined]
+        assert kinds == {"AgentDbgGuardrailExceeded", "ValueError"}
+    else:
+        assert type(caught.value) is AgentDbgGuardrailExceeded
+        assert [event["payload"]["guardrail"] for event in recorded.only().of_type("ERROR")] == ["max_tool_calls"]
+
+
+def test_time_stops_a_loop_that_waits_inside_a_plain_function(recorded: Recorded) -> None:
+    """`@trace` on a function that calls `asyncio.run` is how most agents begin."""
+
+    @trace(max_duration_s=0.1)
+    def agent() -> None:
+        asyncio.run(asyncio.sleep(20))
+
+    started = time.monotonic()
+    with pytest.raises(AgentDbgGuardrailExceeded):
+        agent()
+
+    assert time.monotonic() - started < 10
+    assert recorded.only().types() == ["RUN_START", "ERROR", "RUN_END"]
+
+
+def test_a_stop_for_time_can_be_sent_between_processes() -> None:
+    """Process pools pickle what a task raised; what cannot be pickled breaks the pool."""
+
+    @trace(max_duration_s=0.05)
+    def agent() -> None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        agent()
+
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is AgentDbgGuardrailExceeded
+    assert (copy.guardrail, copy.threshold, str(copy)) == ("max_duration_s", 0.05, str(caught.value))

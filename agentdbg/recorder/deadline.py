@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
@@ -34,7 +35,10 @@ class Deadline:
         self._thread_id = threading.get_ident()
         self._task = running_task()
         watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
-        watcher.start()
+        try:
+            watcher.start()
+        except RuntimeError:  # the system gives no more threads
+            tell_once("deadline", "no thread to watch max_duration_s with; it is checked when something is recorded")
 
     def cancel(self) -> None:
         """The run has ended; nothing to watch any more."""
@@ -47,6 +51,12 @@ class Deadline:
             uncancel()
 
     def _watch(self) -> None:
+        try:
+            self._stop_in_time()
+        except Exception as fault:  # noqa: BLE001 -- the loop was closed, for example
+            contain(fault, "stop the run that is out of time", self._run.count_fault)
+
+    def _stop_in_time(self) -> None:
         if self._ended.wait(self._seconds + 0.001):
             return
         stop = self._run.stop_overdue()
@@ -66,6 +76,7 @@ class Deadline:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(self._thread_id), ctypes.py_object(exception_type)
                 )
+        _wake_event_loop(self._thread_id)
 
     def _is_handling_a_stop(self) -> bool:
         handled: Any = sys._current_exceptions().get(self._thread_id)  # noqa: SLF001 -- there is no other way to ask
@@ -79,11 +90,17 @@ class Deadline:
 
 def _instance_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
     """The interpreter makes the exception from a class without arguments, so the class has to know them."""
+    arguments = (stop.guardrail, stop.threshold, stop.actual, str(stop))
 
     def initialise(self: AgentDbgGuardrailExceeded) -> None:
-        AgentDbgGuardrailExceeded.__init__(self, stop.guardrail, stop.threshold, stop.actual, str(stop))
+        AgentDbgGuardrailExceeded.__init__(self, *arguments)
+        self.run_id = stop.run_id
 
-    return type("AgentDbgGuardrailExceeded", (AgentDbgGuardrailExceeded,), {"__init__": initialise})
+    def reduce(self: AgentDbgGuardrailExceeded) -> Any:  # noqa: ARG001 -- pickled as what the user knows it by
+        return AgentDbgGuardrailExceeded, arguments
+
+    members = {"__init__": initialise, "__reduce__": reduce, "__module__": AgentDbgGuardrailExceeded.__module__}
+    return type("AgentDbgGuardrailExceeded", (AgentDbgGuardrailExceeded,), members)
 
 
 def _stopped_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
@@ -91,3 +108,19 @@ def _stopped_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
         RunStopped.__init__(self, stop)
 
     return type("RunStopped", (RunStopped,), {"__init__": initialise})
+
+
+def _wake_event_loop(thread_id: int) -> None:
+    """A loop that waits runs no bytecode, so nothing can be raised in it before it has something to do."""
+    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 -- there is no other way to ask
+    while frame is not None:
+        if frame.f_code.co_name == "run_forever":
+            wake = getattr(frame.f_locals.get("self"), "call_soon_threadsafe", None)
+            if wake is not None:
+                wake(_do_nothing)
+            return
+        frame = frame.f_back
+
+
+def _do_nothing() -> None:
+    pass

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
-from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
@@ -300,8 +299,8 @@ class ActiveRun:
         """What the caller should see in place of `error` at the edge of the run; None: `error` itself."""
         if self.stop is None:
             return None
-        if isinstance(error, RunStopped) and is_stop(error, self.run_id):
-            return self.stop.public()
+        if (instead := self.stop.instead_of(error)) is not None:
+            return instead
         if self._deadline is not None and type(error).__name__ == "CancelledError":
             self._deadline.uncancel_task()
             return self.stop.public()

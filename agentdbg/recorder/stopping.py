@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import weakref
 from typing import Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
@@ -22,7 +23,8 @@ class Stop:
     def __init__(self, exceeded: AgentDbgGuardrailExceeded, run_id: str) -> None:
         self.exceeded = exceeded
         self._run_id = run_id
-        self._told: set[int] = set()
+        # The objects, not their ids: a new thread or task often gets the id of one that has ended.
+        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def public(self) -> AgentDbgGuardrailExceeded:
         """A fresh copy of the public exception, so that the tracebacks of several threads do not mix."""
@@ -31,12 +33,26 @@ class Stop:
         copy.run_id = self._run_id
         return copy
 
+    def instead_of(self, error: BaseException) -> BaseException | None:
+        """What the caller should see at the run's edge in place of `error`; None: `error` itself."""
+        if isinstance(error, RunStopped):
+            return self.public() if is_stop(error, self._run_id) else None
+        # A task group hands on what its tasks raised; whoever is outside must be able to catch it.
+        shown = [self.instead_of(member) for member in _members(error)]
+        if all(form is None for form in shown):
+            return None
+        if is_stop(error, self._run_id):
+            return self.public()
+        group: Any = error
+        members = zip(group.exceptions, shown, strict=True)
+        mixed: BaseException = group.derive([member if form is None else form for member, form in members])
+        return mixed
+
     def raise_here(self) -> None:
         """Raise it in this thread or task, unless it is just being handled here."""
         if self._is_being_handled():
             return
-        task = running_task()
-        place = threading.get_ident() if task is None else id(task)
+        place = running_task() or threading.current_thread()
         if place not in self._told:
             self._told.add(place)
             raise self.public()
@@ -54,9 +70,17 @@ class Stop:
 
 
 def is_stop(error: BaseException, run_id: str) -> bool:
-    """Whether this exception is the stop of that run, in either of its forms."""
+    """Whether this exception is the stop of that run, in either of its forms, or a group of nothing else."""
+    if members := _members(error):
+        return all(is_stop(member, run_id) for member in members)
     public = error.public if isinstance(error, RunStopped) else error
     return isinstance(public, AgentDbgGuardrailExceeded) and public.run_id in (run_id, None)
+
+
+def _members(error: BaseException) -> tuple[BaseException, ...]:
+    """The exceptions of a group, also of the backport's; Python 3.10 has no such type."""
+    members = getattr(error, "exceptions", None)
+    return members if isinstance(members, tuple) and hasattr(error, "derive") else ()
 
 
 def running_task() -> Any:
