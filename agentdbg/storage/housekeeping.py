@@ -29,6 +29,7 @@ from agentdbg.storage.layout import (
     make_private_folder,
     open_private,
     replace_file,
+    run_dir,
     trash_dir,
 )
 from agentdbg.storage.lines import open_regular
@@ -44,6 +45,10 @@ DAY_SECONDS = 86_400.0
 _LONGEST_NAME = 500
 _CHUNK = 1 << 20
 _GZIP = 16 + zlib.MAX_WBITS
+
+
+class StillWritten(UsageError):
+    """The run's events are being written, so they stay as they are."""
 
 
 def rename_run(run: str, run_name: str, data_dir: str | Path | None = None) -> RunMeta:
@@ -69,13 +74,16 @@ def delete_run(run: str, data_dir: str | Path | None = None) -> str:
     """Move a run to the trash, where `restore_run` finds it for a day. Gives its id."""
     root = _data_dir(data_dir)
     run_id = find_run(run, root)
-    source = run_folder(run_id, root)
-    make_private_folder(trash_dir(root))
-    target = trash_dir(root) / run_id
-    _remove(target)
-    os.rename(source, target)
-    os.utime(target)  # from now on the day counts
+    _move_to_trash(run_folder(run_id, root), root)
     return run_id
+
+
+def _move_to_trash(folder: Path, root: Path) -> None:
+    make_private_folder(trash_dir(root))
+    target = trash_dir(root) / folder.name
+    _remove(target)
+    os.rename(folder, target)
+    os.utime(target)  # from now on the day counts
 
 
 def restore_run(run: str, data_dir: str | Path | None = None) -> str:
@@ -119,11 +127,14 @@ def compress_run(run: str, data_dir: str | Path | None = None) -> int:
     """
     root = _data_dir(data_dir)
     run_id = find_run(run, root)
-    meta = load_run_meta(run_id, root)
-    folder = run_folder(run_id, root)
+    return _compress(run_folder(run_id, root), load_run_meta(run_id, root))
+
+
+def _compress(folder: Path, meta: RunMeta) -> int:
+    run_id = meta["run_id"]
     plain, packed = folder / EVENTS_FILE, folder / EVENTS_GZIP_FILE
-    if meta["status"] == "running" or is_being_written(str(plain), meta.get("owner")):
-        raise UsageError(f"run {run_id} is still being written; it can be compressed when it has ended")
+    if _is_in_use(meta, folder):
+        raise StillWritten(f"run {run_id} is still being written; it can be compressed when it has ended")
     try:
         source = open_regular(plain)
     except OSError:
@@ -138,7 +149,7 @@ def compress_run(run: str, data_dir: str | Path | None = None) -> int:
                     raise UsageError(f"the compressed copy of run {run_id} could not be read back; nothing was changed")
             after = os.fstat(source.fileno())
         if (after.st_size, after.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
-            raise UsageError(f"run {run_id} changed while it was being compressed; nothing was changed")
+            raise StillWritten(f"run {run_id} changed while it was being compressed; nothing was changed")
         os.utime(temporary, ns=(before.st_atime_ns, before.st_mtime_ns))
         saved = before.st_size - temporary.stat().st_size
         os.replace(temporary, packed)
@@ -169,8 +180,8 @@ def prune(
     """
     Delete (or with `compress`, gzip) finished runs older than a time, always sparing the `keep` newest.
 
-    With only `keep`, everything beyond the newest goes. Runs still running are never touched. Deleted runs go to the
-    trash, and what has been there for a day goes for good.
+    With only `keep`, everything beyond the newest goes. Runs still running are never touched, and none is compressed
+    under its writer. Deleted runs go to the trash, and what has been there for a day goes for good.
     """
     if older_than_s is None and keep is None:
         raise UsageError("say which runs: those older than a time, all but the newest, or both")
@@ -180,19 +191,27 @@ def prune(
     for meta in list_runs(data_dir=root)[max(0, keep or 0) :]:
         if meta["status"] == "running" or (limit_ms is not None and timestamp_ms(meta["started_at"]) > limit_ms):
             continue
-        folder = run_folder(meta["run_id"], root)
+        folder = run_dir(root, meta["run_id"])
         if not compress:
             result.deleted.append(meta)
             result.freed_bytes += sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(folder))
             if not dry_run:
-                delete_run(meta["run_id"], root)
-        elif (folder / EVENTS_FILE).is_file():
-            result.compressed.append(meta)
+                _move_to_trash(folder, root)
+        elif (folder / EVENTS_FILE).is_file() and not _is_in_use(meta, folder):
             if not dry_run:
-                result.freed_bytes += compress_run(meta["run_id"], root)
+                try:
+                    result.freed_bytes += _compress(folder, meta)
+                except StillWritten:  # somebody began to write again
+                    continue
+            result.compressed.append(meta)
     if not dry_run:
         empty_trash(root, now=now)
     return result
+
+
+def _is_in_use(meta: RunMeta, folder: Path) -> bool:
+    """Whether a process may still write this run: it can hold the file for a moment after the run has ended."""
+    return meta["status"] == "running" or is_being_written(str(folder / EVENTS_FILE), meta.get("owner"))
 
 
 def _data_dir(given: str | Path | None) -> Path:

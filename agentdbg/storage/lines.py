@@ -18,25 +18,43 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LONGEST_LINE", "events_path", "iter_lines", "open_events", "open_regular"]
+__all__ = ["LONGEST_LINE", "events_path", "iter_lines", "open_events", "open_regular", "read_regular"]
 
 LONGEST_LINE = 16_000_000
 """Ours end at 1 MB; other writers know no such limit, and what they wrote is shown up to here."""
 
 _CHUNK = 1 << 18
+_FLAGS = os.O_RDONLY
+for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):  # no system has all of them
+    _FLAGS |= getattr(os, _name, 0)
 
 
 def open_regular(path: str | Path) -> BinaryIO:
     """Open a plain file for reading; OSError for a symlink, a folder, a pipe or a device."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0))
+    return os.fdopen(_descriptor(path), "rb", buffering=0)
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """The first bytes of a plain file, at most so many; the same errors."""
+    descriptor = _descriptor(path)
+    try:
+        content = os.read(descriptor, most)
+        while content and len(content) < most and (more := os.read(descriptor, most - len(content))):
+            content += more
+        return content
+    finally:
+        os.close(descriptor)
+
+
+def _descriptor(path: str | Path) -> int:
+    descriptor = os.open(path, _FLAGS)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is not a plain file")
     except OSError:
         os.close(descriptor)
         raise
-    return os.fdopen(descriptor, "rb", buffering=0)
+    return descriptor
 
 
 def events_path(folder: str | Path) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
-from agentdbg.storage.dialects import DamagedLine, parse_event
+from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
 from agentdbg.storage.layout import is_run_id
 from agentdbg.storage.lines import iter_lines, open_events
 from agentdbg.storage.runfile import read_run
@@ -34,6 +34,8 @@ __all__ = [
     "run_ids",
 ]
 
+# Folder times tick more coarsely than clocks are read, and copies between machines add their own difference.
+_CLOCK_SLACK_MS = 5_000
 _ID_CHARACTERS = frozenset("0123456789abcdef-")
 
 
@@ -87,10 +89,7 @@ def find_run(wanted: str, data_dir: str | Path | None = None) -> str:
     """The id of the one run meant by a full id, the beginning of one, or `latest`."""
     root = _data_dir(data_dir)
     if wanted == "latest":
-        newest = list_runs(1, root)
-        if not newest:
-            raise RunNotFound(wanted, root)
-        return newest[0]["run_id"]
+        return _latest(root)
     prefix = str(wanted).strip().lower()
     if not prefix or len(prefix) > 36 or not _ID_CHARACTERS.issuperset(prefix):
         raise InvalidRunId(str(wanted))
@@ -100,6 +99,21 @@ def find_run(wanted: str, data_dir: str | Path | None = None) -> str:
     if len(matches) > 1:
         raise AmbiguousRun(wanted, matches)
     return matches[0]
+
+
+def _latest(root: Path) -> str:
+    """The run that started last, found by reading only those that could be: no run starts after its last change."""
+    changed_at = [(_mtime(_folder(root, run_id)), run_id) for run_id in run_ids(root)]
+    latest, latest_ms = ("", ""), 0
+    for mtime, run_id in sorted(changed_at, reverse=True):
+        if mtime * 1000 < latest_ms - _CLOCK_SLACK_MS:
+            break
+        meta = read_run(_folder(root, run_id), run_id)
+        if meta is not None and (meta["started_at"], run_id) > latest:
+            latest, latest_ms = (meta["started_at"], run_id), timestamp_ms(meta["started_at"])
+    if not latest[1]:
+        raise RunNotFound("latest", root)
+    return latest[1]
 
 
 def run_ids(data_dir: str | Path) -> list[str]:
@@ -137,6 +151,13 @@ def _data_dir(given: str | Path | None) -> Path:
 
 def _folder(data_dir: str | Path, run_id: str) -> str:
     return os.path.join(data_dir, "runs", run_id)
+
+
+def _mtime(path: str) -> float:
+    try:
+        return os.lstat(path).st_mtime
+    except OSError:
+        return 0.0
 
 
 def _is_readable(meta: RunMeta) -> bool:

@@ -9,16 +9,24 @@ that the process ended. A user's new name (label.json) is laid over either.
 from __future__ import annotations
 
 import json
+import math
 import os
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.events import SPEC_VERSION, Counts, RunMeta, utc_timestamp
 from agentdbg.storage.dialects import is_supported_version, parse_timestamp, plain_status
-from agentdbg.storage.lines import events_path, iter_lines, open_events, open_regular
+from agentdbg.storage.layout import LABEL_FILE, RUN_FILE
+from agentdbg.storage.lines import events_path, iter_lines, open_events, read_regular
 from agentdbg.storage.liveness import is_being_written
 from agentdbg.storage.tally import COUNTERS, Tally, is_count, later_format_reason, milliseconds_between
 
-__all__ = ["read_label", "read_run", "rebuild_run"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Recount = Callable[[str, str, Any], RunMeta]
+    """Counts the run in a folder: its id, and the owner run.json names."""
+
+__all__ = ["read_label", "read_run", "rebuild_run", "tallied"]
 
 _LARGEST_RUN_JSON = 8_000_000
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {
@@ -36,21 +44,22 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def read_run(folder: str, run_id: str) -> RunMeta | None:
+def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMeta | None:
     """
     Everything known of the run in `folder`; None when there is neither a run.json nor an event file.
 
     Never raises for what the files hold. A run in a later format is given with its `spec_version` and a status_reason.
+    `recount` counts the events where run.json cannot be believed; the default reads them one by one.
     """
-    where = events_path(folder)
-    raw = _read_object(os.path.join(folder, "run.json"))
-    if raw is None and where is None and not os.path.lexists(os.path.join(folder, "run.json")):
-        return None
+    recount = recount or rebuild_run
+    raw = _read_object(os.path.join(folder, RUN_FILE))
     meta = _from_run_json(raw, run_id) if raw is not None else None
     if meta is None:
-        meta = rebuild_run(folder, run_id, owner=raw.get("owner") if raw else None)
-    elif meta["status"] == "running" and not is_being_written(where, meta.get("owner")):
-        meta = _closed(rebuild_run(folder, run_id, owner=meta.get("owner")), meta)
+        if raw is None and not os.path.lexists(os.path.join(folder, RUN_FILE)) and events_path(folder) is None:
+            return None
+        meta = recount(folder, run_id, raw.get("owner") if raw else None)
+    elif meta["status"] == "running" and not is_being_written(events_path(folder), meta.get("owner")):
+        meta = _closed(recount(folder, run_id, meta.get("owner")), meta)
     label = read_label(folder)
     if label is not None:
         meta["run_name"] = label
@@ -65,12 +74,17 @@ def rebuild_run(folder: str, run_id: str, owner: Any = None) -> RunMeta:
         with file:
             for offset, line in iter_lines(file):
                 tally.add(line, offset)
+    return tallied(tally, folder, owner)
+
+
+def tallied(tally: Tally, folder: str, owner: Any) -> RunMeta:
+    """What a tally of all events of the run in `folder` says."""
     return tally.result(is_being_written(events_path(folder), owner), _folder_time(folder))
 
 
 def read_label(folder: str) -> str | None:
     """The name a user gave the run afterwards, or None."""
-    label = _read_object(os.path.join(folder, "label.json"))
+    label = _read_object(os.path.join(folder, LABEL_FILE))
     name = label.get("run_name") if label else None
     return name if isinstance(name, str) and name else None
 
@@ -78,15 +92,25 @@ def read_label(folder: str) -> str | None:
 def _read_object(path: str) -> dict[str, Any] | None:
     """The JSON object in a small file; None for anything else that may be there."""
     try:
-        with open_regular(path) as file:
-            text = file.read(_LARGEST_RUN_JSON + 1)
+        text = read_regular(path, _LARGEST_RUN_JSON + 1)
         if len(text) > _LARGEST_RUN_JSON:
             return None
-        value = json.loads(text.decode("utf-8-sig"), parse_constant=lambda _: None)
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # nothing that cannot be served on
+        value = _decoder.decode(text.decode("utf-8-sig"))
+        if b"\\u" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair could not be served on
     except (OSError, ValueError, RecursionError, MemoryError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is too large a number to be served on")
+    return number
+
+
+_decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
 
 
 def _from_run_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
@@ -117,7 +141,7 @@ def _from_run_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
         "last_event_ts": last_event_ts or ended_at,
     }
     for key, kind in _OPTIONAL.items():
-        if isinstance(raw.get(key), kind) and not isinstance(raw[key], bool):
+        if key in raw and isinstance(raw[key], kind) and not isinstance(raw[key], bool):
             meta[key] = raw[key]
     return cast("RunMeta", meta)
 
@@ -152,9 +176,8 @@ def _run_status(value: Any) -> str | None:
 def _counts(raw: dict[str, Any]) -> Counts | None:
     given, by_type = raw.get("counts"), raw.get("event_counts")
     if isinstance(given, dict):
-        if all(is_count(given.get(counter, 0)) for counter in COUNTERS.values()):
-            return cast("Counts", {counter: given.get(counter, 0) for counter in COUNTERS.values()})
-        return None
+        counts = {counter: given.get(counter, 0) for counter in COUNTERS.values()}
+        return cast("Counts", counts) if all(map(is_count, counts.values())) else None
     if isinstance(by_type, dict) and all(is_count(by_type.get(kind, 0)) for kind in COUNTERS):
         return cast("Counts", {counter: by_type.get(kind, 0) for kind, counter in COUNTERS.items()})
     return None

@@ -14,6 +14,7 @@ from agentdbg.events import SPEC_VERSION, Event, RunMeta
 from agentdbg.storage.dialects import DamagedLine, is_supported_version, parse_event, timestamp_ms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import TypeGuard
 
 __all__ = ["COUNTERS", "Tally", "is_count", "later_format_reason", "milliseconds_between"]
@@ -63,6 +64,23 @@ class Tally:
             self._open_calls[str(event["payload"].get("call_id"))] = str(event["payload"].get("name") or event["name"])
         elif event_type in COUNTERS:
             self._count(event)
+
+    def add_successes(self, by_type: Mapping[str, int], event_ids: Iterable[str], tokens: int, cost_usd: float) -> None:
+        """
+        Count many events at once that were read elsewhere and of which nothing else is asked.
+
+        These are calls that succeeded (with the tokens and the cost of all of them), states, warnings and other types;
+        starts, ends, errors and failed calls, and the run's first and last event, are given to `add`.
+        """
+        for event_type, count in by_type.items():
+            self._by_type[event_type] = self._by_type.get(event_type, 0) + count
+            if event_type in COUNTERS:
+                self._counts[COUNTERS[event_type]] += count
+        if self._open_calls:
+            for event_id in event_ids:
+                self._open_calls.pop(event_id, None)
+        self._tokens += tokens
+        self._cost += cost_usd
 
     def _fallback(self) -> dict[str, str]:
         return {"fallback_ts": self._last["ts"]} if self._last else {}

@@ -178,3 +178,17 @@ def test_pruning_can_compress_instead(tmp_path: Path) -> None:
     assert [meta["run_id"] for meta in prune(86_400, compress=True, data_dir=tmp_path).compressed] == [old]
     assert prune(86_400, compress=True, data_dir=tmp_path).compressed == []
     assert len(list(load_events(old, tmp_path))) == 4
+
+
+def test_pruning_leaves_a_run_alone_while_its_file_is_held(tmp_path: Path) -> None:
+    """A process may hold an ended run for a moment; the others are compressed all the same."""
+    fcntl = pytest.importorskip("fcntl")
+    held, free = _dated(tmp_path, 40), _dated(tmp_path, 41)
+    with (tmp_path / "runs" / held / "events.jsonl").open("ab") as writer:
+        fcntl.flock(writer, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        would = prune(86_400, compress=True, dry_run=True, data_dir=tmp_path)
+        done = prune(86_400, compress=True, data_dir=tmp_path)
+
+    assert [meta["run_id"] for meta in would.compressed] == [free]
+    assert [meta["run_id"] for meta in done.compressed] == [free]
+    assert (tmp_path / "runs" / held / "events.jsonl").exists()

@@ -7,14 +7,17 @@ import json
 import os
 import subprocess
 import sys
+import time
 import tracemalloc
 import uuid
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.storage.reader import find_run, get_event, list_runs, load_events, load_run_meta, run_ids
+from agentdbg.storage.runfile import read_run
 from tests.reading import handmade
 from tests.reading.handmade import age, as_line, run_json, usual_events, write_run
 from tests.reading.test_dialects import DAMAGED
@@ -49,6 +52,28 @@ def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:
         find_run("bbbb", tmp_path)
     with pytest.raises(RunNotFound):
         find_run("latest", tmp_path / "nothing")
+
+
+def test_the_latest_run_is_found_without_reading_every_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`agentdbg.storage` is asked for the latest run by scripts that run all day."""
+    now = time.time()
+    made = []
+    for hours_ago in range(50, 0, -1):
+        run_id, moment = str(uuid.uuid4()), now - hours_ago * 3600
+        write_run(tmp_path, run_id, meta=run_json(run_id, started_at=utc_timestamp(moment)))
+        os.utime(tmp_path / "runs" / run_id, (moment + 1, moment + 1))
+        made.append(run_id)
+    os.utime(tmp_path / "runs" / made[0], (now, now))  # renamed, say: changed last, but not started last
+    read: list[str] = []
+
+    def counted(folder: str, run_id: str) -> Any:
+        read.append(run_id)
+        return read_run(folder, run_id)
+
+    monkeypatch.setattr("agentdbg.storage.reader.read_run", counted)
+
+    assert find_run("latest", tmp_path) == made[-1]
+    assert len(read) <= 3
 
 
 @pytest.mark.parametrize("wanted", ["", "  ", "..", "../x", "a/b", "%2e", "latest ", "zzz", "a" * 37, "٣", "-\x00"])
