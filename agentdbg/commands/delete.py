@@ -9,8 +9,8 @@ from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, clean
 from agentdbg.exceptions import UsageError
+from agentdbg.index.runs import load_run_meta
 from agentdbg.storage.housekeeping import delete_run
-from agentdbg.storage.reader import load_run_meta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,11 +14,12 @@ from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
+from agentdbg.index.runs import load_run_meta
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import parse_event
 from agentdbg.storage.layout import open_private
-from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder
+from agentdbg.storage.reader import default_data_dir, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

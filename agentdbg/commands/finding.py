@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import RunNotFound
 from agentdbg.index.runs import RunFilter, RunIndex
 from agentdbg.storage.reader import default_data_dir, find_run
@@ -34,5 +35,6 @@ def find(wanted: str, data_dir: Path | None = None) -> str:
 def newest_runs(limit: int, data_dir: Path | None = None, status: str | None = None) -> list[RunMeta]:
     """The newest runs, or the newest of one status."""
     index = RunIndex(default_data_dir() if data_dir is None else data_dir)
-    index.refresh(thorough=False)
+    with Progress("Reading runs") as progress:
+        index.refresh(thorough=False, progress=progress.at)
     return index.page(RunFilter(status=status), limit).runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.options import Option
-from agentdbg.commands.terminal import Column, Styled, Terminal
+from agentdbg.commands.terminal import Column, Progress, Styled, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import RunFilter, RunIndex
@@ -42,7 +42,8 @@ def command(
         raise UsageError(f"there is no status {status!r}; it is one of {', '.join(_STATUSES)}")
     data_dir = default_data_dir()
     index = RunIndex(data_dir)
-    index.refresh(thorough=False)
+    with Progress("Reading runs") as progress:
+        index.refresh(thorough=False, progress=progress.at)
     page = index.page(RunFilter(status=status, name=name, since=_moment(since), meta=_pairs(meta or [])), limit)
     out = Terminal()
     if as_json:

@@ -14,8 +14,9 @@ from agentdbg.commands.finding import find
 from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.events import EventIndex
+from agentdbg.index.runs import load_run_meta
 from agentdbg.storage.layout import index_dir
-from agentdbg.storage.reader import default_data_dir, load_run_meta, run_folder
+from agentdbg.storage.reader import default_data_dir, run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,14 +18,14 @@ from agentdbg.analysis import columns
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.column_cache import ColumnFile
-from agentdbg.index.facts import facts_of
+from agentdbg.index.facts import facts_of, positions_of
 from agentdbg.index.links import Links, pack_id
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -272,7 +272,7 @@ class EventIndex:
         self.duration_ms.extend(durations)
         # A call is written when it ends, the end of the run when it happens.
         took = [0 if duration == nothing else duration for duration in durations]
-        for position in _positions(facts.kinds, columns.END):
+        for position in positions_of(columns.END, facts.kinds):
             took[position] = 0
         earliest = self.started_ms
         starts = [ts_ms - duration - earliest for ts_ms, duration in zip(times, took, strict=True)]
@@ -328,13 +328,6 @@ class EventIndex:
             self._loose_ends = self._links.loose_ends()
             if self._loose_ends is not None:
                 self._links = None
-
-
-def _positions(column: bytearray, value: int) -> Iterator[int]:
-    position = column.find(value)
-    while position >= 0:
-        yield position
-        position = column.find(value, position + 1)
 
 
 def _sum(known: _Number | None, more: _Number | None) -> _Number | None:

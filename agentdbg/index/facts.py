@@ -16,11 +16,11 @@ from agentdbg.analysis import columns
 from agentdbg.encoding import FAST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agentdbg.index.scan import Scan
 
-__all__ = ["Facts", "ToolCalls", "facts_of"]
+__all__ = ["Facts", "ToolCalls", "facts_of", "positions_of"]
 
 _LARGEST = columns.NO_VALUE - 1
 
@@ -77,6 +77,14 @@ class Facts:
 def facts_of(scan: Scan, first: int) -> Facts:
     """The columns of a block that has at least one event; `first` is the number of its first one."""
     return _of_strict(scan.events, first) if scan.is_whole else _of_each(scan.events, first)
+
+
+def positions_of(value: int, column: bytearray) -> Iterator[int]:
+    """Where a column of small numbers holds a value, counted from 0."""
+    position = column.find(value)
+    while position >= 0:
+        yield position
+        position = column.find(value, position + 1)
 
 
 def _of_each(events: list[Any], first: int) -> Facts:

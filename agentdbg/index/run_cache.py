@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.storage.layout import make_private_folder, open_private
 
@@ -17,11 +17,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["RunCache"]
+__all__ = ["Row", "RunCache"]
 
 _FORMAT = 1
-Row = tuple[str, str, str, "str | None", str, str]
-"""run_id, stamp of its files, its meta as JSON, headline, started_at, status."""
+_SELECT = "SELECT run_id, stamp, meta, headline, started_at, status FROM runs"
+
+
+class Row(NamedTuple):
+    """What is kept of a run: the stamp of its files when they were read, and what they said."""
+
+    run_id: str
+    stamp: str
+    meta: str
+    """As JSON."""
+    headline: str | None
+    started_at: str
+    status: str
 
 
 class RunCache:
@@ -30,15 +41,24 @@ class RunCache:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self) -> list[Row]:
-        """Every row; none when there is nothing usable."""
+    def load(self) -> list[tuple[str, str, str, str | None, str, str]]:
+        """Every row, as plain tuples; none when there is nothing usable."""
         try:
             with self._connection() as connection:
-                return list(connection.execute("SELECT run_id, stamp, meta, headline, started_at, status FROM runs"))
+                return connection.execute(_SELECT).fetchall()
         except (sqlite3.Error, OSError):
             return []
 
-    def store(self, rows: Iterable[Row], removed: Iterable[str]) -> None:
+    def load_one(self, run_id: str) -> Row | None:
+        """One run's row, if there is one."""
+        try:
+            with self._connection() as connection:
+                found = connection.execute(f"{_SELECT} WHERE run_id = ?", (run_id,)).fetchone()
+        except (sqlite3.Error, OSError):
+            return None
+        return None if found is None else Row(*found)
+
+    def store(self, rows: Iterable[tuple[str, str, str, str | None, str, str]], removed: Iterable[str]) -> None:
         """Put rows in place and take others away, all or nothing."""
         with contextlib.suppress(sqlite3.Error, OSError), self._connection() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -61,9 +81,9 @@ class RunCache:
         return contextlib.closing(connection)
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that cannot be read again
         if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
             return
-        connection.execute("PRAGMA synchronous = OFF")
         connection.executescript(
             "DROP TABLE IF EXISTS runs;"
             "CREATE TABLE runs (run_id TEXT PRIMARY KEY, stamp TEXT, meta TEXT, headline TEXT, started_at TEXT,"

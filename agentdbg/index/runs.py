@@ -12,31 +12,30 @@ import json
 import os
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import InvalidRunId, RunNotFound
+from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.run_cache import RunCache
-from agentdbg.storage.dialects import DamagedLine, parse_event
-from agentdbg.storage.layout import EVENTS_FILE, EVENTS_GZIP_FILE, LABEL_FILE, RUN_FILE, index_dir, is_run_id
-from agentdbg.storage.lines import open_events
-from agentdbg.storage.reader import run_ids
+from agentdbg.index.run_entry import RunEntry, files_stamp
+from agentdbg.storage.dialects import is_supported_version
+from agentdbg.storage.layout import index_dir, is_run_id
+from agentdbg.storage.reader import default_data_dir, find_run, run_ids
 from agentdbg.storage.runfile import read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from agentdbg.events import Event, RunMeta
+    from agentdbg.events import RunMeta
 
-__all__ = ["RunFilter", "RunIndex", "RunPage"]
+__all__ = ["RunFilter", "RunIndex", "RunPage", "load_run_meta"]
 
-_FILES = (RUN_FILE, LABEL_FILE, EVENTS_FILE, EVENTS_GZIP_FILE)
-_TAIL_BYTES = 128 << 10
-_FRESH_NS = 100_000_000
 _JUST_SEEN_S = 2.0
 _LONGEST_LOG = 20_000
+_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
@@ -61,43 +60,6 @@ class RunPage:
     counts_by_status: dict[str, int]
 
 
-class _Entry:
-    """What is known of one run; the JSON of a run nobody asks for is never parsed."""
-
-    __slots__ = ("_meta", "_text", "encoded", "headline", "sort_key", "stamp", "status")
-
-    def __init__(
-        self, stamp: str, encoded: str, headline: str | None, started_at: str, status: str, run_id: str
-    ) -> None:
-        self.stamp = stamp
-        self.encoded = encoded
-        self.headline = headline
-        self.status = status
-        self.sort_key = (started_at, run_id)
-        self._meta: RunMeta | None = None
-        self._text: str | None = None
-
-    @property
-    def meta(self) -> RunMeta:
-        if self._meta is None:
-            self._meta = json.loads(self.encoded)
-        return self._meta
-
-    @property
-    def text(self) -> str:
-        """Everything a search looks at, in lower case."""
-        if self._text is None:
-            parts = [self.meta.get("run_name"), self.meta["run_id"], self.headline]
-            metadata = self.meta.get("metadata")
-            if metadata:
-                parts.append(json.dumps(metadata, ensure_ascii=False))
-            self._text = "\n".join(str(part) for part in parts if part).casefold()
-        return self._text
-
-    def forget_text(self) -> None:
-        self._text = None
-
-
 class RunIndex:
     """The runs of one data folder. Safe for several threads."""
 
@@ -105,48 +67,69 @@ class RunIndex:
         self.data_dir = Path(data_dir)
         self._cache = RunCache(index_dir(self.data_dir) / "runs.sqlite3") if keep else None
         self._lock = threading.RLock()
-        self._entries: dict[str, _Entry] = {}
-        self._root_stamp: tuple[int, float] = (0, 0.0)
+        self._refreshing = threading.Lock()
+        self._entries: dict[str, RunEntry] = {}
+        self._running: set[str] = set()
+        self._by_status: Counter[str] = Counter()
+        self._root = os.path.join(self.data_dir, "runs")
+        self._root_ns = 0
+        self._looked_at = float("-inf")
         self._log: deque[str] = deque(maxlen=_LONGEST_LOG)
         self._logged = 0
         self._sorted: list[str] | None = None
         if self._cache is not None:
             for run_id, stamp, encoded, headline, started_at, status in self._cache.load():
-                self._entries[run_id] = _Entry(stamp, encoded, headline, started_at, status, run_id)
+                self._put(run_id, RunEntry(stamp, encoded, headline, started_at, status, run_id))
 
-    def refresh(self, *, thorough: bool = True) -> tuple[list[str], list[str]]:
+    def refresh(
+        self, *, thorough: bool = True, progress: Callable[[float], None] | None = None
+    ) -> tuple[list[str], list[str]]:
         """
         Look for what is new; the ids of runs that are new or changed, and of those that are gone.
 
-        A quick look (not `thorough`) trusts that whoever changes a run replaces files, which changes its folder's time;
-        runs that are still running are looked at in any case.
+        A quick look (not `thorough`) trusts that whoever changes a run replaces files, which changes its folder's time,
+        and asks for those times every other second. `progress` is told how much is done, from 0 to 1.
         """
-        with self._lock:
-            if not thorough and self._is_just_seen():
-                return self._look_at_running()
-            found = self._scan()
-            removed = [run_id for run_id in self._entries if run_id not in found]
-            changed = [run_id for run_id, folder_ns in found.items() if self._look(run_id, folder_ns, thorough)]
-            for run_id in removed:
-                del self._entries[run_id]
-            changed = [run_id for run_id in changed if run_id in self._entries]
-            if changed or removed:
-                self._sorted = None
-                self._keep(changed, removed)
+        if not thorough and not self.is_due():
+            return self.glance()
+        with self._refreshing:
+            changed, removed = self._look_around(with_times=True, thorough=thorough, progress=progress)
+            self._looked_at = time.monotonic()
             return changed, removed
+
+    def glance(self) -> tuple[list[str], list[str]]:
+        """Look only for runs that came or went, and at those that are still running; the same answer."""
+        if _mtime_ns(self._root) != self._root_ns:
+            return self._look_around(with_times=False)
+        return self._look_at(list(self._running)), []
+
+    def is_due(self) -> bool:
+        """Whether it is time again to look at every folder, which takes a moment when there are thousands."""
+        return time.monotonic() - self._looked_at > _JUST_SEEN_S
+
+    def is_known(self) -> bool:
+        """Whether every folder has been looked at once."""
+        return self._looked_at > float("-inf")
 
     def page(self, wanted: RunFilter | None = None, limit: int | None = 200, offset: int = 0) -> RunPage:
         """Runs that match, newest first, as of the last `refresh`."""
         wanted = wanted or RunFilter()
         with self._lock:
-            alike = list(self._matching(wanted))
-            counts = {"all": len(alike), "error": 0, "running": 0, "ok": 0}
-            for run_id in alike:
-                counts[self._entries[run_id].status] = counts.get(self._entries[run_id].status, 0) + 1
+            alike = self._matching(wanted)
+            by_status = self._by_status
+            if alike is not self._sorted:
+                by_status = Counter(self._entries[run_id].status for run_id in alike)
+            counts = {"all": len(alike), "error": 0, "running": 0, "ok": 0, **+by_status}
             if wanted.status:
                 alike = [run_id for run_id in alike if self._entries[run_id].status == wanted.status]
             end = None if limit is None else offset + limit
             return RunPage([self._entries[run_id].meta for run_id in alike[offset:end]], len(alike), counts)
+
+    def encoded(self, ids: Iterable[str]) -> bytes:
+        """Runs with their headlines as a JSON array, each made once; those that are gone are left out."""
+        with self._lock:
+            found = [self._entries[run_id].headed for run_id in ids if run_id in self._entries]
+        return b"[" + b",".join(found) + b"]"
 
     def changes_since(self, position: int | None) -> tuple[list[RunMeta], list[str], int]:
         """
@@ -167,15 +150,14 @@ class RunIndex:
         """One run, looked at again if it changed; by its full id."""
         if not is_run_id(run_id):
             raise InvalidRunId(run_id)
-        with self._lock:
-            if run_id not in self._entries and run_id not in run_ids(self.data_dir):
-                raise RunNotFound(run_id, self.data_dir)
-            if self._look(run_id, None, thorough=True):
-                self._sorted = None
-                self._keep([run_id], [])
-            if run_id not in self._entries:
-                raise RunNotFound(run_id, self.data_dir)
-            return self._entries[run_id].meta
+        if run_id not in self._entries and run_id not in run_ids(self.data_dir):
+            raise RunNotFound(run_id, self.data_dir)
+        if self._look(run_id):
+            self._keep([run_id])
+        entry = self._entries.get(run_id)
+        if entry is None:
+            raise RunNotFound(run_id, self.data_dir)
+        return entry.meta
 
     def headlines(
         self, ids: Sequence[str], *, compute: bool = True, within_s: float | None = None
@@ -189,11 +171,9 @@ class RunIndex:
             has_time = compute and (deadline is None or time.monotonic() < deadline)
             if has_time and entry is not None and entry.headline is None:
                 entry.headline = self._make_headline(entry.meta)
-                entry.forget_text()
                 made.append(run_id)
+        self._keep(made)
         with self._lock:
-            if made:
-                self._keep(made, [])
             entries = {run_id: self._entries.get(run_id) for run_id in ids}
         return {run_id: (entry.headline or None) if entry else None for run_id, entry in entries.items()}
 
@@ -202,73 +182,121 @@ class RunIndex:
         entry = self._entries.get(run_id)
         return entry is not None and entry.headline is None
 
-    def _is_just_seen(self) -> bool:
-        """Whether all folders were looked at a moment ago and none came or went since."""
-        stamp, seen_at = self._root_stamp
-        return time.monotonic() - seen_at < _JUST_SEEN_S and stamp == _mtime_ns(os.path.join(self.data_dir, "runs"))
+    def _look_around(
+        self, *, with_times: bool, thorough: bool = False, progress: Callable[[float], None] | None = None
+    ) -> tuple[list[str], list[str]]:
+        root_ns = _mtime_ns(self._root)
+        known = list(self._entries)  # before looking: what another thread finds meanwhile is not gone
+        found = self._scan(with_times=with_times)
+        suspects = [run_id for run_id, ns in found.items() if thorough or self._may_differ(run_id, ns)]
+        changed = self._look_at(suspects, progress)
+        removed = [run_id for run_id in known if run_id not in found]
+        for run_id in removed:
+            self._put(run_id, None)
+        self._keep([], removed)
+        self._root_ns = root_ns
+        return changed, removed
 
-    def _look_at_running(self) -> tuple[list[str], list[str]]:
-        running = [run_id for run_id, entry in self._entries.items() if entry.status == "running"]
-        changed = [run_id for run_id in running if self._look(run_id, None, thorough=True)]
-        if changed:
-            self._sorted = None
-            self._keep(changed, [])
-        return [run_id for run_id in changed if run_id in self._entries], []
+    def _look_at(self, ids: list[str], progress: Callable[[float], None] | None = None) -> list[str]:
+        """Read those again that changed, and give their ids; what is read is kept now and then."""
+        changed: list[str] = []
+        for start in range(0, len(ids), _AT_ONCE):
+            some = ids[start : start + _AT_ONCE]
+            news = []
+            for number, run_id in enumerate(some, start + 1):
+                if self._look(run_id):
+                    news.append(run_id)
+                if progress is not None:
+                    progress(number / len(ids))
+            self._keep(news)
+            changed += [run_id for run_id in news if run_id in self._entries]
+        return changed
 
-    def _scan(self) -> dict[str, int]:
-        """The runs that are there, with their folders' times."""
-        root = os.path.join(self.data_dir, "runs")
-        if os.path.islink(root):
-            return {}
-        self._root_stamp = _mtime_ns(root), time.monotonic()
-        found = {}
+    def _scan(self, *, with_times: bool) -> dict[str, int | None]:
+        """The runs that are there, with their folders' times if those are asked for."""
+        found: dict[str, int | None] = {}
+        if os.path.islink(self._root):
+            return found
         try:
-            with os.scandir(root) as entries:
-                for entry in entries:
-                    if is_run_id(entry.name) and entry.is_dir(follow_symlinks=False):
-                        found[entry.name] = entry.stat(follow_symlinks=False).st_mtime_ns
+            with os.scandir(self._root) as folders:
+                for folder in folders:
+                    run_id = folder.name
+                    if (run_id in self._entries or is_run_id(run_id)) and folder.is_dir(follow_symlinks=False):
+                        found[run_id] = folder.stat(follow_symlinks=False).st_mtime_ns if with_times else None
         except OSError:
             pass
         return found
 
-    def _look(self, run_id: str, folder_ns: int | None, thorough: bool) -> bool:
+    def _may_differ(self, run_id: str, folder_ns: int | None) -> bool:
+        """Whether a run has to be looked at, judged by its folder's time where that is known."""
+        entry = self._entries.get(run_id)
+        if entry is None or entry.status == "running":
+            return True
+        return folder_ns is not None and not entry.stamp.startswith(f"{folder_ns:x},")
+
+    def _look(self, run_id: str) -> bool:
         """Read a run again if its files changed; whether it is different now."""
         entry = self._entries.get(run_id)
-        known_folder = None if thorough or folder_ns is None else f"{folder_ns:x},"
-        if entry is not None and entry.status != "running" and known_folder and entry.stamp.startswith(known_folder):
-            return False
-        folder = os.path.join(self.data_dir, "runs", run_id)
-        stamp = _stamp(folder)
+        folder = f"{self._root}{os.sep}{run_id}"
+        stamp = files_stamp(folder)
         # Whether a running run still runs is not written in its files.
         if entry is not None and entry.stamp == stamp and entry.status != "running":
             return False
-        meta = read_run(folder, run_id)
+        meta = read_run(folder, run_id, _recount)
         if meta is None:
-            self._entries.pop(run_id, None)
+            self._put(run_id, None)
             return entry is not None
         encoded = json.dumps(meta, ensure_ascii=False)
         if entry is not None and entry.encoded == encoded and entry.stamp == stamp:
             return False
-        self._entries[run_id] = _Entry(stamp, encoded, None, meta["started_at"], meta["status"], run_id)
+        self._put(run_id, RunEntry(stamp, encoded, None, meta["started_at"], meta["status"], run_id))
         return True
 
-    def _keep(self, changed: list[str], removed: list[str]) -> None:
-        self._log.extend([*changed, *removed])
-        self._logged += len(changed) + len(removed)
-        if self._cache is None:
-            return
-        rows = []
-        for run_id in changed:
-            entry = self._entries.get(run_id)
-            if entry is not None:
-                rows.append((run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status))
-        self._cache.store(rows, removed)
+    def _put(self, run_id: str, entry: RunEntry | None) -> None:
+        """Know this of a run from now on; None when there is nothing to know."""
+        with self._lock:
+            before = self._entries.get(run_id)
+            if before is not None:
+                self._by_status[before.status] -= 1
+            self._running.discard(run_id)
+            if entry is None:
+                self._entries.pop(run_id, None)
+            else:
+                self._entries[run_id] = entry
+                self._by_status[entry.status] += 1
+                if entry.status == "running":
+                    self._running.add(run_id)
+            if before is None or entry is None or before.sort_key != entry.sort_key:
+                self._sorted = None
 
-    def _matching(self, wanted: RunFilter) -> Iterable[str]:
+    def _keep(self, changed: list[str], removed: Sequence[str] = ()) -> None:
+        """Tell those who follow, and the next process."""
+        if not changed and not removed:
+            return
+        with self._lock:
+            self._log.extend([*changed, *removed])
+            self._logged += len(changed) + len(removed)
+            entries = [(run_id, self._entries[run_id]) for run_id in changed if run_id in self._entries]
+        if self._cache is not None:
+            self._cache.store(
+                [
+                    (run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status)
+                    for run_id, entry in entries
+                ],
+                removed,
+            )
+
+    def _matching(self, wanted: RunFilter) -> list[str]:
         if self._sorted is None:
-            self._sorted = sorted(self._entries, key=lambda run_id: self._entries[run_id].sort_key, reverse=True)
+            keys = sorted(map(attrgetter("sort_key"), self._entries.values()), reverse=True)
+            self._sorted = [run_id for _, run_id in keys]
         words = wanted.q.casefold().split()
-        for run_id in self._sorted:
+        if not (words or wanted.since or wanted.name or wanted.meta or wanted.session):
+            return self._sorted
+        return list(self._filtered(self._sorted, wanted, words))
+
+    def _filtered(self, ids: list[str], wanted: RunFilter, words: list[str]) -> Iterator[str]:
+        for run_id in ids:
             entry = self._entries[run_id]
             if wanted.since and entry.sort_key[0] < wanted.since:
                 break
@@ -280,10 +308,49 @@ class RunIndex:
 
     def _make_headline(self, meta: RunMeta) -> str:
         from agentdbg.analysis.headline import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
+        from agentdbg.index.tail import last_events  # noqa: PLC0415
 
         folder = os.path.join(self.data_dir, "runs", meta["run_id"])
-        events, is_whole = _tail(folder, meta["run_id"])
+        events, is_whole = last_events(folder, meta["run_id"])
         return headline_from_tail(meta, events, whole=is_whole) or ""
+
+
+def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
+    """
+    What is known of one run, by its id, the beginning of one, or `latest`.
+
+    The same as `storage.load_run_meta`, but the events of a run that nobody closed are counted once and not every time.
+    """
+    root = default_data_dir() if data_dir is None else Path(data_dir)
+    run_id = find_run(run, root)
+    folder = os.path.join(root, "runs", run_id)
+    cache = RunCache(index_dir(root) / "runs.sqlite3")
+    counted: list[RunMeta] = []
+
+    def recount_once(folder: str, run_id: str, owner: Any) -> RunMeta:
+        counted.append(_recount(folder, run_id, owner))
+        return counted[-1]
+
+    known = cache.load_one(run_id)
+    if known is not None and known.stamp == files_stamp(folder) and known.status != "running":
+        meta: RunMeta | None = json.loads(known.meta)
+    else:
+        stamp = files_stamp(folder)
+        meta = read_run(folder, run_id, recount_once)
+        if meta is not None and counted:
+            encoded = json.dumps(meta, ensure_ascii=False)
+            cache.store([(run_id, stamp, encoded, None, meta["started_at"], meta["status"])], [])
+    if meta is None:
+        raise RunNotFound(run, root)
+    if not is_supported_version(meta["spec_version"]):
+        raise UnsupportedSpecVersion(run_id, meta["spec_version"])
+    return meta
+
+
+def _recount(folder: str, run_id: str, owner: Any) -> RunMeta:
+    from agentdbg.index.recount import recount  # noqa: PLC0415 -- most runs were closed by their writer
+
+    return recount(folder, run_id, owner)
 
 
 def _fits(meta: RunMeta, wanted: RunFilter) -> bool:
@@ -302,52 +369,8 @@ def _has(value: Any, wanted: str) -> bool:
     return wanted in (str(value), json.dumps(value)) if value is not None else wanted == "null"
 
 
-def _stamp(folder: str) -> str:
-    """What changes when one of a run's files does; the folder's own time comes first."""
-    folder_time = _time_and_size(folder).partition(".")[0]
-    # File times tick a few milliseconds apart, so a folder touched just now may change again unseen.
-    is_fresh = bool(folder_time) and time.time_ns() - int(folder_time, 16) < _FRESH_NS
-    return ",".join(["" if is_fresh else folder_time, *(_time_and_size(os.path.join(folder, name)) for name in _FILES)])
-
-
-def _time_and_size(path: str) -> str:
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return ""
-    return f"{found.st_mtime_ns:x}.{found.st_size:x}"
-
-
-def _tail(folder: str, run_id: str) -> tuple[list[Event], bool]:
-    """A run's last events, and whether those are all of them."""
-    file = open_events(folder)
-    if file is None:
-        return [], True
-    with file:
-        size = file.seek(0, os.SEEK_END) if not _is_packed(folder) else _TAIL_BYTES
-        start = max(0, size - _TAIL_BYTES)
-        file.seek(start)
-        data = b""
-        while len(data) < _TAIL_BYTES and (chunk := file.read(_TAIL_BYTES - len(data))):
-            data += chunk
-    lines = data.split(b"\n")
-    found = (_event_or_none(line, run_id) for line in (lines[1:] if start else lines))
-    return [event for event in found if event is not None], start == 0
-
-
-def _event_or_none(line: bytes, run_id: str) -> Event | None:
-    try:
-        return parse_event(line, run_id)
-    except DamagedLine:
-        return None
-
-
 def _mtime_ns(path: str) -> int:
     try:
         return os.lstat(path).st_mtime_ns
     except OSError:
         return 0
-
-
-def _is_packed(folder: str) -> bool:
-    return not os.path.lexists(os.path.join(folder, EVENTS_FILE))

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
-from agentdbg.encoding import decode_json
+from agentdbg.encoding import RawJson, decode_json
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import EventNotFound, UsageError
 from agentdbg.index.runs import RunFilter
@@ -66,12 +66,12 @@ def list_runs(
 ) -> Response:
     """Runs newest first."""
     state = _state(request)
-    state.runs.refresh(thorough=False)
+    state.look_for_runs()
     page = state.runs.page(RunFilter(q=q, status=status or None), limit, offset)
     return json_response(
         {
             "spec_version": SPEC_VERSION,
-            "runs": state.headed(page.runs),
+            "runs": RawJson(state.headed(page.runs)),
             "total": page.total,
             "counts_by_status": page.counts_by_status,
         }

@@ -218,11 +218,12 @@ async def _serve_runs(socket: WebSocket, state: ViewerState) -> None:
     while not state.is_stopping:
         changed, removed, position = await run_in_threadpool(_changes, state, position)
         if changed or removed:
-            await _send(socket, encode_json({"type": "runs", "data": changed, "removed": removed}))
+            await _send(socket, encode_json({"type": "runs", "data": RawJson(changed or b"[]"), "removed": removed}))
         await asyncio.sleep(_RUNS_SECONDS)
 
 
-def _changes(state: ViewerState, position: int) -> tuple[list[dict[str, Any]], list[str], int]:
-    state.runs.refresh(thorough=False)
+def _changes(state: ViewerState, position: int) -> tuple[bytes, list[str], int]:
+    """Runs that changed since, as a JSON array (nothing for none), ids of those that are gone, and where we are now."""
+    state.look_for_runs()
     changed, removed, position = state.runs.changes_since(position)
-    return state.headed(changed), removed, position
+    return state.headed(changed) if changed else b"", removed, position

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.runs import RunIndex
@@ -38,6 +38,7 @@ class ViewerState:
         self.views = Views(data_dir)
         self.is_stopping = False
         self._headliner = threading.Lock()
+        self._refresher = threading.Lock()
 
     def run(self, run_id: str) -> RunMeta:
         """A run by its full id, as it is now; InvalidRunId, RunNotFound or UnsupportedSpecVersion otherwise."""
@@ -64,19 +65,45 @@ class ViewerState:
         if not view.index.complete:
             self.views.indexer.want(view)
 
-    def headed(self, runs: list[RunMeta]) -> list[dict[str, Any]]:
-        """Runs for the rail, each with its headline; what takes too long is made later and told as a change."""
+    def look_for_runs(self) -> None:
+        """
+        Know of runs that are new, changed or gone.
+
+        Those that came, went or are running are seen right now. That every folder is looked at, which takes a while
+        when there are thousands, is left to somebody else once it has been done.
+        """
+        if not self.runs.is_known():
+            self.runs.refresh(thorough=False)
+            return
+        self.runs.glance()
+        if self.runs.is_due() and self._refresher.acquire(blocking=False):
+            threading.Thread(target=self._look_at_every_run, daemon=True).start()
+
+    def headed(self, runs: list[RunMeta]) -> bytes:
+        """
+        Runs for the rail as a JSON array, each with its headline.
+
+        A headline that takes too long is made later and told as a change.
+        """
         ids = [meta["run_id"] for meta in runs]
-        headlines = self.runs.headlines(ids, within_s=_HEADLINES_SECONDS)
         missing = [run_id for run_id in ids if self.runs.lacks_headline(run_id)]
+        if missing:
+            self.runs.headlines(missing, within_s=_HEADLINES_SECONDS)
+            missing = [run_id for run_id in missing if self.runs.lacks_headline(run_id)]
         if missing and self._headliner.acquire(blocking=False):
             threading.Thread(target=self._make_headlines, args=(missing,), daemon=True).start()
-        return [{**meta, "headline": headlines[meta["run_id"]]} for meta in runs]
+        return self.runs.encoded(ids)
 
     def close(self) -> None:
         """Stop working in the background."""
         self.is_stopping = True
         self.views.close()
+
+    def _look_at_every_run(self) -> None:
+        try:
+            self.runs.refresh(thorough=False)
+        finally:
+            self._refresher.release()
 
     def _make_headlines(self, ids: list[str]) -> None:
         try:

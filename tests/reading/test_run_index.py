@@ -11,9 +11,11 @@ import pytest
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound
 from agentdbg.index import runs as run_index
-from agentdbg.index.runs import RunFilter, RunIndex
+from agentdbg.index.recount import recount
+from agentdbg.index.runs import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
+from agentdbg.storage.reader import load_run_meta as stored_run_meta
 from agentdbg.storage.runfile import read_run
 from tests.reading.handmade import age, run_json, usual_events, write_run
 
@@ -89,9 +91,9 @@ def test_only_runs_that_changed_are_read_again(thorough: bool, tmp_path: Path, m
     RunIndex(tmp_path).refresh()
     read: list[str] = []
 
-    def counted(folder: str, run_id: str) -> Any:
+    def counted(folder: str, run_id: str, recount: Any) -> Any:
         read.append(run_id)
-        return read_run(folder, run_id)
+        return read_run(folder, run_id, recount)
 
     monkeypatch.setattr(run_index, "read_run", counted)
     index = RunIndex(tmp_path)
@@ -118,6 +120,67 @@ def test_new_and_deleted_runs_are_noticed_and_told(tmp_path: Path) -> None:
     changed, removed, now = index.changes_since(position)
     assert ([meta["run_id"] for meta in changed], removed) == ([second], [first])
     assert index.changes_since(now) == ([], [], now)
+
+
+def test_a_glance_sees_what_came_and_went_without_asking_for_times(tmp_path: Path) -> None:
+    """A list of thousands is asked for four times a second."""
+    first = add_run(tmp_path, 1)
+    index = RunIndex(tmp_path)
+    assert not index.is_known()
+    index.refresh()
+    second = add_run(tmp_path, 2)
+
+    assert index.is_known()
+    assert index.glance() == ([second], [])
+    delete_run(first, tmp_path)
+    assert index.glance() == ([], [first])
+    assert index.glance() == ([], [])
+    assert index.page().counts_by_status == {"all": 1, "error": 0, "running": 0, "ok": 1}
+
+
+def test_reading_many_runs_says_how_far_it_is(tmp_path: Path) -> None:
+    """The first look at thousands of runs takes over a second, and whoever waits is told."""
+    for day in range(1, 6):
+        add_run(tmp_path, day)
+    told: list[float] = []
+    RunIndex(tmp_path).refresh(progress=told.append)
+
+    assert told == [0.2, 0.4, 0.6, 0.8, 1.0]
+
+
+def test_runs_come_encoded_with_their_headlines(tmp_path: Path) -> None:
+    """The server sends what was encoded once, and it has to be what it would encode."""
+    made = [add_run(tmp_path, day, run_name='a "quoted" näme \u2028') for day in (1, 2)]
+    index = RunIndex(tmp_path)
+    index.refresh()
+    runs, headlines = index.page().runs, index.headlines(made)
+
+    assert json.loads(index.encoded([run["run_id"] for run in runs])) == [
+        {**run, "headline": headlines[run["run_id"]]} for run in runs
+    ]
+    assert index.encoded(["nobody"]) == b"[]"
+
+
+def test_a_run_nobody_closed_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a crash a run may hold a million events, and every command asks what is known of it."""
+    run_id = str(uuid.uuid4())
+    write_run(tmp_path, run_id, meta=run_json(run_id, status="running"), events=usual_events(run_id)[:3])
+    age(tmp_path / "runs" / run_id / "events.jsonl")
+    age(tmp_path / "runs" / run_id)
+    counted: list[str] = []
+
+    def count(folder: str, run_id: str, owner: Any = None) -> Any:
+        counted.append(run_id)
+        return recount(folder, run_id, owner)
+
+    monkeypatch.setattr("agentdbg.index.recount.recount", count)
+    said = [load_run_meta(run_id[:8], tmp_path) for _ in range(3)]
+    index = RunIndex(tmp_path)
+    index.refresh()
+
+    assert counted == [run_id]
+    assert said[0] == said[1] == said[2] == index.get(run_id) == stored_run_meta(run_id, tmp_path)
+    assert said[0]["status"] == "error"
 
 
 def test_a_running_run_is_always_looked_at(tmp_path: Path) -> None:
