@@ -161,3 +161,37 @@ def test_the_table_prints_every_setting() -> None:
         if setting.environment:
             assert f"`{setting.environment}`" in table
     assert set(GUARDRAILS) <= set(Config.__dataclass_fields__)
+
+
+def test_a_home_that_may_not_be_read_keeps_nothing_from_being_recorded(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A container that changes the user but not HOME is an ordinary place to run an agent."""
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("pathlib.Path.is_file", refuse)
+    with traced_run("r"):
+        record_tool_call("t")
+
+    assert recorded.only().meta["status"] == "ok"
+
+
+def test_a_failure_without_words_is_reported_too(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some exceptions have no message; their name is better than nothing, and than a crash."""
+    path = _write(project, "redact: 1")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("agentdbg.config.files._parse", fail)
+    assert load_config().problems == (f"{path} could not be read (MemoryError) and was ignored",)
+
+
+def test_a_relative_home_still_is_one_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A program that changes its folder in the middle of a run must not split the run in two."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", "here")
+    monkeypatch.delenv("AGENTDBG_DATA_DIR", raising=False)
+    assert load_config().data_dir == tmp_path / "here" / ".agentdbg"

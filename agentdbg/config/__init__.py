@@ -286,7 +286,14 @@ def _did_you_mean(name: str, known: list[str]) -> str:
 def _user_file(environ: Mapping[str, str]) -> Path | None:
     home = _home(environ)
     path = None if home is None else home / ".agentdbg" / "config.yaml"
-    return path if path is not None and path.is_file() else None
+    return path if path is not None and _is_readable_file(path) else None
+
+
+def _is_readable_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a home folder of somebody else, as in containers that change the user but not HOME
+        return False
 
 
 def _find_project_file(cwd: Path | None, user_file: Path | None) -> Path | None:
@@ -303,11 +310,9 @@ def _find_project_file(cwd: Path | None, user_file: Path | None) -> Path | None:
 
 def _home(environ: Mapping[str, str]) -> Path | None:
     given = environ.get("HOME") if os.name == "posix" else environ.get("USERPROFILE")
-    if given:
-        return Path(given)
     try:
-        return Path.home()
-    except (RuntimeError, KeyError):
+        return Path(os.path.abspath(given)) if given else Path.home()  # a run keeps its folder when the program moves
+    except (RuntimeError, KeyError, OSError):
         return None
 
 

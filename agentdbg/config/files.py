@@ -27,7 +27,8 @@ def read_config_file(path: Path, problems: list[str]) -> dict[str, Any]:
             cached = (stamp, _flatten(_parse(path), path, found), found)
             _cache[path] = cached
     except Exception as error:  # noqa: BLE001 -- YAML has many ways to fail; none may stop an agent
-        problems.append(f"{path} could not be read ({str(error).splitlines()[0]:.200}) and was ignored")
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        problems.append(f"{path} could not be read ({why:.200}) and was ignored")
         return {}
     problems.extend(cached[2])
     return cached[1]
