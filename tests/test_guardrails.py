@@ -498,3 +498,16 @@ def test_a_stop_for_time_can_be_sent_between_processes() -> None:
     copy = pickle.loads(pickle.dumps(caught.value))
     assert type(copy) is AgentDbgGuardrailExceeded
     assert (copy.guardrail, copy.threshold, str(copy)) == ("max_duration_s", 0.05, str(caught.value))
+
+
+def test_a_limit_that_cannot_even_be_shown_keeps_nothing_from_being_recorded(recorded: Recorded) -> None:
+    """Saying what is wrong with a value must not be what goes wrong."""
+
+    class Unshowable:
+        def __repr__(self) -> str:
+            raise ValueError("no")
+
+    with traced_run("odd", max_llm_calls=Unshowable()):
+        record_llm_call("m")
+
+    assert recorded.only().meta["status"] == "ok"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import record_error, record_event, record_llm_call, record_state, record_tool_call, traced_run
+from agentdbg import record_error, record_event, record_llm_call, record_state, record_tool_call, trace, traced_run
 
 if TYPE_CHECKING:
     from tests.conftest import Recorded
@@ -219,3 +219,106 @@ def test_totals_are_kept_and_unknown_is_not_zero(recorded: Recorded) -> None:
     assert known.one("RUN_END")["payload"]["summary"]["cost_usd"] == pytest.approx(0.0006)
     assert unknown.meta["total_tokens"] is None
     assert unknown.meta["cost_usd"] is None
+
+
+class _Hostile:
+    """An object whose every method raises; arrays, proxies and half-closed clients come close."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError("eq")
+
+    def __bool__(self) -> bool:
+        raise ValueError("bool")
+
+    def __str__(self) -> str:
+        raise ValueError("str")
+
+    def __repr__(self) -> str:
+        raise ValueError("repr")
+
+    def __hash__(self) -> int:
+        raise ValueError("hash")
+
+    def __float__(self) -> float:
+        raise ZeroDivisionError
+
+    def __getattr__(self, name: str) -> Any:
+        raise ValueError(name)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise ValueError("class")
+
+
+_VERBS: list[tuple[Any, dict[str, Any], list[str]]] = [
+    (record_llm_call, {}, ["model", "prompt", "usage", "meta", "provider", "temperature", "stop_reason", "status"]),
+    (record_llm_call, {}, ["error", "duration_ms", "cost_usd", "tools"]),
+    (record_tool_call, {"name": "t"}, ["name", "args", "result", "meta", "status", "error", "duration_ms"]),
+    (record_state, {}, ["state", "meta", "diff", "name"]),
+    (record_error, {"error": "e"}, ["error", "context", "details", "fatal", "meta"]),
+    (record_event, {"event_type": "OWN", "name": "n"}, ["name", "payload", "meta", "duration_ms"]),
+]
+
+
+_ODD: dict[str, Any] = {
+    "hostile": _Hostile(),  # by name: pytest itself cannot hold it
+    "huge": 10**400,
+    "nan": float("nan"),
+    "infinite": float("inf"),
+    "surrogate": "\ud800",
+    "iterator": iter([1]),
+}
+
+
+@pytest.mark.parametrize("odd", list(_ODD))
+def test_no_argument_is_so_odd_that_the_event_is_lost(recorded: Recorded, odd: str) -> None:
+    """The event is worth more than the one field that could not be read."""
+    value = _ODD[odd]
+    with traced_run("r", meta=value):
+        for verb, needed, names in _VERBS:
+            for name in names:
+                assert verb(**{**needed, name: value}) is not None, (verb.__name__, name)
+
+    run = recorded.only()
+    assert len(run.events) >= 2 + sum(len(names) for _, _, names in _VERBS)
+    assert run.meta["dropped_events"] == 0
+
+
+def test_an_iterator_given_as_meta_is_not_used_up(recorded: Recorded) -> None:
+    """Whatever the place, the user's iterators stay the user's."""
+    pairs = iter([("a", 1)])
+    with traced_run("r", meta=pairs):  # type: ignore[arg-type]
+        record_tool_call("t", meta=pairs)
+
+    assert next(pairs) == ("a", 1)
+
+
+def test_a_count_nobody_can_have_counted_is_unknown(recorded: Recorded) -> None:
+    """One absurd number would spoil the totals, and the arithmetic behind the limits."""
+    with traced_run("r", max_tokens=100, max_cost_usd=5):
+        record_llm_call("gpt-4o", usage={"prompt_tokens": 10**400, "completion_tokens": 1, "total_tokens": 10**400})
+
+    run = recorded.only()
+    assert run.one("LLM_CALL")["payload"]["usage"]["total_tokens"] is None
+    assert run.meta["total_tokens"] is None
+
+
+def test_states_that_fit_alone_fit_a_line_together_with_their_difference(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """State and diff, result and final state share one line, and no line is over a megabyte."""
+    monkeypatch.setenv("AGENTDBG_MAX_FIELD_BYTES", "5000000")
+
+    @trace
+    def agent() -> str:
+        for letter in "ab":
+            record_state({"text": letter * 900_000})
+        return "r" * 900_000
+
+    agent()
+    run = recorded.only()
+    lines = (run.path / "events.jsonl").read_bytes().splitlines(keepends=True)
+    assert max(map(len, lines)) <= 1_000_000
+    assert run.of_type("STATE_UPDATE")[1]["payload"]["diff"]["text"].startswith("bbb")
+    assert run.one("RUN_END")["payload"]["final_state"]["text"].startswith("bbb")
+    assert run.one("RUN_END")["payload"]["result"].startswith("rrr")

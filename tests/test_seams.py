@@ -363,3 +363,13 @@ def test_a_generator_called_with_wrong_arguments_gives_its_place_back(recorded: 
     failed, worked = recorded.only().of_type("TOOL_CALL")
     assert failed["payload"]["error"]["error_type"] == "TypeError"
     assert worked["payload"]["result"] == [0, 1]
+
+
+def test_meta_of_any_type_can_be_declared(recorded: Recorded) -> None:
+    """A decorator runs when the program is imported; it must not be what stops it."""
+    search = tool(name="search", meta="v2", polling=True)(str.upper)  # type: ignore[call-overload]
+
+    with traced_run("r"):
+        assert search("a") == "A"
+
+    assert recorded.only().one("TOOL_CALL")["meta"] == {"meta": "v2", "polling": True}

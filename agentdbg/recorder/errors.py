@@ -17,16 +17,17 @@ _KNOWN = {"error_type", "type", "message", "stack", "stack_trace", "details"}
 
 def describe_error(given: Any) -> dict[str, Any]:
     """The stored shape of an exception, a text or a dict."""
-    if isinstance(given, BaseException):
+    kind = type(given)  # not isinstance: that asks the object, which may lie or raise
+    if issubclass(kind, BaseException):
         return {
-            "error_type": type(given).__name__,
+            "error_type": kind.__name__,
             "message": safe_text(given),
             "stack": _stack(given),
             "details": None,
         }
-    if isinstance(given, dict):
+    if issubclass(kind, dict):
         return _from_dict(given)
-    if isinstance(given, type) and issubclass(given, BaseException):
+    if issubclass(kind, type) and issubclass(given, BaseException):
         return {"error_type": given.__name__, "message": "", "stack": None, "details": None}
     return {"error_type": "Error", "message": safe_text(given), "stack": None, "details": None}
 

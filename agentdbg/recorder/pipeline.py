@@ -14,7 +14,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
+from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
@@ -27,6 +27,7 @@ from agentdbg.recorder.run_summary import encode_run_meta, end_summary
 from agentdbg.recorder.state_diff import diff_states
 from agentdbg.recorder.stopping import Stop, is_stop
 from agentdbg.redaction import RedactionRules, Redactor, Sealed
+from agentdbg.redaction.sizes import MAX_ENCODED_BYTES
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.writer import RunWriter
 from agentdbg.version import __version__
@@ -116,7 +117,7 @@ class ActiveRun:
         """
         sealed = sealed or self._redactor.seal(fields)  # may run user code, so never under the lock
         clean_name, name_json = self._name(name)
-        meta_value, meta_bytes = self._seal_meta(meta) if meta else ({}, NO_META)
+        meta_value, meta_bytes = ({}, NO_META) if meta is None else self._seal_meta(meta)
         payload = sealed.encoded if source is None else with_source(sealed.encoded, source)
         event_id = event_id or new_id()
         ts = utc_timestamp()
@@ -169,7 +170,7 @@ class ActiveRun:
         if len(self._states) < _MOST_NAMES or name in self._states:
             self._states[name] = stored
         self._last_state = stored
-        whole = Sealed(sealed.value, join_objects(sealed.encoded, rest))
+        whole = Sealed(sealed.value, self._fitting(join_objects(sealed.encoded, rest)))
         return self.emit("STATE_UPDATE", name, {}, meta, sealed=whole, **place)
 
     def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
@@ -244,7 +245,7 @@ class ActiveRun:
         known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
         rest = self._redactor.seal(known).encoded
         if self._last_state is not None:
-            rest = join_objects(rest, b'{"final_state":%b}' % self._last_state)
+            rest = self._fitting(join_objects(rest, b'{"final_state":%b}' % self._last_state))
         with self.lock:
             if self._end[0] is not None:  # another thread was faster
                 return
@@ -418,10 +419,16 @@ class ActiveRun:
         return known
 
     def _seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:
-        if not meta:
+        if meta is None:
             return {}, NO_META
         sealed = self._redactor.seal(meta if type(meta) is dict else _as_mapping(meta))
         return sealed.value, sealed.encoded
+
+    def _fitting(self, payload: bytes) -> bytes:
+        """A payload joined from two; each fits a line, both together may not."""
+        if len(payload) <= MAX_ENCODED_BYTES:
+            return payload
+        return self._redactor.seal(decode_json(payload)).encoded
 
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s
@@ -456,9 +463,11 @@ def _rules(config: Config, max_field_bytes: int) -> RedactionRules:
 
 def _as_mapping(meta: Any) -> dict[str, Any]:
     try:
-        return dict(meta)
-    except Exception:  # noqa: BLE001 -- not a mapping; keep it all the same
-        return {"meta": meta}
+        if isinstance(meta, (list, tuple)) or hasattr(meta, "keys"):  # never an iterator: that would use it up
+            return dict(meta)
+    except Exception:  # noqa: BLE001, S110 -- not a mapping after all; kept as it is
+        pass
+    return {"meta": meta}
 
 
 def _current_folder() -> str | None:

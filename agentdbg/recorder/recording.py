@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
 
 STOPS = (AgentDbgGuardrailExceeded, RunStopped)
+_LARGEST = 2**53  # beyond it numbers are no longer exact for every reader of JSON
 _OK_WORDS = {"ok", "success", "completed", "succeeded"}
 
 
@@ -131,7 +132,7 @@ def record_error(
     if scope is None and (scope := implicit_scope()) is None:
         return None
     try:
-        fields = {**describe_error(error), "context": context, "fatal": bool(fatal)}
+        fields = {**describe_error(error), "context": context, "fatal": _is_true(fatal)}
         if details is not None:
             fields["details"] = details
         return scope.run.emit(
@@ -201,7 +202,7 @@ def llm_fields(
         "provider": provider if type(provider) is str else _text(provider),
         "temperature": None if temperature is None else _number(temperature),
         "stop_reason": None if stop_reason is None else _text(stop_reason),
-        "status": "ok" if status == "ok" and error is None else _status(status, error),
+        "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
         "error": None if error is None else describe_error(error),
         "cost_usd": run.prices.cost_usd(known_model, known_usage) if cost is None else _number(cost),
     }
@@ -216,7 +217,7 @@ def tool_fields(
         "tool_name": run.clean_name(name),
         "args": args,
         "result": result,
-        "status": "ok" if status == "ok" and error is None else _status(status, error),
+        "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
         "error": None if error is None else describe_error(error),
     }
     return {**fields, **_without(extra, fields)} if extra else fields
@@ -224,12 +225,10 @@ def tool_fields(
 
 def whole_ms(value: Any) -> int | None:
     """A duration as the format wants it: a whole number from 0, or unknown."""
-    if type(value) is int and value >= 0:
+    if type(value) is int and 0 <= value <= _LARGEST:
         return value
-    try:
-        return max(0, round(float(value))) if value is not None and not isinstance(value, bool) else None
-    except (TypeError, ValueError, OverflowError):
-        return None
+    number = None if type(value) is bool else _number(value)
+    return None if number is None else max(0, round(number))
 
 
 def _own_type(event_type: Any) -> str | None:
@@ -237,7 +236,9 @@ def _own_type(event_type: Any) -> str | None:
     if name in BUILTIN_EVENT_TYPES:
         message = f"record_event: {name} is a built-in type; use its own verb. Nothing was recorded."
     elif not name or not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
-        message = f"record_event: {event_type!r:.60} cannot be an event type; write it in capitals, like CHECKPOINT."
+        message = (
+            f"record_event: {_text(event_type)!r:.60} cannot be an event type; write it in capitals, like CHECKPOINT."
+        )
     else:
         return name
     tell_once(f"event type:{name}", message)
@@ -261,9 +262,17 @@ def _text(value: Any) -> str:
 
 
 def _number(value: Any) -> float | None:
-    if type(value) in (float, int) or value is None:
-        return value  # type: ignore[no-any-return]
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
+    if value is None:
         return None
+    try:
+        number = value if type(value) in (float, int) else float(value)
+    except Exception:  # noqa: BLE001 -- the value's own methods failed
+        return None
+    return number if -_LARGEST <= number <= _LARGEST else None  # neither NaN nor infinity is JSON
+
+
+def _is_true(value: Any) -> bool:
+    try:
+        return bool(value)
+    except Exception:  # noqa: BLE001 -- an array has no truth
+        return False

@@ -170,10 +170,18 @@ def _choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
             continue
         try:
             chosen[name] = parsers[name](value)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 -- the value may be anything
             kept = "no limit" if chosen[name] is None else chosen[name]
-            tell_once(f"limit:{name}:{value!r:.60}", f"{name}={value!r:.60}, {error}; kept {kept}")
+            message = f"{name}={_shown(value)}, {error}; kept {kept}"
+            tell_once(message, message)
     return Limits(**chosen)
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{value!r:.60}"
+    except Exception:  # noqa: BLE001 -- its own __repr__ failed
+        return f"a {type(value).__name__}"
 
 
 def _once_per_process() -> None:

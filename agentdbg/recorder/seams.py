@@ -249,7 +249,9 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
 
     def decorate(wrapped: Any) -> Any:
         shown_name = name or function_name(wrapped)
-        shown_meta = {**(meta or {}), **declared} or None
+        given: Any = meta  # it may be of any type after all
+        known = given if isinstance(given, dict) else {} if given is None else {"meta": given}
+        shown_meta = {**known, **declared} or None
 
         def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
             if current_scope() is None and implicit_scope() is None:

@@ -160,7 +160,10 @@ def _is_run_of_its_own(scope: Scope, limits: Mapping[str, Any]) -> bool:
 
 
 def _linked(meta: Mapping[str, Any] | None, outer: Scope | None) -> Mapping[str, Any] | None:
-    return meta if outer is None else {**(meta or {}), "parent_run_id": outer.run.run_id}
+    if outer is None:
+        return meta
+    known: Any = meta if isinstance(meta, dict) else {} if meta is None else {"meta": meta}
+    return {**known, "parent_run_id": outer.run.run_id}
 
 
 def _begin(

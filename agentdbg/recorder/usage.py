@@ -21,6 +21,7 @@ _TOTAL = ("total_tokens", "total_token_count", "totalTokens")
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 # Gemini counts thinking beside the answer.
 _BESIDE_OUTPUT = ("thoughts_token_count",)
+_LARGEST = 2**53  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 
 
@@ -30,7 +31,10 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
         return None
     if type(given) is dict and len(given) == 3 and _is_plain(given):
         return given
-    usage = _as_dict(given)
+    try:
+        usage = _as_dict(given)
+    except Exception:  # noqa: BLE001 -- the provider's object failed, not the call
+        return None
     if not usage:
         return None
     prompt = _count(usage, _INPUT)
@@ -54,7 +58,7 @@ def _is_plain(given: dict[str, Any]) -> bool:
     total = given.get("total_tokens")
     if type(prompt) is not int or type(completion) is not int or type(total) is not int:
         return False
-    return prompt >= 0 and completion >= 0 and total >= 0
+    return 0 <= prompt <= _LARGEST and 0 <= completion <= _LARGEST and 0 <= total <= _LARGEST
 
 
 def cached_tokens(usage: Mapping[str, Any]) -> int:
@@ -98,8 +102,8 @@ def _with_extra(count: int | None, usage: dict[str, Any], names: tuple[str, ...]
 
 def _whole(value: Any) -> int | None:
     if type(value) is int:
-        return value if value >= 0 else None
-    if type(value) is float and value.is_integer() and value >= 0:
+        return value if 0 <= value <= _LARGEST else None
+    if type(value) is float and value.is_integer() and 0 <= value <= _LARGEST:
         return int(value)
     if type(value) is str and value.isdigit() and len(value) < 16:
         return int(value)
