@@ -48,6 +48,10 @@ class RecentCalls:
             while news[0].number < oldest:
                 news.popleft()
 
+    def skip(self, calls: int) -> None:
+        """Number on as if so many calls had been counted."""
+        self._count += calls
+
     def keep(self, step: Step, lone: Step | None) -> None:
         """Keep a call with the last few of its tool; `lone` is the one before it when that was the tool's first."""
         calls = self._by_tool.get(step.signature)

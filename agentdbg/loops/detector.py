@@ -11,12 +11,13 @@ block is complete, and the finding obsolete, or broken.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.loops.blocks import find_period, has_period
 from agentdbg.loops.calls import RecentCalls, streak_of
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.ledger import Candidate, Ledger
+from agentdbg.loops.rounds import Round
 from agentdbg.loops.signatures import encode
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopDetector"]
 
+_COUNTED = frozenset({"TOOL_CALL", "LLM_CALL", "STATE_UPDATE"})
 _MAX_WINDOW = 10_000
 _MIN_REACH = 24
 _LONGEST_GUESS = 12
@@ -73,6 +75,8 @@ class LoopDetector:
         self._period = self._until = self._going = 0
         self._names_period = 0
         self._going_is_severe = False
+        self._round: Round | None = None
+        self._is_unlike = False
 
     @property
     def active(self) -> ActiveLoop | None:
@@ -82,21 +86,31 @@ class LoopDetector:
     def observe(self, event: Event) -> LoopFinding | None:
         """Take the next event of the run; the finding it completes, if any."""
         event_type = event["event_type"]
+        if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in (event.get("meta") or ())):
+            return None
+        spoke = event_type == "LLM_CALL" and self._user_spoke(event["payload"].get("prompt"))
+        if self._round is not None and self._round.is_learnt():
+            if not spoke and self._only_count(self._round, event):
+                return None
+            self._catch_up(self._round)
+        self._ledger.rest()
         if event_type == "TOOL_CALL":
-            self._ledger.rest()
             step, finer = self._tool_call(event)
         elif event_type == "LLM_CALL":
-            self._ledger.rest()
-            step, finer = self._model_call(event)
-        elif event_type == "STATE_UPDATE" and "span" not in (event.get("meta") or ()):
-            self._ledger.rest()
-            step, finer = self._state(event), None
+            step, finer = self._model_call(event, spoke=spoke)
         else:
-            return None
+            step, finer = self._state(event), None
         if finer is None and not step.recurs:
             self._names_period = 0
+            self._round = None
             return None if self._held is None else self._release()
-        return self._judge(finer)
+        finding = self._judge(finer)
+        if finding is None and self._is_steady():
+            self._learn(step, event)
+        else:
+            self._round = None
+            self._is_unlike = False
+        return finding
 
     def finish(self) -> LoopFinding | None:
         """What was still held back when the run ended; to be asked for once, before RUN_END."""
@@ -108,24 +122,28 @@ class LoopDetector:
     def _tool_call(self, event: Event) -> tuple[Step, Candidate | None]:
         name, payload, meta = event["name"], event["payload"], event.get("meta")
         named = self._tape.named("tool", name)
-        lone = named.lone
         if named.present:
             asked, got = self._recall.input(payload.get("args")), self._recall.result(payload)
         else:
             asked, got = Input(encode(payload.get("args"))), first_result(payload)
-        step = Step(event, self._number + 1, named, asked, got)
-        step.arguments_key = asked.key
+        step = Step(event["event_id"], event["ts"], self._number + 1, named, asked, got)
         if (meta and meta.get("polling")) or name in self._ignored:
             step.polling = True
+        return step, self._take_tool_call(step)
+
+    def _take_tool_call(self, step: Step) -> Candidate | None:
+        """The finer finding that a call completes, which is the newest step from here on."""
+        lone = step.named.lone
+        step.arguments_key = step.asked.key
         self._append(step)
         self._states_in_a_row = 0
         self._last_tool = step.number
-        self._last_outcome = got.text
+        self._last_outcome = step.got.text
         self._tool_is_new = step.is_new
         if step.is_new:
             self._replies.clear()
         self._calls.count(step, self._oldest())
-        return step, (self._repeated_call(step, lone) if step.recurs else None)
+        return self._repeated_call(step, lone) if step.recurs else None
 
     def _repeated_call(self, step: Step, lone: Step | None) -> Candidate | None:
         """The error_retry or stall that this call completes."""
@@ -150,37 +168,48 @@ class LoopDetector:
         """The number of the oldest step within reach."""
         return self._number - len(self._tape.steps) + 1
 
-    def _model_call(self, event: Event) -> tuple[Step, Candidate | None]:
+    def _user_spoke(self, prompt: Any) -> bool:
+        return prompt is not None and type(prompt) is not str and self._turns.begins_turn(prompt, self._last_outcome)
+
+    def _model_call(self, event: Event, *, spoke: bool) -> tuple[Step, Candidate | None]:
         payload = event["payload"]
         got, asked = self._recall.reply(payload)
-        step = Step(event, self._number + 1, self._tape.named("model", event["name"]), asked, got)
-        prompt = payload.get("prompt")
-        if type(prompt) is not str and self._turns.begins_turn(prompt, self._last_outcome):
+        named = self._tape.named("model", event["name"])
+        step = Step(event["event_id"], event["ts"], self._number + 1, named, asked, got)
+        if spoke:
             self._begin_turn()
             self._turn_began = self._number
-        elif self._asked_nothing and self._last_tool < self._number and is_cut(prompt):
+        elif self._asked_nothing and self._last_tool < self._number and is_cut(payload.get("prompt")):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
             self._begin_turn()
-        self._asked_nothing = not asked.text
+        finer = self._take_model_call(step)
+        self._ledger.spend(payload)
+        return step, finer
+
+    def _take_model_call(self, step: Step) -> Candidate | None:
+        """The finer finding that an answer completes, which is the newest step from here on."""
+        self._asked_nothing = not step.asked.text
         self._append(step)
         self._states_in_a_row = 0
-        self._ledger.spend(payload)
         self._answer_is_new = False
         if step.failed:
             calls = self._replies.failures(step)
-            several = len(calls) >= self._repetitions
-            return step, Candidate("error_retry", [step], calls, step.streak) if several else None
+            return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
         calls = self._replies.echoes(step)
         if len(calls) >= self._repetitions:
-            return step, Candidate("echo", [step], calls[::-1], step.near)
+            return Candidate("echo", [step], calls[::-1], step.near)
         self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
-        return step, None
+        return None
 
     def _state(self, event: Event) -> Step:
-        step = Step(event, self._number + 1, self._tape.named("state", ""), NOTHING_ASKED, FORGOTTEN)
+        named = self._tape.named("state", "")
+        step = Step(event["event_id"], event["ts"], self._number + 1, named, NOTHING_ASKED, FORGOTTEN)
+        self._take_state(step)
+        return step
+
+    def _take_state(self, step: Step) -> None:
         self._append(step)
         self._states_in_a_row += 1
-        return step
 
     def _begin_turn(self) -> None:
         self._turn += 1
@@ -191,6 +220,82 @@ class LoopDetector:
         step.turn = self._turn
         step.spent = self._ledger.spent
         self._tape.append(step)
+
+    # -- only counting ---------------------------------------------------------------------------------------------
+
+    def _is_steady(self) -> bool:
+        """
+        Whether the newest event went round in a told block, and the next one can do nothing else if it is the same.
+
+        The block must have gone round once more since it was found: then each of its rotations has been searched for a
+        shorter block. One without a tool must be too far from the last tool call for a block with that call in it.
+        """
+        if self._until == self._number:
+            period = self._period
+            if self._going < period * (self._repetitions + 1):
+                return False
+            has_tool = self._number - self._last_tool < period
+        elif self._states_in_a_row > self._repetitions and self._names_period == 1 and self._held is None:
+            has_tool = False
+        else:
+            return False
+        return has_tool or not self._block_with_tool_is_possible()
+
+    def _learn(self, step: Step, event: Event) -> None:
+        """Get to know one round, one event at a time."""
+        period = self._period if self._until == self._number else 1
+        if self._round is None and not self._is_unlike:
+            self._round = Round(period, self._tape.reach, self._repetitions)
+        if self._round is not None and not self._round.learn(step, event):
+            self._round = None
+            self._is_unlike = True
+
+    def _only_count(self, round_: Round, event: Event) -> bool:
+        """Count an event that was expected; False when it is another one."""
+        expected = round_.expects(event)
+        if expected is None:
+            return False
+        ledger = self._ledger
+        round_.count(event, ledger.spent)
+        self._number += 1
+        if expected.kind == "tool":
+            self._last_outcome = expected.got.text
+        elif expected.kind == "model":
+            ledger.spend(event["payload"])
+        if self._until == self._number - 1:
+            self._until = self._number
+            self._going += 1
+            if self._going_is_severe:
+                ledger.go_on(self._number, self._going // round_.period)
+        return True
+
+    def _catch_up(self, round_: Round) -> None:
+        """Take in the events that were only counted, as if they had come just now."""
+        self._round = None
+        if not round_.counted:
+            self._is_unlike = True  # ids or clocks in it, perhaps: not worth learning again
+            return
+        self._number -= len(round_.kept)
+        if round_.skipped_rounds:
+            self._skip(round_.period, round_.skipped_rounds)
+        for like, (event_id, ts, spent) in round_.replay():
+            step = Step(event_id, ts, self._number + 1, like.named, like.asked, like.got)
+            step.polling = like.polling
+            if like.kind == "tool":
+                self._take_tool_call(step)
+            elif like.kind == "model":
+                self._take_model_call(step)
+            else:
+                self._take_state(step)
+            step.spent = spent
+
+    def _skip(self, period: int, rounds: int) -> None:
+        """Count rounds that are no longer kept: what grew from one round to the next has grown by as much each time."""
+        steps = self._tape.last(2 * period)
+        for before, step in zip(steps[:period], steps[period:], strict=True):
+            step.streak += (step.streak - before.streak) * rounds
+            step.near += (step.near - before.near) * rounds
+        self._calls.skip(rounds * sum(step.kind == "tool" for step in steps[period:]))
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -223,8 +328,7 @@ class LoopDetector:
         tape, wanted = self._tape, self._repetitions
         length = min(self._window, self._number - self._turn_began)
         since_tool = self._number - self._last_tool
-        # A block with a tool in it ends with the last tool call or after it, so a new one rules every block out.
-        if self._last_tool and not self._tool_is_new and length > since_tool:
+        if self._block_with_tool_is_possible():
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
                 return period
@@ -233,6 +337,12 @@ class LoopDetector:
         if quiet < wanted or self._answer_is_new or self._states_in_a_row >= wanted:
             return 0
         return find_period(tape.quiet.text(), wanted, quiet)
+
+    def _block_with_tool_is_possible(self) -> bool:
+        """A block with a tool in it ends with the last tool call or after it, so a new one rules every block out."""
+        if self._tool_is_new or not self._last_tool:
+            return False
+        return (self._number - self._last_tool + 1) * self._repetitions <= self._window
 
     def _going_round(self, period: int) -> LoopFinding | None:
         """The finding for an exact block, told once; while it goes on only counted."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED
 
 if TYPE_CHECKING:
-    from agentdbg.events import Event
     from agentdbg.loops.values import Input, Outcome
 
 __all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
@@ -54,7 +53,7 @@ class Step:
     known_outcome_key: int | None = None
     call_number = 0
 
-    def __init__(self, event: Event, number: int, named: Named, asked: Input, got: Outcome) -> None:
+    def __init__(self, event_id: str, ts: str, number: int, named: Named, asked: Input, got: Outcome) -> None:
         self.number = number
         self.named = named
         self.kind = named.kind
@@ -62,8 +61,8 @@ class Step:
         self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
         self.name = self.exact = named.character
-        self.event_id = event["event_id"]
-        self.ts = event["ts"]
+        self.event_id = event_id
+        self.ts = ts
         self.asked = asked
         self.got = got
         if got.failed:

@@ -36,18 +36,18 @@ class Tape:
         "_is_quiet",
         "_longest",
         "_named",
-        "_reach",
         "_window",
         "exact",
         "names",
         "quiet",
+        "reach",
         "steps",
     )
 
     def __init__(self, window: int, reach: int) -> None:
         self._window = window
         self._longest = 2 * window
-        self._reach = reach
+        self.reach = reach
         self._is_quiet = False
         self._alphabet = Alphabet()
         self._named: dict[str, dict[str, Named]] = {"tool": {}, "model": {}, "state": {}}
@@ -92,7 +92,7 @@ class Tape:
         size = len(steps)
         if size > _TEXT_KEPT:
             _forget(steps[-_TEXT_KEPT - 1])
-        if size > self._reach:
+        if size > self.reach:
             self._evict(steps.popleft())
 
     def last(self, number: int) -> list[Step]:
