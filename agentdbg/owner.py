@@ -62,7 +62,7 @@ def _exists(pid: int) -> bool:
         return bool(handle)
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # a number no process has is as good as one that is gone
         return False
     except OSError:  # it exists, and belongs to somebody else
         return True

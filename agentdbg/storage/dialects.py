@@ -131,18 +131,24 @@ def _parse_object(line: bytes) -> dict[str, Any]:
 
 
 def _parse_with_large_numbers(line: bytes) -> Any:
-    """1e999 is JSON, though no float: such a number is kept as its digits."""
+    """1e999 is JSON, though no float, and so is an integer longer than Python reads: both are kept as their digits."""
 
     def keep_finite(digits: str) -> float | str:
         number = float(digits)
         return number if math.isfinite(number) else digits
+
+    def keep_readable(digits: str) -> int | str:
+        try:
+            return int(digits)
+        except ValueError:
+            return digits
 
     def refuse(constant: str) -> Any:
         raise DamagedLine(f"{constant} is not JSON")
 
     try:
         text = line.decode()
-        value = json.loads(text, parse_float=keep_finite, parse_constant=refuse)
+        value = json.loads(text, parse_float=keep_finite, parse_int=keep_readable, parse_constant=refuse)
         # What a lone surrogate escape decodes to can be neither stored nor served.
         json.dumps(value, ensure_ascii=False).encode()
     except DamagedLine:
@@ -245,7 +251,8 @@ def _stand_in_name(event_type: str, payload: dict[str, Any]) -> str:
 def _whole_number(value: Any) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
-    return max(0, round(value)) if math.isfinite(value) else None
+    # More milliseconds than a float counts are no time anything took.
+    return max(0, round(value)) if abs(value) < 1 << 53 else None
 
 
 def _from_loose_text(text: str) -> str | None:

@@ -165,6 +165,19 @@ def test_numbers_keep_their_digits() -> None:
     assert event["payload"] == {"a": 123456789012345678901234567890, "b": "1e999"}
 
 
+def test_an_integer_longer_than_python_reads_does_not_cost_the_event() -> None:
+    """One such line would otherwise be listed and then not be found, and take its whole page of rows with it."""
+    event = parse_event(b'{"event_type":"X","payload":{"a":' + b"9" * 5_000 + b"}}", RUN)
+
+    assert event["payload"] == {"a": "9" * 5_000}
+
+
+@pytest.mark.parametrize("length", [10**30, 1e308, -(10**30)])
+def test_a_length_nothing_can_take_is_none(length: float) -> None:
+    """Sums of lengths are kept in 64 bits; one absurd length must not end the summary of its run."""
+    assert read({"event_type": "X", "duration_ms": length})["duration_ms"] is None
+
+
 DAMAGED = {
     "torn": b'{"event_type":"TOOL_CALL","na',
     "torn inside an escape": b'{"event_type":"X","name":"\\u00',

@@ -423,3 +423,14 @@ def test_reading_a_long_run_keeps_memory_flat(tmp_path: Path) -> None:
 
     assert count == 9_999
     assert peak < 3_000_000
+
+
+@pytest.mark.parametrize("pid", [10**30, 2**31, 0, -1])
+def test_an_owner_no_process_can_be_does_not_hide_the_other_runs(pid: int, tmp_path: Path) -> None:
+    """A damaged run.json must not cost the list of runs."""
+    good, odd = write_run(tmp_path), str(uuid.uuid4())
+    owner = {"pid": pid, "host": os.uname().nodename, "started": None}
+    write_run(tmp_path, odd, meta=run_json(odd, status="running", ended_at=None, owner=owner))
+    age(tmp_path / "runs" / odd / "events.jsonl")
+
+    assert {meta["run_id"]: meta["status"] for meta in list_runs(data_dir=tmp_path)} == {good: "ok", odd: "ok"}
