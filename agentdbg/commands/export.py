@@ -67,6 +67,9 @@ def _event_blocks(folder: Path, run_id: str) -> Iterator[tuple[bytes, float]]:
     source.refresh(0)
     offset, last_ts_ms = 0, 0
     while (block := source.next_block(offset)).end:
+        if not block.lines:  # a line too long to be kept
+            offset = block.end
+            continue
         scan = scan_lines(block.lines, offset, run_id, last_ts_ms)
         lines = []
         for position, at in enumerate(scan.offsets):

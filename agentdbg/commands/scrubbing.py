@@ -14,6 +14,7 @@ import os
 import re
 import shutil
 import urllib.parse
+import zlib
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -44,6 +45,7 @@ __all__ = ["Scrubbed", "Scrubber", "make_matcher", "stored_folders"]
 _KEPT_KEYS = frozenset(
     {"spec_version", "event_id", "run_id", "parent_id", "event_type", "ts", "started_at", "ended_at"}
 )
+_CHUNK = 1 << 18
 _PARTIAL = 8
 """So many first characters of the secret before a cut are taken for the secret itself."""
 
@@ -144,7 +146,7 @@ class Scrubber:
         try:
             with _opened(path) as source:
                 # Events are a line each; the other files are one document, however it is laid out.
-                lines = source if path.name.startswith(EVENTS_FILE) else [source.read()]
+                lines = _lines(source) if path.name.startswith(EVENTS_FILE) else [source.read()]
                 count = self._write_scrubbed(lines, None if self.dry_run else temporary, is_packed=path.suffix == ".gz")
             if count and not self.dry_run:
                 _make_durable(temporary)
@@ -210,6 +212,23 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
             return
         with gzip.GzipFile(fileobj=plain) as unpacked:
             yield cast("IO[bytes]", unpacked)
+
+
+def _lines(source: IO[bytes]) -> Iterator[bytes]:
+    """Every line that can be read: where a compressed file is damaged, nobody can read what follows."""
+    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
+    rest = b""
+    while True:
+        try:
+            chunk = read(_CHUNK)
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            break
+        if not chunk:
+            break
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest
 
 
 def _make_durable(path: Path) -> None:

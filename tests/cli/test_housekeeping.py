@@ -175,6 +175,18 @@ def test_pruning_everything_by_mistake_is_not_possible(cli: Callable[..., Ran], 
     assert "--older-than 30d" in ran.err
 
 
+def test_a_line_too_long_to_be_kept_is_left_out_of_an_export(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Other writers know no limit; what follows such a line is still exported."""
+    story = Story()
+    story.tool("step", {}, "done")
+    run_id = store(data_dir, story)
+    path = data_dir / "runs" / run_id / "events.jsonl"
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + b"x" * 17_000_000 + b"\n" + b"".join(rest))
+
+    assert len(cli("export", run_id, "--out", "-").json["events"]) == 1 + len(rest)
+
+
 @pytest.mark.slow
 def test_a_hundred_thousand_events_are_exported_in_two_seconds_and_little_memory(data_dir: Path) -> None:
     """Memory is flat: the export of a long run must not need the run in memory."""

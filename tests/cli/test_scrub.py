@@ -192,3 +192,17 @@ def test_scrubbing_any_line_keeps_it_json_and_leaves_no_secret(
     assert "SECRET" not in json.dumps(json.loads(after), ensure_ascii=False)
     assert (count > 0) == ("SECRET" in line.decode())
     assert after.endswith(b"\n")
+
+
+def test_a_damaged_compressed_run_is_scrubbed_as_far_as_it_can_be_read(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """One broken file must not keep the secret in it, nor in the runs that come after it."""
+    broken, whole = leaky(data_dir), leaky(data_dir)
+    folder = data_dir / "runs" / broken
+    packed = gzip.compress((folder / "events.jsonl").read_bytes())
+    (folder / "events.jsonl").unlink()
+    (folder / "events.jsonl.gz").write_bytes(packed[:-5])
+    ran = cli("scrub", SECRET, "--fixed", "--yes")
+
+    assert ran.code == 0
+    assert SECRET not in everything(data_dir)
+    assert len(list(load_events(whole, data_dir))) == len(list(load_events(broken, data_dir)))
