@@ -46,6 +46,7 @@ _NAME_OF_PAIR = re.compile(
 _VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE | re.ASCII)
 _MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
 _TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
+_YAML_BLOCK = re.compile(r"[|>][+\-1-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)(?=\S)")
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -116,6 +117,9 @@ class AssignmentScanner:
             return
         if sign == ":" and (annotation := _ANNOTATION.match(text, value_start)):
             value_start = annotation.end()
+        if sign == ":" and (block := _YAML_BLOCK.match(text, value_start)):
+            yield _block_lines(text, block)
+            return
         if (
             "\n" in separator["gap"]
             and not separator["quote"]
@@ -142,6 +146,15 @@ class AssignmentScanner:
         for before in _VALUE_OF_PAIR.finditer(text, max(0, start - _PAIR_REACH), start):
             if "{" not in text[before.end() : start]:
                 yield from _assigned(text, start, before.end(), "value", ":", counting=False)
+
+
+def _block_lines(text: str, block: re.Match[str]) -> Span:
+    """The lines under `password: |` that are indented as the first of them is."""
+    indent = "\n" + block["indent"]
+    end = text.find("\n", block.end())
+    while end >= 0 and text.startswith(indent, end):
+        end = text.find("\n", end + 1)
+    return block.end(), end if end >= 0 else len(text)
 
 
 def _whole_name(text: str, start: int, end: int) -> Span:

@@ -30,6 +30,8 @@ CONTEXTS = {
     "environment": f"export OPENAI_API_KEY={SECRET}",
     "dotenv": f"A=1\nDB_PASSWORD={SECRET}\nB=2",
     "yaml": f"database:\n  password: {SECRET}\n  port: 5432",
+    "yaml block": f"db:\n  password: |\n    first {SECRET}\n    and {SECRET}\n  port: 5432",
+    "yaml folded block": f"secret: >-\n  {SECRET}",
     "yaml pairs": f"env:\n  - name: DB_PASSWORD\n    value: {SECRET}\n",
     "json pairs": json.dumps([{"name": "api_key", "value": SECRET}]),
     "json pairs turned": json.dumps([{"value": SECRET, "key": "api_key"}]),
