@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,8 +12,6 @@ from agentdbg import record_tool_call, traced_run
 from agentdbg.config import GUARDRAILS, SETTINGS, Config, load_config, settings_markdown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Recorded
 
 
@@ -195,3 +195,10 @@ def test_a_relative_home_still_is_one_place(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("HOME", "here")
     monkeypatch.delenv("AGENTDBG_DATA_DIR", raising=False)
     assert load_config().data_dir == tmp_path / "here" / ".agentdbg"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="elsewhere the home is not in HOME")
+def test_an_empty_home_is_no_home() -> None:
+    """Python takes it for the root folder, where nobody looks for runs."""
+    assert load_config(environ={"HOME": ""}).data_dir == load_config(environ={}).data_dir
+    assert load_config(environ={"HOME": ""}).data_dir.parent != Path("/")

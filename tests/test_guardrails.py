@@ -511,3 +511,12 @@ def test_a_limit_that_cannot_even_be_shown_keeps_nothing_from_being_recorded(rec
         record_llm_call("m")
 
     assert recorded.only().meta["status"] == "ok"
+
+
+def test_a_limit_of_ages_is_no_fault(recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+    """Some write a huge number for "no limit"; no clock can wait that long."""
+    with traced_run("long", max_duration_s=1e30):
+        time.sleep(0.05)
+
+    assert recorded.only().meta["dropped_events"] == 0
+    assert capsys.readouterr().err == ""

@@ -6,12 +6,14 @@ import asyncio
 import gc
 import inspect
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentdbg import (
     current_run,
+    faults,
     has_active_run,
     record_error,
     record_event,
@@ -511,3 +513,37 @@ def test_a_generator_called_with_wrong_arguments_ends_its_run(recorded: Recorded
         asyncio.run(anext(later()))  # type: ignore[call-arg,arg-type]
 
     assert [run.meta["status"] for run in recorded.all()] == ["error", "error"]
+
+
+@pytest.mark.parametrize("argv", [None, [1, b"x", None]])
+def test_a_program_without_arguments_of_its_own_is_recorded(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, argv: Any
+) -> None:
+    """Embedded interpreters and notebooks put anything into sys.argv."""
+    monkeypatch.setattr(sys, "argv", argv)
+    with traced_run("r"):
+        pass
+
+    assert len(recorded.only().one("RUN_START")["payload"]["argv"]) == len(argv or [])
+
+
+def test_what_could_not_be_prepared_is_prepared_by_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first run without a free descriptor must not leave threads unrecorded for good."""
+    calls: list[str] = []
+
+    def fail() -> None:
+        calls.append("fail")
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(faults.settings, "raise_faults", False)
+    monkeypatch.setattr(runs, "_prepared", False)
+    monkeypatch.setattr("os.register_at_fork", lambda **_: None)
+    monkeypatch.setattr("atexit.register", lambda _: None)
+    monkeypatch.setattr(runs, "carry_into_threads", fail)
+    with traced_run("first") as first:
+        assert not first
+    monkeypatch.setattr(runs, "carry_into_threads", lambda: calls.append("done"))
+    with traced_run("second") as second:
+        assert second
+
+    assert calls == ["fail", "done"]

@@ -311,6 +311,10 @@ def _find_project_file(cwd: Path | None, user_file: Path | None) -> Path | None:
 def _home(environ: Mapping[str, str]) -> Path | None:
     given = environ.get("HOME") if os.name == "posix" else environ.get("USERPROFILE")
     try:
+        if not given and os.name == "posix":  # Path.home() takes an empty HOME for the root folder
+            import pwd  # noqa: PLC0415 -- there is none elsewhere
+
+            given = pwd.getpwuid(os.getuid()).pw_dir
         return Path(os.path.abspath(given)) if given else Path.home()  # a run keeps its folder when the program moves
     except (RuntimeError, KeyError, OSError):
         return None

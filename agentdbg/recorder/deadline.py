@@ -57,7 +57,7 @@ class Deadline:
             contain(fault, "stop the run that is out of time", self._run.count_fault)
 
     def _stop_in_time(self) -> None:
-        if self._ended.wait(self._seconds + 0.001):
+        if self._ended.wait(min(self._seconds + 0.001, threading.TIMEOUT_MAX)):
             return
         stop = self._run.stop_overdue()
         if stop is None:

@@ -212,7 +212,7 @@ class ActiveRun:
             "python_version": ".".join(map(str, sys.version_info[:3])),
             "platform": sys.platform,
             "cwd": _current_folder(),
-            "argv": self._redactor.clean_argv(list(getattr(sys, "argv", []))),
+            "argv": self._redactor.clean_argv(getattr(sys, "argv", None) or []),
             **start,
             "guardrails": self._limits.as_dict(),
             "agentdbg_version": __version__,

@@ -35,7 +35,7 @@ _variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _key: Any = getattr(os.environ, "encodekey", str)
 _IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
 _ENABLED = _key("AGENTDBG_ENABLED")
-_implicit_lock = threading.RLock()
+_lock = threading.RLock()
 _recently_ended: list[ActiveRun] = []
 _uncaught: list[BaseException] = []
 
@@ -126,7 +126,7 @@ def implicit_scope() -> Scope | None:
     value = _variables.get(_IMPLICIT)
     if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
         return None
-    with _implicit_lock:
+    with _lock:
         # Another thread was faster, or the program is exiting and the process's run has ended: there is only one.
         scope = process_scope()
         if scope is None:
@@ -186,10 +186,11 @@ def _shown(value: object) -> str:
 
 def _once_per_process() -> None:
     global _prepared  # noqa: PLW0603
-    if _prepared:
-        return
-    _prepared = True
-    carry_into_threads()
+    with _lock:
+        if _prepared:
+            return
+        carry_into_threads()  # may fail, for want of descriptors for example; then the next run tries again
+        _prepared = True
     with contextlib.suppress(RuntimeError):  # the program is exiting already
         atexit.register(_close_what_is_open)
     if hasattr(os, "register_at_fork"):
@@ -219,7 +220,7 @@ def _after_in_parent() -> None:
 
 
 def _after_in_child() -> None:
-    global _implicit_lock  # noqa: PLW0603 -- another thread of the parent may have held it
-    _implicit_lock = threading.RLock()
+    global _lock  # noqa: PLW0603 -- another thread of the parent may have held it
+    _lock = threading.RLock()
     for run in list(live_runs.values()):
         run.continue_after_fork(in_child=True)

@@ -46,7 +46,7 @@ class RunWriter:
         self._line_open = False
         self.dropped = 0
 
-    def append(self, lines: bytes) -> bool:
+    def append(self, lines: bytes, *, is_second_try: bool = False) -> bool:
         """Write whole lines as one write. False when they could not all be written."""
         if (self._descriptor == _NO_DESCRIPTOR or self._head) and not self._is_ready():
             self.dropped += lines.count(b"\n")
@@ -57,7 +57,12 @@ class RunWriter:
             if self._fsync:
                 os.fsync(self._descriptor)
         except OSError as error:
-            self._give_up(error, lines.count(b"\n"))
+            if error.errno == errno.EBADF:  # the program closed all descriptors, as a daemon does
+                self._descriptor = _NO_DESCRIPTOR
+                if not is_second_try:
+                    return self.append(lines, is_second_try=True)
+            self.dropped += lines.count(b"\n")
+            self._say(error)
             return False
         if written == len(data):
             self._line_open = False
@@ -116,12 +121,6 @@ class RunWriter:
         self._descriptor = descriptor
         self._line_open = _ends_inside_a_line(descriptor)
         return True
-
-    def _give_up(self, error: OSError, count: int) -> None:
-        self.dropped += count
-        self._say(error)
-        if error.errno == errno.EBADF:  # the program closed all descriptors; open anew with the next event
-            self._descriptor = _NO_DESCRIPTOR
 
     def _put_back(self) -> None:
         """The folder was deleted under a live run: make it again with what the open descriptor still holds."""
