@@ -29,24 +29,21 @@ _MOST_TOOLS = 1_000
 class RecentCalls:
     """What the tools were asked of late."""
 
-    __slots__ = ("_by_tool", "_count", "_news", "_reach", "_repetitions")
+    __slots__ = ("_by_tool", "_count", "_news", "_recent", "_repetitions")
 
-    def __init__(self, repetitions: int, reach: int) -> None:
+    def __init__(self, repetitions: int, recent: int, reach: int) -> None:
         self._repetitions = repetitions
-        self._reach = max(_COMPARED, reach)
+        self._recent = max(_COMPARED, recent)
         self._by_tool: dict[str, list[Step]] = {}
-        self._news: deque[Step] = deque()
+        self._news: deque[Step] = deque(maxlen=reach)
         self._count = 0
 
-    def count(self, step: Step, oldest: int) -> None:
-        """Number the call, and note one that brought something new; steps before `oldest` are out of reach."""
+    def count(self, step: Step) -> None:
+        """Number the call, and note one that brought something new."""
         self._count += 1
         step.call_number = self._count
         if step.is_new and not step.failed:
-            news = self._news
-            news.append(step)
-            while news[0].number < oldest:
-                news.popleft()
+            self._news.append(step)
 
     def skip(self, calls: int) -> None:
         """Number on as if so many calls had been counted."""
@@ -74,8 +71,10 @@ class RecentCalls:
         if len(calls) < wanted or calls[-wanted].call_number <= oldest:
             return [step]
         found = [step]
-        is_brief = step.got.is_brief()
         key = step.arguments_key
+        is_brief = step.got.is_brief()
+        if is_brief and key not in [call.arguments_key for call in calls[:-1]]:
+            return found
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
                 break
@@ -92,10 +91,10 @@ class RecentCalls:
 
     def is_recent(self, step: Step) -> bool:
         """Whether the call is recent enough for a stall with other work in between."""
-        return step.call_number > self._count - self._reach
+        return step.call_number > self._count - self._recent
 
     def worked_between(self, calls: list[Step], oldest: int) -> bool:
-        """Whether another call brought something new between these and is not out of reach, as those before `oldest`."""
+        """Whether another call brought something new between these; those before `oldest` are out of reach."""
         first = max(calls[0].number + 1, oldest)
         for step in reversed(self._news):
             if step.number < first:

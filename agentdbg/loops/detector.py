@@ -55,8 +55,9 @@ class LoopDetector:
         self._repetitions = max(2, int(repetitions))
         self._longest_block = self._window // self._repetitions
         self._ignored = frozenset(ignore_tools)
-        self._tape = Tape(self._window, max(2 * self._window, _MIN_REACH))
-        self._calls = RecentCalls(self._repetitions, self._window * 2 // 3)
+        reach = max(2 * self._window, _MIN_REACH)
+        self._tape = Tape(self._window, reach)
+        self._calls = RecentCalls(self._repetitions, self._window * 2 // 3, reach)
         self._replies = RecentReplies(self._repetitions)
         self._recall = Recall()
         self._turns = UserTurns()
@@ -81,6 +82,8 @@ class LoopDetector:
     @property
     def active(self) -> ActiveLoop | None:
         """The warning or critical loop that the newest event belongs to, with its repetitions so far."""
+        if self._round is not None and self._round.counted:
+            self._note_counted(self._round)
         return self._ledger.active
 
     def observe(self, event: Event) -> LoopFinding | None:
@@ -89,10 +92,11 @@ class LoopDetector:
         if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in (event.get("meta") or ())):
             return None
         spoke = event_type == "LLM_CALL" and self._user_spoke(event["payload"].get("prompt"))
-        if self._round is not None and self._round.is_learnt():
-            if not spoke and self._only_count(self._round, event):
+        round_ = self._round
+        if round_ is not None and round_.is_learnt:
+            if not spoke and self._only_count(round_, event):
                 return None
-            self._catch_up(self._round)
+            self._catch_up(round_)
         self._ledger.rest()
         if event_type == "TOOL_CALL":
             step, finer = self._tool_call(event)
@@ -126,7 +130,7 @@ class LoopDetector:
             asked, got = self._recall.input(payload.get("args")), self._recall.result(payload)
         else:
             asked, got = Input(encode(payload.get("args"))), first_result(payload)
-        step = Step(event["event_id"], event["ts"], self._number + 1, named, asked, got)
+        step = Step(event["event_id"], event["ts"], named, asked, got)
         if (meta and meta.get("polling")) or name in self._ignored:
             step.polling = True
         return step, self._take_tool_call(step)
@@ -142,7 +146,7 @@ class LoopDetector:
         self._tool_is_new = step.is_new
         if step.is_new:
             self._replies.clear()
-        self._calls.count(step, self._oldest())
+        self._calls.count(step)
         return self._repeated_call(step, lone) if step.recurs else None
 
     def _repeated_call(self, step: Step, lone: Step | None) -> Candidate | None:
@@ -175,7 +179,7 @@ class LoopDetector:
         payload = event["payload"]
         got, asked = self._recall.reply(payload)
         named = self._tape.named("model", event["name"])
-        step = Step(event["event_id"], event["ts"], self._number + 1, named, asked, got)
+        step = Step(event["event_id"], event["ts"], named, asked, got)
         if spoke:
             self._begin_turn()
             self._turn_began = self._number
@@ -203,7 +207,7 @@ class LoopDetector:
 
     def _state(self, event: Event) -> Step:
         named = self._tape.named("state", "")
-        step = Step(event["event_id"], event["ts"], self._number + 1, named, NOTHING_ASKED, FORGOTTEN)
+        step = Step(event["event_id"], event["ts"], named, NOTHING_ASKED, FORGOTTEN)
         self._take_state(step)
         return step
 
@@ -216,7 +220,7 @@ class LoopDetector:
         self._replies.clear()
 
     def _append(self, step: Step) -> None:
-        self._number = step.number
+        self._number = step.number = self._number + 1
         step.turn = self._turn
         step.spent = self._ledger.spent
         self._tape.append(step)
@@ -252,22 +256,20 @@ class LoopDetector:
 
     def _only_count(self, round_: Round, event: Event) -> bool:
         """Count an event that was expected; False when it is another one."""
-        expected = round_.expects(event)
+        expected = round_.count(event, self._ledger.spent)
         if expected is None:
             return False
-        ledger = self._ledger
-        round_.count(event, ledger.spent)
-        self._number += 1
-        if expected.kind == "tool":
+        if expected.kind == "model":
+            self._ledger.spend(event["payload"])
+        elif expected.kind == "tool":
             self._last_outcome = expected.got.text
-        elif expected.kind == "model":
-            ledger.spend(event["payload"])
-        if self._until == self._number - 1:
-            self._until = self._number
-            self._going += 1
-            if self._going_is_severe:
-                ledger.go_on(self._number, self._going // round_.period)
         return True
+
+    def _note_counted(self, round_: Round) -> None:
+        """Let the ledger know how far the block has gone round by now."""
+        if self._until == self._number and self._going_is_severe:
+            repetitions = (self._going + round_.counted) // round_.period
+            self._ledger.go_on(self._number + 1, self._number + round_.counted, repetitions)
 
     def _catch_up(self, round_: Round) -> None:
         """Take in the events that were only counted, as if they had come just now."""
@@ -275,11 +277,15 @@ class LoopDetector:
         if not round_.counted:
             self._is_unlike = True  # ids or clocks in it, perhaps: not worth learning again
             return
-        self._number -= len(round_.kept)
-        if round_.skipped_rounds:
-            self._skip(round_.period, round_.skipped_rounds)
-        for like, (event_id, ts, spent) in round_.replay():
-            step = Step(event_id, ts, self._number + 1, like.named, like.asked, like.got)
+        self._note_counted(round_)
+        if self._until == self._number:
+            self._until += round_.counted
+            self._going += round_.counted
+        skipped, counted = round_.replay()
+        if skipped:
+            self._skip(round_.period, skipped)
+        for like, (event_id, ts, spent) in counted:
+            step = Step(event_id, ts, like.named, like.asked, like.got)
             step.polling = like.polling
             if like.kind == "tool":
                 self._take_tool_call(step)
@@ -291,6 +297,7 @@ class LoopDetector:
 
     def _skip(self, period: int, rounds: int) -> None:
         """Count rounds that are no longer kept: what grew from one round to the next has grown by as much each time."""
+        self._number += period * rounds
         steps = self._tape.last(2 * period)
         for before, step in zip(steps[:period], steps[period:], strict=True):
             step.streak += (step.streak - before.streak) * rounds
@@ -350,7 +357,7 @@ class LoopDetector:
             self._until = self._number
             self._going += 1
             if self._going_is_severe:
-                self._ledger.go_on(self._number, self._going // period)
+                self._ledger.go_on(self._number, self._number, self._going // period)
                 return None
         else:
             self._period, self._until, self._going = period, self._number, period * self._repetitions

@@ -118,11 +118,11 @@ class Ledger:
             self._activate(self._findings.get(key, self._latest), candidate.repetitions)
         return True
 
-    def go_on(self, number: int, repetitions: int) -> None:
-        """Note that the active block went on by one event."""
+    def go_on(self, first: int, last: int, repetitions: int) -> None:
+        """Note that the active block went on with the events from `first` to `last`."""
         latest = self._latest
         if latest is not None:
-            self._covered.add(number, number, _RANK[latest.kind])
+            self._covered.add(first, last, _RANK[latest.kind])
             self._active = latest
             self._repetitions = repetitions
 

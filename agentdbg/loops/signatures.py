@@ -14,20 +14,17 @@ from agentdbg.loops.volatile import VOLATILE_KEYS
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["encode", "encode_plain", "error_text", "input_key", "says_it_failed", "spoken"]
+__all__ = ["encode", "encode_plain", "error_text", "flat_input_key", "input_key", "says_it_failed", "spoken"]
 
 _MAX_ITEMS = 200
 _DEEPEST = 12
 _FAILURE_OPENINGS = ("error", "traceback (most", "exception", "failed", "failure", "fatal:", "fatal error")
+_FAILURE_KEYS = frozenset({"error", "success", "isError", "is_error", "status"})
 _FAILURE_INITIALS = frozenset("EeTtFf \n")
 
 
 def encode(value: Any) -> bytes:
     """The value as bytes, text as it stands."""
-    if type(value) is str:
-        return _bytes(value)
-    if value is None:
-        return b"null"
     if isinstance(value, str):
         return _bytes(value)
     text = encode_plain(value)
@@ -62,6 +59,16 @@ def input_key(value: Any) -> int:
             return hash(value.decode(errors="replace")) if value != b"null" else hash(None)
         value = value.decode(errors="replace")
     return hash(_frozen(value, 0))
+
+
+def flat_input_key(value: dict[str, Any], encoded: bytes) -> int:
+    """`input_key` of a dict with a known encoded form: nearly all are flat, which shows without a look inside."""
+    if encoded.rfind(b"{") == 0 and b"[" not in encoded and VOLATILE_KEYS.isdisjoint(value):
+        try:
+            return hash(tuple(sorted(value.items())))
+        except TypeError:  # keys of several types
+            pass
+    return input_key(value)
 
 
 def _frozen(value: Any, depth: int) -> Hashable:
@@ -111,7 +118,7 @@ def says_it_failed(result: Any) -> bool:
     """Whether a call that returned normally returned a failure, as tools for models do."""
     if isinstance(result, str):
         return result[:1] in _FAILURE_INITIALS and result[:24].lstrip().lower().startswith(_FAILURE_OPENINGS)
-    if isinstance(result, dict):
+    if isinstance(result, dict) and not _FAILURE_KEYS.isdisjoint(result):
         return bool(
             result.get("error")
             or result.get("success") is False

@@ -26,8 +26,7 @@ class Spans:
         if spans:
             newest = spans[-1]
             if newest[2] == rank and newest[0] <= first <= newest[1] + 1:
-                if last > newest[1]:
-                    newest[1] = last
+                newest[1] = max(newest[1], last)
                 return
             if len(spans) >= _MOST:
                 del spans[: _MOST // 2]

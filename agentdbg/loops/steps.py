@@ -51,24 +51,22 @@ class Step:
     failed = polling = forgotten = False
     arguments_key: int | None = None
     known_outcome_key: int | None = None
-    call_number = 0
+    call_number = number = turn = 0
+    spent = NOTHING_SPENT
 
-    def __init__(self, event_id: str, ts: str, number: int, named: Named, asked: Input, got: Outcome) -> None:
-        self.number = number
+    def __init__(self, event_id: str, ts: str, named: Named, asked: Input, got: Outcome) -> None:
+        self.event_id = event_id
+        self.ts = ts
         self.named = named
         self.kind = named.kind
         self.signature = named.signature
         self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
         self.name = self.exact = named.character
-        self.event_id = event_id
-        self.ts = ts
         self.asked = asked
         self.got = got
         if got.failed:
             self.failed = True
-        self.turn = 0
-        self.spent = NOTHING_SPENT
 
     def outcome_key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""

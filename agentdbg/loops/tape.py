@@ -25,6 +25,7 @@ __all__ = ["Tape"]
 
 _TEXT_KEPT = 256
 """Older steps keep their hashes and let go of their text."""
+_IDLE_KEPT = 128
 _SIGNATURES = {"tool": "TOOL_CALL:", "model": "LLM_CALL:", "state": "STATE_UPDATE"}
 
 
@@ -33,6 +34,7 @@ class Tape:
 
     __slots__ = (
         "_alphabet",
+        "_idle",
         "_is_quiet",
         "_longest",
         "_named",
@@ -51,12 +53,13 @@ class Tape:
         self._is_quiet = False
         self._alphabet = Alphabet()
         self._named: dict[str, dict[str, Named]] = {"tool": {}, "model": {}, "state": {}}
+        self._idle: dict[Named, None] = {}
         self.steps: deque[Step] = deque()
         self.names = self.exact = ""
         self.quiet = QuietStretch(window)
 
     def named(self, kind: str, name: str) -> Named:
-        """The one of that kind and name; kept from the step that is appended with it until its last one is gone."""
+        """The one of that kind and name; kept for a while after its last step is gone, since most come back."""
         if type(name) is not str:
             name = f"{name}"
         all_named = self._named[kind]
@@ -64,11 +67,14 @@ class Tape:
         if named is None:
             named = Named(kind, name, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
             all_named[name] = named
+            self._idle[named] = None
         return named
 
     def append(self, step: Step) -> None:
         """Add the newest step and link it to the last one that asked the same."""
         named = step.named
+        if not named.present:
+            del self._idle[named]
         named.present += 1
         if step.kind != "tool":
             self.quiet.append(step)
@@ -162,8 +168,17 @@ class Tape:
                 del named.by_input[step.arguments_key]
         named.present -= 1
         if not named.present:
-            del self._named[step.kind][named.name]
-            self._alphabet.release(named.character)
+            self._rest(named)
+
+    def _rest(self, named: Named) -> None:
+        """Keep a name that has no step within reach, as long as there are not too many of them."""
+        idle = self._idle
+        idle[named] = None
+        if len(idle) > _IDLE_KEPT:
+            oldest = next(iter(idle))
+            del idle[oldest]
+            del self._named[oldest.kind][oldest.name]
+            self._alphabet.release(oldest.character)
 
 
 def _forget(step: Step) -> None:

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from agentdbg.loops.signatures import encode, encode_plain, error_text, input_key, says_it_failed, spoken
+from agentdbg.loops.signatures import (
+    encode,
+    encode_plain,
+    error_text,
+    flat_input_key,
+    input_key,
+    says_it_failed,
+    spoken,
+)
 from agentdbg.loops.similar import shingles, words
 from agentdbg.loops.volatile import strip_volatile
 
@@ -49,12 +57,11 @@ _NEGATIVE = frozenset(
 class Input:
     """What a call asked: its text, and a key that is equal for equal inputs in any writing."""
 
-    __slots__ = ("_words", "key", "text")
+    _words: frozenset[bytes] | None = None
 
     def __init__(self, text: bytes, key: int | None = None) -> None:
         self.text = text
         self.key = key
-        self._words: frozenset[bytes] | None = None
 
     def known_key(self) -> int:
         """The key, worked out from the text if need be."""
@@ -74,22 +81,24 @@ class Input:
 class Outcome:
     """What a call brought: its text, whether that is a failure, and what can be said about it."""
 
-    __slots__ = ("_is_bare", "_is_brief", "_is_negative", "_key", "_shingles", "_words", "failed", "rest", "text")
+    # Defaults live on the class, since most outcomes are never looked into.
+    failed = False
+    rest = 0
+    _key: int | None = None
+    _words: frozenset[bytes] | None = None
+    _shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
+    _is_bare: bool | None = None
+    _is_brief: bool | None = None
+    _is_negative: bool | None = None
 
     def __init__(self, text: bytes, *, failed: bool = False) -> None:
-        self.failed = failed
-        self.rest = 0
+        if failed:
+            self.failed = True
         if len(text) > MAX_COMPARED_BYTES:
             # Equal ends make equal hashes; what differs only there still differs.
             self.rest = hash(text[MAX_COMPARED_BYTES:])
             text = text[:MAX_COMPARED_BYTES]
         self.text = text
-        self._key: int | None = None
-        self._words: frozenset[bytes] | None = None
-        self._shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
-        self._is_bare: bool | None = None
-        self._is_brief: bool | None = None
-        self._is_negative: bool | None = None
 
     def key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""
@@ -171,7 +180,7 @@ class Recall:
             return Input(encode(arguments), input_key(arguments))
         found = self._inputs.get(text)
         if found is None:
-            found = _kept(self._inputs, text, Input(text, input_key(arguments)))
+            found = _kept(self._inputs, text, Input(text, flat_input_key(arguments, text)))
         return found
 
     def result(self, payload: dict[str, Any]) -> Outcome:
