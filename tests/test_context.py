@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING
 
 import pytest
@@ -220,6 +221,7 @@ def test_a_child_that_outlives_the_run_is_counted_not_written(
     assert run.meta["dropped_events"] == 1
 
 
+@pytest.mark.slow
 def test_a_spawned_pool_has_runs_of_its_own(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """A new interpreter knows nothing of its parent's run; what it traces is its own."""
     done = _run_program(
@@ -314,6 +316,7 @@ def test_a_daemon_thread_cut_off_at_exit_has_its_run_closed(tmp_path: Path, data
     assert run.one("ERROR")["name"] == "RunLeftOpen"
 
 
+@pytest.mark.slow
 def test_a_signal_handler_may_record_in_the_middle_of_recording(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -384,3 +387,63 @@ def test_what_is_recorded_while_the_program_exits_begins_no_second_implicit_run(
     run = recorded.only()
     assert run.types() == ["RUN_START", "TOOL_CALL", "RUN_END"]
     assert run.meta["status"] == "ok"
+
+
+def test_work_handed_to_an_event_loop_by_a_thread_belongs_to_the_run(recorded: Recorded) -> None:
+    """A loop in a thread of its own is how plain code talks to async libraries."""
+    loop = asyncio.new_event_loop()
+    serving = threading.Thread(target=loop.run_forever)
+    serving.start()
+
+    async def fetch() -> None:
+        record_tool_call("fetch")
+
+    def hand_over() -> None:
+        asyncio.run_coroutine_threadsafe(fetch(), loop).result(10)
+
+    try:
+        with traced_run("r"):
+            worker = threading.Thread(target=hand_over)
+            worker.start()
+            worker.join()
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        serving.join()
+        loop.close()
+
+    assert recorded.only().types() == ["RUN_START", "TOOL_CALL", "RUN_END"]
+
+
+def test_an_older_thread_pool_serves_each_run_its_own_events(recorded: Recorded) -> None:
+    """A pool is made once and used by every run, and by code of no run at all."""
+    with traced_run("first"):
+        pool = ThreadPool(2)
+        pool.map(record_tool_call, ["a", "b"])
+    with traced_run("second"):
+        pool.apply(record_tool_call, ("c",))
+        list(pool.imap(record_tool_call, ["d"]))
+        list(pool.imap_unordered(record_tool_call, ["e"]))
+        pool.starmap(record_tool_call, [("f",)])
+    assert pool.map(record_tool_call, ["g"]) == [None]
+    pool.close()
+    pool.join()
+
+    found = [sorted(call["name"] for call in run.of_type("TOOL_CALL")) for run in recorded.all()]
+    assert found == [["a", "b"], ["c", "d", "e", "f"]]
+    assert [run.meta["dropped_events"] for run in recorded.all()] == [0, 0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_the_implicit_run_of_a_worker_process_is_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
+    """Workers of multiprocessing leave without running atexit; a run left open would look like a crash."""
+    program = """
+        import multiprocessing
+        from agentdbg import record_tool_call
+        worker = multiprocessing.get_context("fork").Process(target=record_tool_call, args=("t",))
+        worker.start()
+        worker.join()
+    """
+    done = _run_program(tmp_path, data_dir, program, AGENTDBG_IMPLICIT_RUN="1")
+    assert done.returncode == 0, done.stderr
+    assert recorded.only().types() == ["RUN_START", "TOOL_CALL", "RUN_END"]
+    assert recorded.only().meta["status"] == "ok"

@@ -8,6 +8,7 @@ thread pools do the same, so that nobody has to copy a context. Code that belong
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import weakref
 from contextvars import ContextVar
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Scope",
+    "carry_into_older_pools",
     "carry_into_threads",
     "current_scope",
     "enter_scope",
@@ -41,6 +43,7 @@ class Scope:
         self.llm_id = llm_id
 
 
+_OLDER_POOLS = "multiprocessing.pool"
 _scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
 _scope_of_thread: weakref.WeakKeyDictionary[threading.Thread, Scope] = weakref.WeakKeyDictionary()
 _process_scope: Scope | None = None
@@ -90,6 +93,8 @@ def carry_into_threads() -> None:
     from concurrent.futures import thread as pools  # noqa: PLC0415 -- not before somebody records
 
     setattr(threading.Thread, "start", _starting_thread(threading.Thread.start))  # noqa: B010 -- mypy forbids both
+    if hasattr(threading.Thread, "_bootstrap_inner"):  # an interpreter without it finds the scope by the thread
+        setattr(threading.Thread, "_bootstrap_inner", _entering_thread(threading.Thread._bootstrap_inner))  # noqa: B010, SLF001
     setattr(pools.ThreadPoolExecutor, "submit", _submitting(pools.ThreadPoolExecutor.submit))  # noqa: B010
 
 
@@ -97,11 +102,25 @@ def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[thr
     @functools.wraps(start)
     def start_in_scope(self: threading.Thread) -> None:
         scope = current_scope()
-        if scope is not None and scope is not _process_scope:
+        if getattr(getattr(self, "_target", None), "__module__", None) == _OLDER_POOLS:
+            carry_into_older_pools()  # its workers serve any run, so the scope goes with each task
+        elif scope is not None and scope is not _process_scope:
             _scope_of_thread[self] = scope
         start(self)
 
     return start_in_scope
+
+
+def _entering_thread(bootstrap: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
+    # In the thread's own context, so that what it hands to an event loop elsewhere belongs to the run too.
+    @functools.wraps(bootstrap)
+    def bootstrap_in_scope(self: threading.Thread) -> None:
+        scope = _scope_of_thread.get(self)
+        if scope is not None:
+            _scope.set(scope)
+        bootstrap(self)
+
+    return bootstrap_in_scope
 
 
 def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
@@ -120,6 +139,27 @@ def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
             _scope.set(mine)
             if inherited is not None:
                 _scope_of_thread[threading.current_thread()] = inherited
+
+    return submit_in_scope
+
+
+def carry_into_older_pools() -> None:
+    """The same for the pools of `multiprocessing.pool`, once a program has loaded them."""
+    pools = sys.modules.get(_OLDER_POOLS)
+    if pools is None or getattr(pools.ThreadPool, "_agentdbg_carries", False):
+        return
+    pools.ThreadPool._agentdbg_carries = True  # noqa: SLF001 -- ours
+    for name in ("apply_async", "_map_async", "imap", "imap_unordered"):
+        setattr(pools.ThreadPool, name, _handing_over(getattr(pools.ThreadPool, name)))
+
+
+def _handing_over(submit: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(submit)
+    def submit_in_scope(self: Any, func: Any, *args: Any, **kwargs: Any) -> Any:
+        scope = current_scope()
+        if scope is not None and scope is not _process_scope:
+            func = _InScope(func, scope)
+        return submit(self, func, *args, **kwargs)
 
     return submit_in_scope
 

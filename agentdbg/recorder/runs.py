@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import RunLeftOpen
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.context import Scope, carry_into_threads, live_runs, process_scope, set_process_scope
+from agentdbg.recorder.context import (
+    Scope,
+    carry_into_older_pools,
+    carry_into_threads,
+    live_runs,
+    process_scope,
+    set_process_scope,
+)
 from agentdbg.recorder.sources import forget_paths
 
 if TYPE_CHECKING:
@@ -86,6 +93,8 @@ def start_run(
         from agentdbg.recorder.pipeline import ActiveRun  # noqa: PLC0415 -- nothing heavy is loaded before the first run
 
         _once_per_process()
+        carry_into_older_pools()
+        _close_with_worker()
         forget_paths()
         chosen_name = config.run_name or (default_name if name is None else name)
         if not config.capture_args:
@@ -198,6 +207,19 @@ def _once_per_process() -> None:
 
 
 _prepared = False
+_worker_id = 0
+
+
+def _close_with_worker() -> None:
+    """A worker process of multiprocessing leaves without atexit; it has finalizers of its own."""
+    global _worker_id  # noqa: PLW0603
+    processes = sys.modules.get("multiprocessing.process")
+    if processes is None or _worker_id == os.getpid() or processes.parent_process() is None:
+        return
+    from multiprocessing.util import Finalize  # noqa: PLC0415 -- loaded already in such a process
+
+    _worker_id = os.getpid()
+    Finalize(None, _close_what_is_open, exitpriority=0)
 
 
 def _close_what_is_open() -> None:
