@@ -520,3 +520,14 @@ def test_a_limit_of_ages_is_no_fault(recorded: Recorded, capsys: pytest.CaptureF
 
     assert recorded.only().meta["dropped_events"] == 0
     assert capsys.readouterr().err == ""
+
+
+def test_spending_exactly_the_limit_is_within_it(recorded: Recorded) -> None:
+    """A hundred calls of a cent are a dollar, whatever binary fractions say."""
+    with traced_run("cents", max_cost_usd=1):
+        for _ in range(100):
+            record_llm_call("m", cost_usd=0.01)
+        with pytest.raises(AgentDbgGuardrailExceeded):
+            record_llm_call("m", cost_usd=0.01)
+
+    assert recorded.only().meta["counts"]["llm_calls"] == 101

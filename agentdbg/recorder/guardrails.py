@@ -167,7 +167,7 @@ class Guards:
     def _crossed(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit, in the contract's order, that has been crossed."""
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._counters.total(counter)
+            actual = elapsed_s if counter is None else self._so_far(counter)
             if actual > limit:
                 return _exceeded(name, limit, actual)
         return None
@@ -175,7 +175,7 @@ class Guards:
     def _would_cross(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit that is crossed already, or would be by one more call beside those being made."""
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._counters.total(counter)
+            actual = elapsed_s if counter is None else self._so_far(counter)
             if name == f"max_{kind}_calls":
                 actual += self._counters.total(f"reserved_{kind}") + 1
             elif name == "max_events":
@@ -183,6 +183,11 @@ class Guards:
             if actual > limit:
                 return _exceeded(name, limit, actual)
         return None
+
+    def _so_far(self, counter: str) -> float:
+        total = self._counters.total(counter)
+        # A hundred cents are a dollar, although as sums of fractions they are a little more.
+        return round(total, 9) if counter == "cost_usd" else total
 
     def _add_reserved(self, kind: str, amount: int) -> None:
         if kind == "llm":
