@@ -28,8 +28,8 @@ lint: $(READY) ## ruff: rules and format
 types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
 	$(BIN)/mypy agentdbg tests examples benchmarks scripts
 
-test-slow: $(READY) ## real kills, real forks, full disks, big files
-	$(BIN)/python -m pytest -q -m slow
+test-slow: $(READY) ## real kills, forks, servers and disks; thousands of generated cases
+	$(BIN)/python -m pytest -q -n 2 -m slow
 
 test-ui: $(READY) ## the page's pure code, in Node
 	node --test $$(find tests/ui -name '*.test.js' | sort)

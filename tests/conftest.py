@@ -17,6 +17,35 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+# Real processes, real servers, thousands of generated cases: worth their time, but not at every save.
+_SLOW = (
+    "analysis/test_laws",
+    "cli/",
+    "contract/",
+    "docs/test_examples",
+    "findings/test_explain",
+    "findings/test_laws",
+    "findings/test_real_runs",
+    "interop/test_command",
+    "interop/test_own_runs",
+    "interop/test_real_files",
+    "loops/test_laws",
+    "property/",
+    "redaction/test_laws",
+    "redaction/test_sizes",
+    "redaction/test_vendor_tokens",
+    "run/",
+    "server/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the slow lane the folders and files above; the marks on single tests are in their files."""
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(_SLOW):
+            item.add_marker(pytest.mark.slow)
+
+
 class Recorded:
     """Reads the test's data folder with nothing but json, so that a reader's bug cannot hide a writer's."""
 
