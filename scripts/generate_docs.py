@@ -64,6 +64,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "result": "What the traced function returned; absent for a block and when it failed.",
         "error": "What ended the run, when something did.",
         "final_state": "The state recorded last; absent when none was.",
+        "exit_code": "Only for a whole program under `agentdbg run`: what it exited with.",
     },
     "LLM_CALL": {
         "model": "The model's name; `unknown` when nobody said.",
@@ -101,6 +102,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "details": "More about it, where the caller gave more.",
         "context": "What the program was doing, where the caller said so.",
         "fatal": "Whether it ended the run.",
+        "call_id": "The failed call that recorded the same exception first; such an error is not counted again.",
         "guardrail": "Only for a guardrail: which one.",
         "threshold": "Only for a guardrail: the limit. Repetitions for `stop_on_loop`, seconds for `max_duration_s`.",
         "actual": "Only for a guardrail: the number that crossed it.",
