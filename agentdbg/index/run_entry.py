@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from typing import TYPE_CHECKING
 
@@ -72,11 +73,18 @@ class RunEntry:
 
 
 def files_stamp(folder: str) -> str:
-    """What changes when one of a run's files does; the folder's own time comes first."""
-    folder_time = _time_and_size(folder).partition(".")[0]
+    """What changes when one of a run's files does; the folder's own time comes first. Empty for what is no folder."""
+    try:
+        found = os.lstat(folder)
+    except OSError:
+        return ""
+    if not stat.S_ISDIR(found.st_mode):  # a link is no run, whatever it points at
+        return ""
     # File times tick a few milliseconds apart, so a folder touched just now may change again unseen.
-    is_fresh = bool(folder_time) and time.time_ns() - int(folder_time, 16) < _FRESH_NS
-    return ",".join(["" if is_fresh else folder_time, *[_time_and_size(f"{folder}{os.sep}{name}") for name in _FILES]])
+    is_fresh = time.time_ns() - found.st_mtime_ns < _FRESH_NS
+    return ",".join(
+        ["" if is_fresh else f"{found.st_mtime_ns:x}", *[_time_and_size(f"{folder}{os.sep}{name}") for name in _FILES]]
+    )
 
 
 def _time_and_size(path: str) -> str:

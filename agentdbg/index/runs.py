@@ -150,7 +150,7 @@ class RunIndex:
         """One run, looked at again if it changed; by its full id."""
         if not is_run_id(run_id):
             raise InvalidRunId(run_id)
-        if run_id not in self._entries and run_id not in run_ids(self.data_dir):
+        if os.path.islink(self._root) or (run_id not in self._entries and run_id not in run_ids(self.data_dir)):
             raise RunNotFound(run_id, self.data_dir)
         if self._look(run_id):
             self._keep([run_id])
@@ -240,9 +240,9 @@ class RunIndex:
         folder = f"{self._root}{os.sep}{run_id}"
         stamp = files_stamp(folder)
         # Whether a running run still runs is not written in its files.
-        if entry is not None and entry.stamp == stamp and entry.status != "running":
+        if stamp and entry is not None and entry.stamp == stamp and entry.status != "running":
             return False
-        meta = read_run(folder, run_id, _recount)
+        meta = read_run(folder, run_id, _recount) if stamp else None
         if meta is None:
             self._put(run_id, None)
             return entry is not None

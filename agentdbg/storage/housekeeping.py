@@ -79,6 +79,8 @@ def delete_run(run: str, data_dir: str | Path | None = None) -> str:
 
 
 def _move_to_trash(folder: Path, root: Path) -> None:
+    if trash_dir(root).is_symlink():
+        raise UsageError(f"{trash_dir(root)} is a link, and deleted runs stay in the data folder; remove the link")
     make_private_folder(trash_dir(root))
     target = trash_dir(root) / folder.name
     _remove(target)
@@ -219,6 +221,8 @@ def _data_dir(given: str | Path | None) -> Path:
 
 
 def _trashed(root: Path) -> list[str]:
+    if trash_dir(root).is_symlink():
+        return []
     try:
         with os.scandir(trash_dir(root)) as entries:
             return [entry.name for entry in entries if is_run_id(entry.name) and entry.is_dir(follow_symlinks=False)]

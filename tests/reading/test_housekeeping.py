@@ -192,3 +192,18 @@ def test_pruning_leaves_a_run_alone_while_its_file_is_held(tmp_path: Path) -> No
     assert [meta["run_id"] for meta in would.compressed] == [free]
     assert [meta["run_id"] for meta in done.compressed] == [free]
     assert (tmp_path / "runs" / held / "events.jsonl").exists()
+
+
+def test_a_trash_that_is_a_link_is_left_alone(tmp_path: Path) -> None:
+    """Deleting must move nothing out of the data folder, and emptying must remove nothing outside it."""
+    data_dir, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    kept, foreign = write_run(data_dir), write_run(elsewhere)
+    os.symlink(elsewhere / "runs", data_dir / "trash")
+
+    with pytest.raises(UsageError, match="link"):
+        delete_run(kept, data_dir)
+    with pytest.raises(RunNotFound):
+        restore_run(foreign, data_dir)
+    assert empty_trash(data_dir, older_than_s=-1) == []
+    assert os.listdir(elsewhere / "runs") == [foreign]
+    assert list_runs(data_dir=data_dir)[0]["run_id"] == kept
