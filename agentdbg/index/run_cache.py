@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["Row", "RunCache"]
 
 _FORMAT = 1
-_SELECT = "SELECT run_id, stamp, meta, headline, started_at, status FROM runs"
+# A row that somebody else wrote, or that was damaged, is as good as none; `meta` is served as it stands.
+_SELECT = (
+    "SELECT run_id, stamp, meta, headline, started_at, status FROM runs WHERE typeof(meta) = 'text'"
+    " AND CASE WHEN json_valid(meta) THEN json_extract(meta, '$.run_id') = run_id END"
+    " AND typeof(stamp) = 'text' AND typeof(started_at) = 'text' AND typeof(status) = 'text'"
+)
 
 
 class Row(NamedTuple):
@@ -53,7 +58,7 @@ class RunCache:
         """One run's row, if there is one."""
         try:
             with self._connection() as connection:
-                found = connection.execute(f"{_SELECT} WHERE run_id = ?", (run_id,)).fetchone()
+                found = connection.execute(f"{_SELECT} AND run_id = ?", (run_id,)).fetchone()
         except (sqlite3.Error, OSError):
             return None
         return None if found is None else Row(*found)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
+import sqlite3
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -250,3 +253,39 @@ def test_metadata_of_any_shape_is_no_obstacle(tmp_path: Path) -> None:
     assert ids(index, meta={"d": "true"}) == [run_id]
     assert ids(index, meta={"c": "null"}) == [run_id]
     assert json.dumps(index.page().runs)
+
+
+@pytest.mark.parametrize(
+    "damage", ["meta = '{'", "meta = '[]'", "meta = '{}'", "meta = x'ff'", "started_at = NULL", "status = NULL"]
+)
+def test_a_damaged_row_of_the_cache_costs_one_reading(damage: str, tmp_path: Path) -> None:
+    """The cache is served as it stands, so what is not ours in it must never get that far."""
+    run_id = write_run(tmp_path)
+    RunIndex(tmp_path).refresh()
+    with contextlib.closing(sqlite3.connect(tmp_path / "index" / "runs.sqlite3")) as cache, cache:
+        cache.execute(f"UPDATE runs SET {damage}")
+    index = RunIndex(tmp_path)
+    index.refresh(thorough=False)
+
+    assert [meta["run_id"] for meta in index.page().runs] == [run_id]
+    assert load_run_meta(run_id, tmp_path)["status"] == "ok"
+
+
+def test_a_link_put_where_a_known_run_was_is_not_followed(tmp_path: Path) -> None:
+    """A run that was seen once must not become a way to the rest of the disk."""
+    data_dir, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    first, second = write_run(data_dir), write_run(data_dir)
+    for run_id in (first, second):
+        write_run(elsewhere, run_id)
+    index = RunIndex(data_dir)
+    index.refresh()
+    shutil.rmtree(data_dir / "runs" / first)
+    os.symlink(elsewhere / "runs" / first, data_dir / "runs" / first)
+
+    with pytest.raises(RunNotFound):
+        index.get(first)
+    assert index.get(second)["run_id"] == second
+    shutil.rmtree(data_dir / "runs")
+    os.symlink(elsewhere / "runs", data_dir / "runs")
+    with pytest.raises(RunNotFound):
+        index.get(second)
