@@ -20,7 +20,12 @@ _GRAM = 16
 
 
 class Alphabet:
-    """One character per different thing in the window (`known`); forgotten when the last of them leaves."""
+    """
+    One character per different thing in the window (`known`); forgotten when the last of them leaves.
+
+    Most things are alone with their character and have no name, which costs no bookkeeping: a character that is not in
+    `_counts` is in use once.
+    """
 
     __slots__ = ("_counts", "_free", "_keys", "_next", "known")
 
@@ -34,27 +39,23 @@ class Alphabet:
     def take(self, key: Hashable) -> str:
         """The character for `key`, counted once more."""
         character = self.known.get(key)
-        if character is not None:
-            self._counts[character] += 1
-            return character
-        character = self.take_unnamed()
-        self.known[key] = character
-        self._keys[character] = [key]
+        if character is None:
+            character = self.take_unnamed()
+            self.name(character, key)
+        else:
+            self.take_again(character)
         return character
 
     def take_unnamed(self) -> str:
         """A character for something that is not compared with anything yet."""
         if self._free:
-            character = self._free.pop()
-        else:
-            character = chr(self._next)
-            self._next += 1
-        self._counts[character] = 1
-        return character
+            return self._free.pop()
+        self._next += 1
+        return chr(self._next - 1)
 
     def take_again(self, character: str) -> None:
         """Count a character in use once more."""
-        self._counts[character] += 1
+        self._counts[character] = self._counts.get(character, 1) + 1
 
     def name(self, character: str, key: Hashable) -> None:
         """Say what a character stands for, so that the next equal thing gets the same one."""
@@ -69,12 +70,12 @@ class Alphabet:
 
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
-        count = self._counts[character] - 1
-        if count:
-            self._counts[character] = count
+        count = self._counts.pop(character, 1)
+        if count > 1:
+            self._counts[character] = count - 1
             return
-        del self._counts[character]
-        self.unname(character)
+        if character in self._keys:
+            self.unname(character)
         self._free.append(character)
 
 

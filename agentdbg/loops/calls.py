@@ -63,8 +63,12 @@ class RecentCalls:
         if len(calls) > _COMPARED:
             del calls[:-_COMPARED]
 
-    def similar(self, step: Step) -> list[Step]:
-        """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
+    def similar(self, step: Step, reach: int) -> list[Step]:
+        """
+        The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding.
+
+        `reach` is the number of the oldest step within reach.
+        """
         calls = self._by_tool[step.signature]
         wanted = self._repetitions
         oldest = self._count - _COMPARED
@@ -73,13 +77,13 @@ class RecentCalls:
         found = [step]
         key = step.arguments_key
         is_brief = step.got.is_brief()
-        if is_brief and key not in [call.arguments_key for call in calls[:-1]]:
-            return found
+        if is_brief and not step.was_asked and calls[0].number >= reach:
+            return found  # an acknowledgement of something that none of them asked
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
                 break
             if is_brief and other.arguments_key != key:
-                continue  # an acknowledgement of something else
+                continue
             if _nothing_new(other, step):
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))

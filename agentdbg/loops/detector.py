@@ -22,7 +22,7 @@ from agentdbg.loops.signatures import encode
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, Recall, first_result
+from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, Recall, compared_input, first_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,7 @@ class LoopDetector:
             if not spoke and self._only_count(round_, event):
                 return None
             self._catch_up(round_)
-        self._ledger.rest()
+        self._ledger.current = None
         if event_type == "TOOL_CALL":
             step, finer = self._tool_call(event)
         elif event_type == "LLM_CALL":
@@ -108,8 +108,9 @@ class LoopDetector:
             self._names_period = 0
             self._round = None
             return None if self._held is None else self._release()
-        finding = self._judge(finer)
-        if finding is None and self._is_steady():
+        finding = self._judge(step, finer)
+        may_be_steady = self._until == self._number or self._states_in_a_row
+        if may_be_steady and finding is None and self._is_steady():
             self._learn(step, event)
         else:
             self._round = None
@@ -127,7 +128,7 @@ class LoopDetector:
         name, payload, meta = event["name"], event["payload"], event.get("meta")
         named = self._tape.named("tool", name)
         if named.present:
-            asked, got = self._recall.input(payload.get("args")), self._recall.result(payload)
+            asked, got = compared_input(payload.get("args")), self._recall.result(payload)
         else:
             asked, got = Input(encode(payload.get("args"))), first_result(payload)
         step = Step(event["event_id"], event["ts"], named, asked, got)
@@ -138,13 +139,12 @@ class LoopDetector:
     def _take_tool_call(self, step: Step) -> Candidate | None:
         """The finer finding that a call completes, which is the newest step from here on."""
         lone = step.named.lone
-        step.arguments_key = step.asked.key
         self._append(step)
         self._states_in_a_row = 0
         self._last_tool = step.number
         self._last_outcome = step.got.text
         self._tool_is_new = step.is_new
-        if step.is_new:
+        if step.is_new and self._replies.kept:
             self._replies.clear()
         self._calls.count(step)
         return self._repeated_call(step, lone) if step.recurs else None
@@ -162,7 +162,7 @@ class LoopDetector:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._calls.similar(step)
+        similar = self._calls.similar(step, self._oldest())
         if len(similar) < wanted:
             return None
         new_work = self._calls.worked_between(similar, self._oldest())
@@ -306,8 +306,9 @@ class LoopDetector:
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
-    def _judge(self, finer: Candidate | None) -> LoopFinding | None:
-        period = self._exact_period()
+    def _judge(self, step: Step, finer: Candidate | None) -> LoopFinding | None:
+        # A tool call that is new ends every block.
+        period = 0 if step.kind == "tool" and step.is_new else self._exact_period()
         if period:
             self._held = None
             self._names_period = 0

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.similar import is_near
-
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
 
@@ -27,17 +25,17 @@ _FEWEST_SHARED = 4
 class RecentReplies:
     """What the models said since something new happened, and which of them fails."""
 
-    __slots__ = ("_failing", "_repetitions", "_replies")
+    __slots__ = ("_failing", "_repetitions", "kept")
 
     def __init__(self, repetitions: int) -> None:
         self._repetitions = repetitions
-        self._replies: list[Step] = []
         self._failing: dict[str, list[Step]] = {}
+        self.kept: list[tuple[frozenset[bytes], Step]] = []
+        """The last answers with their words, the newest last."""
 
     def clear(self) -> None:
         """Something new happened."""
-        if self._replies:
-            self._replies.clear()
+        self.kept.clear()
 
     def echoes(self, step: Step) -> list[Step]:
         """The answers, the newest first, that say nearly the same, as many as make a finding; and remember this one."""
@@ -45,31 +43,28 @@ class RecentReplies:
             self._failing.pop(step.signature, None)
         if step.asked.text:
             return []
-        replies = self._replies
+        kept = self.kept
+        said = step.got.words()
         found = [step]
-        if step.recurs and replies:
-            self._compare(step, found)
-        replies.append(step)
-        if len(replies) > _COMPARED:
-            del replies[0]
+        if step.recurs and len(said) >= _FEWEST_SHARED:
+            self._compare(step, said, found)
+        kept.append((said, step))
+        if len(kept) > _COMPARED:
+            del kept[0]
         return found
 
-    def _compare(self, step: Step, found: list[Step]) -> None:
-        said = step.got.words()
-        if len(said) < _FEWEST_SHARED:
-            return
-        signature, wanted = step.signature, self._repetitions
-        for other in reversed(self._replies):
-            heard = other.got.words()
-            if (
-                len(heard) >= _FEWEST_WORDS
-                and not other.forgotten
-                and other.signature == signature
-                and is_near(heard, said, _NEAR_REPLY)
-            ):
+    def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
+        size = len(said)
+        for heard, other in reversed(self.kept):
+            if heard is not said:
+                # In line, since nearly every answer is compared with eight others to no avail.
+                common = len(heard & said)
+                if common < _NEAR_REPLY * (len(heard) + size - common):
+                    continue
+            if len(heard) >= _FEWEST_WORDS and other.signature == step.signature and not other.forgotten:
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))
-                if len(found) == wanted:
+                if len(found) == self._repetitions:
                     return
 
     def can_tell(self, step: Step, distance: int) -> bool:

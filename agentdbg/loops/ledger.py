@@ -69,7 +69,7 @@ class Candidate:
 class Ledger:
     """What was told of one run, and what the run has spent."""
 
-    __slots__ = ("_active", "_covered", "_findings", "_latest", "_ranks", "_repetitions", "_window", "spent")
+    __slots__ = ("_covered", "_findings", "_latest", "_ranks", "_repetitions", "_window", "current", "spent")
 
     def __init__(self, window: int) -> None:
         self._window = window
@@ -77,18 +77,15 @@ class Ledger:
         self._findings: dict[tuple[str, ...], LoopFinding] = {}
         self._covered = Spans()
         self._latest: LoopFinding | None = None
-        self._active: LoopFinding | None = None
+        self.current: LoopFinding | None = None
+        """What the newest event belongs to; the detector takes it away when another event comes."""
         self._repetitions = 0
         self.spent = NOTHING_SPENT
 
     @property
     def active(self) -> ActiveLoop | None:
         """The severe loop that the newest event belongs to."""
-        return None if self._active is None else ActiveLoop(self._active, self._repetitions)
-
-    def rest(self) -> None:
-        """A new event came, which belongs to no loop as far as is known yet."""
-        self._active = None
+        return None if self.current is None else ActiveLoop(self.current, self._repetitions)
 
     def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
@@ -123,7 +120,7 @@ class Ledger:
         latest = self._latest
         if latest is not None:
             self._covered.add(first, last, _RANK[latest.kind])
-            self._active = latest
+            self.current = latest
             self._repetitions = repetitions
 
     def tell(self, candidate: Candidate, finding: LoopFinding) -> LoopFinding:
@@ -168,7 +165,7 @@ class Ledger:
 
     def _activate(self, finding: LoopFinding | None, repetitions: int) -> None:
         if finding is not None:
-            self._latest = self._active = finding
+            self._latest = self.current = finding
             self._repetitions = repetitions
 
 

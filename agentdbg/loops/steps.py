@@ -46,6 +46,8 @@ class Step:
     # Defaults live on the class: a step that nothing is compared with costs half as much to make that way.
     is_new = True
     """Whether a tool call was never made before with this result."""
+    was_asked = False
+    """Whether a tool call within reach had the same input."""
     previous: Step | None = None
     streak = near = 1
     failed = polling = forgotten = False

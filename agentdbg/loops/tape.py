@@ -108,16 +108,21 @@ class Tape:
 
     def _identify(self, step: Step, named: Named) -> None:
         """Give the step the character of an equal call, if there is one within reach."""
-        by_input, key = named.by_input, step.arguments_key
+        by_input = named.by_input
+        key = step.asked.known_key()
+        step.arguments_key = key
         lone = named.lone
         if lone is not None:
             named.lone = None
             lone.arguments_key = lone.asked.known_key()
             by_input[lone.arguments_key] = lone
-        assert key is not None
         earlier = by_input.get(key)
         by_input[key] = step
-        if earlier is None or (earlier.forgotten and earlier.known_outcome_key is None):
+        if earlier is None:
+            step.exact = self._alphabet.take_unnamed()
+            return
+        step.was_asked = True
+        if earlier.forgotten and earlier.known_outcome_key is None:
             step.exact = self._alphabet.take_unnamed()
             return
         if earlier.outcome_key() != step.outcome_key():

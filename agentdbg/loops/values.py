@@ -3,7 +3,7 @@ What was asked and what came back, reduced to bytes and to what is worked out fr
 
 An agent that goes round meets the same few values again and again. Whatever is costly (taking clocks out, splitting
 into words) is worked out when first asked for and kept with the value, and `Recall` hands the same object out for an
-equal value, so a repeated value never pays twice. Nothing of the user's objects is kept but short strings.
+equal outcome, so a repeated one never pays twice. Nothing of the user's objects is kept but short strings.
 """
 
 from __future__ import annotations
@@ -156,32 +156,20 @@ FORGOTTEN_FAILURE = Outcome(b"", failed=True)
 
 
 _Key = TypeVar("_Key", bytes, str)
-_Value = TypeVar("_Value", Input, Outcome)
 
 
 class Recall:
-    """Hands out inputs and outcomes, the same one for an equal value among the last few."""
+    """Hands out outcomes, the same one for an equal value among the last few."""
 
-    __slots__ = ("_failures", "_inputs", "_replies", "_results", "_said", "_texts")
+    __slots__ = ("_failures", "_replies", "_results", "_said", "_texts")
 
     def __init__(self) -> None:
         # Text and encoded values apart: `"[1]"` and `[1]` have the same bytes and are not the same result.
-        self._inputs: dict[bytes, Input] = {}
         self._results: dict[bytes, Outcome] = {}
         self._texts: dict[str, Outcome] = {}
         self._replies: dict[str, Outcome] = {}
         self._said: dict[bytes, Outcome] = {}
         self._failures: dict[bytes, Outcome] = {}
-
-    def input(self, arguments: Any) -> Input:
-        """What a tool was asked that was called before: its key is worked out at once, from the value itself."""
-        text = encode_plain(arguments) if type(arguments) is dict else None
-        if text is None:
-            return Input(encode(arguments), input_key(arguments))
-        found = self._inputs.get(text)
-        if found is None:
-            found = _kept(self._inputs, text, Input(text, flat_input_key(arguments, text)))
-        return found
 
     def result(self, payload: dict[str, Any]) -> Outcome:
         """What a tool brought that was called before."""
@@ -227,6 +215,15 @@ class Recall:
         return found
 
 
+def compared_input(arguments: Any) -> Input:
+    """What a tool was asked that was called before: its key is worked out at once, from the value itself."""
+    if type(arguments) is dict:
+        text = encode_plain(arguments)
+        if text is not None:
+            return Input(text, flat_input_key(arguments, text))
+    return Input(encode(arguments), input_key(arguments))
+
+
 def first_result(payload: dict[str, Any]) -> Outcome:
     """What a tool brought that was not called before: most likely nothing equal will follow soon."""
     error = payload.get("error")
@@ -236,7 +233,7 @@ def first_result(payload: dict[str, Any]) -> Outcome:
     return Outcome(encode(result), failed=says_it_failed(result))
 
 
-def _kept(memory: dict[_Key, _Value], key: _Key, value: _Value) -> _Value:
+def _kept(memory: dict[_Key, Outcome], key: _Key, value: Outcome) -> Outcome:
     if len(key) <= MAX_COMPARED_BYTES:
         memory[key] = value
         if len(memory) > _REMEMBERED:
