@@ -81,13 +81,17 @@ class Policy:
             return 401, "token_needed", "open the address that `agentdbg view` printed; it holds the token"
         return self._refusal_of_method(scope, origin, headers)
 
+    def is_token(self, text: str | None) -> bool:
+        """Whether `text` is the viewer's token."""
+        return text is not None and hmac.compare_digest(text.encode(), self.token.encode())
+
     def _refusal_of_method(self, scope: Scope, origin: str | None, headers: _Headers) -> tuple[int, str, str] | None:
         if scope["type"] == "websocket":
             return None
         method = scope["method"]
         if method not in _METHODS:
             return 405, "method_not_allowed", f"{method} is not answered here"
-        if method not in _SAFE_METHODS and origin is None and not self._is_token(headers.only(TOKEN_HEADER)):
+        if method not in _SAFE_METHODS and origin is None and not self.is_token(headers.only(TOKEN_HEADER)):
             return 403, "not_meant", "a change needs the viewer's own page, or its token in X-AgentDbg-Token"
         length = headers.only("content-length")
         if length is not None and (not length.isdigit() or int(length) > LARGEST_BODY):
@@ -112,10 +116,7 @@ class Policy:
 
     def _has_token(self, headers: _Headers, scope: Scope) -> bool:
         given = [headers.only(TOKEN_HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie)]
-        return any(self._is_token(text) for text in given)
-
-    def _is_token(self, text: str | None) -> bool:
-        return text is not None and hmac.compare_digest(text.encode(), self.token.encode())
+        return any(self.is_token(text) for text in given)
 
 
 class Guard:
@@ -162,7 +163,7 @@ class Guard:
         except Exception:
             if has_started:
                 raise
-            logging.getLogger("agentdbg.server").exception("%s %s failed", scope["method"], scope["path"])
+            logging.getLogger("agentdbg.server").exception("%s %a failed", scope["method"], scope["path"])
             answer = error_response(500, "internal_error", "something went wrong; the viewer's terminal says what")
             await answer(scope, receive, send)
 
@@ -172,12 +173,11 @@ class Guard:
         if scope["path"] != "/" or scope["method"] != "GET" or "token" not in query:
             return None
         rest = urlencode([(key, value) for key, values in query.items() if key != "token" for value in values])
-        cookie = f"{self._policy.cookie}={self._policy.token}; Path=/; HttpOnly; SameSite=Strict"
-        return [
-            (b"location", f"/?{rest}".encode() if rest else b"/"),
-            (b"set-cookie", cookie.encode()),
-            (b"cache-control", b"no-store"),
-        ]
+        headers = [(b"location", f"/?{rest}".encode() if rest else b"/"), (b"cache-control", b"no-store")]
+        if any(self._policy.is_token(text) for text in query["token"]):  # on loopback a wrong one gets this far
+            cookie = f"{self._policy.cookie}={self._policy.token}; Path=/; HttpOnly; SameSite=Strict"
+            headers.append((b"set-cookie", cookie.encode()))
+        return headers
 
 
 class BodyTooLarge(Exception):

@@ -52,10 +52,7 @@ async def follow_run(
         run = await run_in_threadpool(state.run, run_id)
     except AgentDbgError as error:
         await socket.accept()
-        await socket.send_text(
-            encode_json({"type": "error", "error": {"code": error.code, "message": str(error)}}).decode()
-        )
-        await socket.close(4404)
+        await _refuse(socket, error)
         return
     await socket.accept()
     view = state.views.get(run_id)
@@ -82,6 +79,9 @@ async def _until_gone(socket: WebSocket, serving: Any) -> None:
             pending.cancel()
         results = await asyncio.gather(task, listening, return_exceptions=True)
     with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+        if isinstance(results[0], AgentDbgError):  # the run was deleted while somebody looked
+            await _refuse(socket, results[0])
+            return
         await socket.close(1001)
     for result in results:
         expected = (asyncio.CancelledError, WebSocketDisconnect, RuntimeError)
@@ -89,9 +89,14 @@ async def _until_gone(socket: WebSocket, serving: Any) -> None:
             raise result
 
 
+async def _refuse(socket: WebSocket, error: AgentDbgError) -> None:
+    await _send(socket, encode_json({"type": "error", "error": {"code": error.code, "message": str(error)}}))
+    await socket.close(4404)
+
+
 async def _listen(socket: WebSocket) -> None:
-    while True:
-        await socket.receive_text()
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass
 
 
 class _Client:

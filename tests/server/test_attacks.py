@@ -426,3 +426,39 @@ def test_every_answer_carries_the_security_headers(served: RunningViewer, run_id
         assert answer.headers["cache-control"] == ("no-cache" if path in ("/", "/static/app.js") else "no-store")
         assert "server" not in answer.headers
     assert answers["/docs"].status == 404
+
+
+def test_a_wrong_token_is_not_answered_with_the_right_one(served: RunningViewer) -> None:
+    """On loopback anyone on this machine may look; what lets them write is only for who can read viewer.lock."""
+    guessed = served.ask("/?token=guess&run_id=x")
+    assert (guessed.status, guessed.headers["location"]) == (303, "/?run_id=x")
+    assert served.token not in str(guessed.headers)
+
+    assert served.token in served.ask(f"/?token={served.token}").headers["set-cookie"]
+
+
+def test_odd_frames_and_a_run_that_goes_leave_the_terminal_quiet(tmp_path: Path) -> None:
+    """What a page sends, or a run deleted while it is looked at, is no fault to print a stack for."""
+    run_id = write_run(tmp_path)
+    with viewer(tmp_path) as served:
+        sockets = []
+        for path in (f"/ws/run/{run_id}", f"/ws/run/{run_id}?rows=1", "/ws/runs"):
+            connection = socket.create_connection((served.host, served.port), timeout=5)
+            connection.sendall(
+                f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nUpgrade: websocket\r\n"
+                "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+                "Sec-WebSocket-Version: 13\r\n\r\n".encode()
+            )
+            assert connection.recv(12) == b"HTTP/1.1 101"
+            connection.sendall(b"\x82\x82\0\0\0\0\x00\xff" + b"\x81\x82\0\0\0\0hi")  # binary, then text
+            sockets.append(connection)
+        assert served.ask(f"/api/runs/{run_id}", "DELETE", {"Origin": served.origin}).status == 200
+        for connection in sockets[:2]:
+            received = b""
+            while b'"code":"run_not_found"' not in received and (chunk := connection.recv(65_536)):
+                received += chunk
+            assert b'"code":"run_not_found"' in received
+        for connection in sockets:
+            connection.close()
+        served.process.terminate()
+        assert served.process.communicate(timeout=10)[1] == ""
