@@ -27,7 +27,7 @@ from agentdbg.recorder.run_summary import encode_run_meta, end_summary
 from agentdbg.recorder.state_diff import diff_states
 from agentdbg.recorder.stopping import Stop, is_stop
 from agentdbg.redaction import RedactionRules, Redactor, Sealed
-from agentdbg.redaction.sizes import MAX_ENCODED_BYTES
+from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, fit_fields
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.writer import RunWriter
 from agentdbg.version import __version__
@@ -170,7 +170,7 @@ class ActiveRun:
         if len(self._states) < _MOST_NAMES or name in self._states:
             self._states[name] = stored
         self._last_state = stored
-        whole = Sealed(sealed.value, self._fitting(join_objects(sealed.encoded, rest)))
+        whole = Sealed(sealed.value, _fitting(join_objects(sealed.encoded, rest)))
         return self.emit("STATE_UPDATE", name, {}, meta, sealed=whole, **place)
 
     def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
@@ -245,7 +245,7 @@ class ActiveRun:
         known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
         rest = self._redactor.seal(known).encoded
         if self._last_state is not None:
-            rest = self._fitting(join_objects(rest, b'{"final_state":%b}' % self._last_state))
+            rest = _fitting(join_objects(rest, b'{"final_state":%b}' % self._last_state))
         with self.lock:
             if self._end[0] is not None:  # another thread was faster
                 return
@@ -424,12 +424,6 @@ class ActiveRun:
         sealed = self._redactor.seal(meta if type(meta) is dict else _as_mapping(meta))
         return sealed.value, sealed.encoded
 
-    def _fitting(self, payload: bytes) -> bytes:
-        """A payload joined from two; each fits a line, both together may not."""
-        if len(payload) <= MAX_ENCODED_BYTES:
-            return payload
-        return self._redactor.seal(decode_json(payload)).encoded
-
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s
         ended_at, duration_ms, status = self._end
@@ -459,6 +453,13 @@ def _rules(config: Config, max_field_bytes: int) -> RedactionRules:
         patterns=config.redact_patterns,
         max_field_bytes=max_field_bytes,
     )
+
+
+def _fitting(payload: bytes) -> bytes:
+    """A payload joined from two sealed ones: each fits a line, both together may not."""
+    if len(payload) <= MAX_ENCODED_BYTES:
+        return payload
+    return encode_json(fit_fields(decode_json(payload), MAX_ENCODED_BYTES))
 
 
 def _as_mapping(meta: Any) -> dict[str, Any]:
