@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import ViewerUnavailable
-from agentdbg.server.addresses import bracketed, is_loopback, own_url
+from agentdbg.server.addresses import bracketed, is_address, is_loopback, own_url
 from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
 from agentdbg.storage.lines import open_regular
 from agentdbg.version import __version__
@@ -63,6 +63,8 @@ def find_viewer(data_dir: str | Path) -> Viewer | None:
         with open_regular(viewer_lock_path(root)) as file:
             said = decode_json(file.read(65_536))
         viewer = Viewer(str(said["host"]), int(said["port"]), said.get("token"))
+        if not _is_here(viewer.host):  # a folder that came from elsewhere may name any address
+            return None
         info = _ask(viewer)
         # Another version may speak another way to its page, and another folder may have taken the port.
         is_ours = info.get("version") == __version__ and os.path.samefile(info["data_dir"], root)
@@ -188,6 +190,19 @@ def _ended_by_signals(server: uvicorn.Server, state: ViewerState) -> Iterator[No
     finally:
         for name, handler in zip(names, before, strict=True):
             signal.signal(name, handler)
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine, found out without asking anybody."""
+    name = _reachable(host).strip("[]")
+    if not is_address(name):
+        return name.lower() in ("localhost", socket.gethostname().lower())
+    with socket.socket(socket.AF_INET6 if ":" in name else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((name, 0))
+        except OSError:
+            return False
+    return True
 
 
 def _ask(viewer: Viewer) -> dict[str, Any]:

@@ -454,3 +454,17 @@ def _cpu_seconds(process: subprocess.Popen[str]) -> float:
     with open(f"/proc/{process.pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "[2001:db8::7]", "viewer.example"])
+def test_a_lock_that_names_another_machine_is_not_asked(
+    host: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A data folder may come with a checkout; its lock must not make us call home, nor open somebody else's page."""
+    asked: list[Viewer] = []
+    monkeypatch.setattr("agentdbg.server.lifecycle._ask", asked.append)
+    lock = {"pid": 1, "host": host, "port": 80, "version": "0", "token": "x"}
+    (tmp_path / "viewer.lock").write_text(json.dumps(lock))
+
+    assert find_viewer(tmp_path) is None
+    assert asked == []
