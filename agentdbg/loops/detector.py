@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.loops.blocks import find_period, has_period
 from agentdbg.loops.calls import RecentCalls, streak_of
 from agentdbg.loops.echoes import RecentReplies
+from agentdbg.loops.kinds import classify, is_one_failing_call
 from agentdbg.loops.ledger import Candidate, Ledger
-from agentdbg.loops.rounds import Round
+from agentdbg.loops.rounds import Round, skip_rounds
 from agentdbg.loops.signatures import encode
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
@@ -283,7 +284,8 @@ class LoopDetector:
             self._going += round_.counted
         skipped, counted = round_.replay()
         if skipped:
-            self._skip(round_.period, skipped)
+            self._number += skipped * round_.period
+            self._calls.skip(skip_rounds(self._tape.last(2 * round_.period), skipped))
         for like, (event_id, ts, spent) in counted:
             step = Step(event_id, ts, like.named, like.asked, like.got)
             step.polling = like.polling
@@ -294,15 +296,6 @@ class LoopDetector:
             else:
                 self._take_state(step)
             step.spent = spent
-
-    def _skip(self, period: int, rounds: int) -> None:
-        """Count rounds that are no longer kept: what grew from one round to the next has grown by as much each time."""
-        self._number += period * rounds
-        steps = self._tape.last(2 * period)
-        for before, step in zip(steps[:period], steps[period:], strict=True):
-            step.streak += (step.streak - before.streak) * rounds
-            step.near += (step.near - before.near) * rounds
-        self._calls.skip(rounds * sum(step.kind == "tool" for step in steps[period:]))
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -362,25 +355,12 @@ class LoopDetector:
                 return None
         else:
             self._period, self._until, self._going = period, self._number, period * self._repetitions
-        candidate = self._classify(self._tape.last(period * self._repetitions), period)
+        candidate = classify(self._tape.last(period * self._repetitions), period, self._going // period)
         told = self._ledger.is_told(candidate)
         self._going_is_severe = candidate.rank > 1
         if told:
             return None
         return self._ledger.tell(candidate, self._ledger.finding(candidate, self._tape.steps[-1]))
-
-    def _classify(self, steps: list[Step], period: int) -> Candidate:
-        """What kind of block it is: polling, one call that fails, or a cycle."""
-        block = steps[:period]
-        repetitions = self._going // period
-        calls = [step for step in steps if step.kind == "tool"] or [step for step in steps if step.kind == "model"]
-        if any(step.polling for step in calls):
-            return Candidate("repetition", _smallest(block), steps, repetitions, polling=True)
-        last = calls[-1]
-        same = last.kind == "model" or all(step.exact == last.exact for step in calls)
-        if same and all(step.failed for step in calls):
-            return Candidate("error_retry", [last], calls, max(repetitions, last.streak))
-        return Candidate("cycle", _smallest(block), steps, repetitions)
 
     def _repetition(self) -> Candidate | None:
         """The documents' rule: a block of names at the end of the window, often enough."""
@@ -421,7 +401,7 @@ class LoopDetector:
         length = self._number - begun + 1
         if length > self._window or begun <= self._turn_began:
             return 0
-        if all(step.kind == "state" for step in candidate.steps) or _is_one_failing_call(candidate):
+        if all(step.kind == "state" for step in candidate.steps) or is_one_failing_call(candidate):
             return 0
         span = (self._tape.exact if self._last_tool >= begun else self._tape.quiet.text())[-length:]
         longest = self._longest_block
@@ -429,18 +409,3 @@ class LoopDetector:
             if has_period(span, period):
                 return period
         return length if length <= min(longest, _LONGEST_GUESS) else 0
-
-
-def _is_one_failing_call(candidate: Candidate) -> bool:
-    """Whether nothing but model calls lies between the failures: such a block would be called error_retry too."""
-    calls = candidate.steps
-    return candidate.kind == "error_retry" and calls[-1].call_number - calls[0].call_number < len(calls)
-
-
-def _smallest(block: list[Step]) -> list[Step]:
-    """The block of names within a block of calls: `a` for `a(1), a(2)`."""
-    names = "".join(step.name for step in block)
-    for period in range(1, len(block)):
-        if len(block) % period == 0 and has_period(names, period):
-            return block[:period]
-    return block

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentdbg.loops.steps import Named, Spent, Step
     from agentdbg.loops.values import Input, Outcome
 
-__all__ = ["Expected", "Round", "fingerprint"]
+__all__ = ["Expected", "Round", "fingerprint", "skip_rounds"]
 
 _MAX_PRINT = 16_384
 _ROUNDS_LOOKED_BACK = 8
@@ -87,6 +87,20 @@ class Round:
         for _ in range(skipped * period - (self.counted - len(kept))):
             kept.popleft()
         return skipped, list(zip(cycle(self._expected), kept, strict=False))
+
+
+def skip_rounds(steps: list[Step], rounds: int) -> int:
+    """
+    Let the last round count for more rounds, which are no longer kept; how many tool calls that is.
+
+    `steps` are the last two rounds: what grew from the one to the other has grown by as much each time.
+    """
+    period = len(steps) // 2
+    newest = steps[period:]
+    for before, step in zip(steps, newest, strict=False):
+        step.streak += (step.streak - before.streak) * rounds
+        step.near += (step.near - before.near) * rounds
+    return rounds * sum(step.kind == "tool" for step in newest)
 
 
 def fingerprint(event: Event) -> str | bytes | None:
