@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
@@ -46,6 +47,7 @@ class EventSource:
         self._stamp: tuple[int, ...] = ()
         self._torn_at = -1
         self._inside_long_line = False
+        self._seeking = threading.Lock()
         self.size = 0
         self.generation = 0
 
@@ -106,8 +108,9 @@ class EventSource:
             return b""
         if self._path is not None and not self._path.endswith(".gz") and hasattr(os, "pread"):
             return os.pread(self._file.fileno(), length, offset)
-        self._file.seek(offset)
-        return self._file.read(length)
+        with self._seeking:  # no reading at a place here, so the place is shared by all threads
+            self._file.seek(offset)
+            return self._file.read(length)
 
     def fingerprint(self, length: int) -> list[Any]:
         """What tells that the first `length` bytes are still the same file's: cheap, and hard to meet by accident."""

@@ -194,8 +194,8 @@ def delete(request: Request, run_id: str) -> Response:
     """Move a run to the trash."""
     state = _state(request)
     state.run(run_id)
+    state.views.forget(run_id)  # first: some systems move no folder whose files are open
     delete_run(run_id, state.data_dir)
-    state.views.forget(run_id)
     state.runs.refresh()
     return json_response({"run_id": run_id, "status": "deleted"})
 
