@@ -29,6 +29,7 @@ from agentdbg import (
     trace,
     traced_run,
 )
+from agentdbg.recorder.context import current_scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -531,3 +532,37 @@ def test_spending_exactly_the_limit_is_within_it(recorded: Recorded) -> None:
             record_llm_call("m", cost_usd=0.01)
 
     assert recorded.only().meta["counts"]["llm_calls"] == 101
+
+
+def test_a_run_left_just_as_its_time_is_up_is_not_stopped_as_well(recorded: Recorded) -> None:
+    """Ending in time and being stopped exclude each other, and nothing is raised after the run."""
+    with traced_run("just in time", max_duration_s=0.05):
+        scope = current_scope()
+        assert scope is not None
+        run = scope.run
+        # Whatever must be waited for at the end is waited for beyond the limit.
+        run.before_end["slow"] = lambda: time.sleep(0.2)
+    for _ in range(1000):
+        pass
+
+    assert recorded.only().types() == ["RUN_START", "RUN_END"]
+    assert recorded.only().meta["status"] == "ok"
+
+
+@pytest.mark.asyncio
+async def test_a_task_cancelled_by_somebody_else_stays_cancelled(recorded: Recorded) -> None:
+    """A stopped run must not swallow the cancelling of its caller."""
+
+    @trace(max_duration_s=60, max_tool_calls=0)
+    async def agent() -> None:
+        with contextlib.suppress(AgentDbgGuardrailExceeded):
+            record_tool_call("t")
+        await asyncio.sleep(20)
+
+    task = asyncio.create_task(agent())
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert recorded.only().meta["status"] == "error"

@@ -32,6 +32,7 @@ class Deadline:
         self._run = run
         self._seconds = seconds
         self._ended = threading.Event()
+        self._is_raised = False
         self._thread_id = threading.get_ident()
         self._task = running_task()
         watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
@@ -41,14 +42,18 @@ class Deadline:
             tell_once("deadline", "no thread to watch max_duration_s with; it is checked when something is recorded")
 
     def cancel(self) -> None:
-        """The run has ended; nothing to watch any more."""
+        """The run is being left; nothing to watch any more. The caller holds the run's lock."""
         self._ended.set()
+        if self._is_raised and self._task is None:
+            # What the interpreter has not raised yet would come while the run is being closed, or after it.
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread_id), None)
 
-    def uncancel_task(self) -> None:
-        """Take back the cancelling, once the run's edge has turned it into the public exception."""
-        uncancel = getattr(self._task, "uncancel", None)
-        if uncancel is not None:
+    def take_back_cancelling(self) -> bool:
+        """Uncancel the task, as the run's edge turns it into the public exception; False: it was not our doing."""
+        uncancel = getattr(self._task, "uncancel", None)  # 3.11 and later count who cancels
+        if self._is_raised and uncancel is not None:
             uncancel()
+        return self._is_raised
 
     def _watch(self) -> None:
         try:
@@ -69,14 +74,20 @@ class Deadline:
 
     def _interrupt(self, exception_type: type[BaseException]) -> None:
         if self._task is not None:
-            self._task.get_loop().call_soon_threadsafe(self._task.cancel)
+            self._task.get_loop().call_soon_threadsafe(self._cancel_task)
             return
         with self._run.lock:  # so that it is not interrupted between writing an event and counting it
             if not self._ended.is_set():
+                self._is_raised = True
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(self._thread_id), ctypes.py_object(exception_type)
                 )
         _wake_event_loop(self._thread_id)
+
+    def _cancel_task(self) -> None:
+        if not self._ended.is_set():  # it may have left the run before the loop came to this
+            self._is_raised = True
+            self._task.cancel()
 
     def _is_handling_a_stop(self) -> bool:
         handled: Any = sys._current_exceptions().get(self._thread_id)  # noqa: SLF001 -- there is no other way to ask

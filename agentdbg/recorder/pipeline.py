@@ -86,6 +86,7 @@ class ActiveRun:
         self._last_state: bytes | None = None
         self._failed_calls: dict[int, tuple[str, str, str]] = {}
         self._deadline: Deadline | None = None
+        self._is_leaving = False
         self._end: tuple[str | None, int | None, str] = (None, None, "running")
         self._started = time.monotonic()
         self._begin(name, start, meta)
@@ -235,8 +236,10 @@ class ActiveRun:
         """Write RUN_END and give everything back. Only the process that started the run does so, and only once."""
         if self.closed or os.getpid() != self._pid:
             return
-        if self._deadline is not None:
-            self._deadline.cancel()
+        with self.lock:
+            self._is_leaving = True
+            if self._deadline is not None:
+                self._deadline.cancel()
         self._settle()
         failure = None if error is None or _is_clean_exit(error) else self._record_failure(error)
         if failure is None and self.stop is not None:
@@ -289,7 +292,7 @@ class ActiveRun:
     def stop_overdue(self) -> AgentDbgGuardrailExceeded | None:
         """Stop the run because its time is over; None when it has ended or was stopped already."""
         with self.lock:
-            if self._is_over() or self.stop is not None:
+            if self._is_leaving or self._is_over() or self.stop is not None:
                 return None
             exceeded = self._guards.overdue(time.monotonic() - self._started)
             if exceeded is not None:
@@ -302,8 +305,8 @@ class ActiveRun:
             return None
         if (instead := self.stop.instead_of(error)) is not None:
             return instead
-        if self._deadline is not None and type(error).__name__ == "CancelledError":
-            self._deadline.uncancel_task()
+        is_cancelling = type(error).__name__ == "CancelledError"
+        if is_cancelling and self._deadline is not None and self._deadline.take_back_cancelling():
             return self.stop.public()
         return None
 
