@@ -104,7 +104,11 @@ def _exit_code(leaving: SystemExit) -> int:
 
 
 def _print_any_text() -> None:
-    """A name the terminal's encoding does not have must not stop a command."""
+    """Neither a closed stream nor a name the terminal's encoding does not have may stop a command."""
+    # In the order of their numbers: a file of ours must never be taken for one of them.
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="replace")  # type: ignore[union-attr] # what is no text stream has none

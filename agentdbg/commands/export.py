@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import RUN, Option
@@ -40,21 +40,20 @@ def command(
     head = encode_json({"spec_version": SPEC_VERSION, "run": load_run_meta(run_id, data_dir)})
     folder = run_folder(run_id, data_dir)
 
-    def write(file: BinaryIO) -> int:
+    def write(put: Callable[[bytes], object]) -> None:
         count = 0
-        file.write(head[:-1] + b',"events":[\n')
+        put(head[:-1] + b',"events":[\n')
         with Progress("Exporting") as progress:
             for events, share in _event_blocks(folder, run_id):
-                file.write(b",\n" + events if count else events)
+                put(b",\n" + events if count else events)
                 count += 1
                 progress.at(share)
-        file.write(b"\n]}\n")
-        return count
+        put(b"\n]}\n")
 
     if out == "-":
-        sys.stdout.flush()
-        write(sys.stdout.buffer)
-        sys.stdout.buffer.flush()
+        standard_output = Terminal()
+        write(standard_output.bytes)
+        standard_output.flush()
         return
     _write_whole(Path(out), write)
     if sys.stderr.isatty():
@@ -83,7 +82,7 @@ def _event_blocks(folder: Path, run_id: str) -> Iterator[tuple[bytes, float]]:
     source.close()
 
 
-def _write_whole(path: Path, write: Callable[[BinaryIO], int]) -> None:
+def _write_whole(path: Path, write: Callable[[Callable[[bytes], object]], None]) -> None:
     """Make the file whole or not at all; a device or a pipe is written as it comes."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, like {path / 'run.json'}")
@@ -91,12 +90,12 @@ def _write_whole(path: Path, write: Callable[[BinaryIO], int]) -> None:
         raise UsageError(f"there is no folder {path.parent}; make it first, or name another place")
     if path.exists() and not stat.S_ISREG(path.stat().st_mode):
         with open(path, "wb") as device:
-            write(device)
+            write(device.write)
         return
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-            write(file)
+            write(file.write)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

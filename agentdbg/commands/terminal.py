@@ -159,8 +159,10 @@ class Terminal:
         self.bytes(encode_json(value) + b"\n")
 
     def bytes(self, content: bytes) -> None:
-        """Bytes as they are, in order with what was printed before."""
+        """Bytes of whole characters, in order with what was printed before; as they are, unless a person looks."""
         self._stream.flush()
+        if self.is_terminal:
+            content = _UNSAFE.sub(_as_json_escape, content.decode("utf-8", "replace")).encode()
         buffer = getattr(self._stream, "buffer", None)
         if buffer is None:
             self._stream.write(content.decode())
@@ -174,6 +176,14 @@ class Terminal:
         """Text that was cleaned before, in a colour if somebody sees it."""
         code = _CODES.get(style)
         return f"\x1b[{code}m{text}\x1b[0m" if code and text and self.has_colour else text
+
+
+def _as_json_escape(found: re.Match[str]) -> str:
+    """What would act on the terminal, written so that JSON still means the same."""
+    if found[0] in "\n\t":
+        return found[0]
+    units = found[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _fit_columns(columns: Sequence[Column], widths: list[int], shown: list[int], room: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import shlex
 import subprocess
@@ -22,7 +23,7 @@ from agentdbg.commands.reference import rewrite
 from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
 from agentdbg.exceptions import AgentDbgError
 from tests.analysis.story import Story
-from tests.cli.stored import HOSTILE, Ran, run_process, store
+from tests.cli.stored import HOSTILE, Ran, run_in_terminal, run_process, store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -250,3 +251,35 @@ def test_the_reference_is_what_the_commands_say() -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 
     assert page == rewrite(page, COMMANDS), "python -m agentdbg.commands.reference docs/cli.md brings it up to date"
+
+
+@pytest.mark.parametrize(
+    "command", [("list", "--json"), ("show", "latest", "--json"), ("explain", "latest", "--json"), ("export", "latest")]
+)
+def test_json_on_a_terminal_means_the_same_and_acts_on_nothing(command: tuple[str, ...], data_dir: Path) -> None:
+    """JSON may hold what clears the screen or turns text round as it stands; a terminal must not get it so."""
+    story = Story()
+    story.tool(HOSTILE + "\U000e0041", {}, HOSTILE)
+    story.end()
+    store(data_dir, story, name=HOSTILE)
+    arguments = [*command, "--out", "-"] if command[0] == "export" else [*command]
+    shown = run_in_terminal(*arguments, NO_COLOR="1").out
+
+    assert clean(shown, keep_lines=True) == shown
+    assert json.loads(shown) == run_process(*arguments).json
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["list", "list --json", "--help", "config", "export latest --out -"])
+def test_a_closed_stream_is_no_fault(command: str, closed: str, data_dir: Path) -> None:
+    """A service manager may start a program without any of its streams."""
+    store(data_dir, Story())
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m agentdbg {command} {closed}"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
