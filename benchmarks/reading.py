@@ -171,10 +171,11 @@ def _live(root: Path) -> list[Row]:
 def _export(root: Path) -> list[Row]:
     run_id = next((root / "runs").iterdir()).name
     script = (
-        "import resource, sys, time; started = time.perf_counter(); from agentdbg.cli import main\n"
+        "import sys, time; started = time.perf_counter(); from agentdbg.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        # Not getrusage, whose peak begins with that of the process that started this one.
+        "peak = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))\n"
         "print(time.perf_counter() - started, peak, file=sys.stderr)"
     )
     command = [sys.executable, "-c", script, "export", run_id, "--out", str(root / "out.json")]
