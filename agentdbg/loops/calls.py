@@ -103,8 +103,10 @@ class RecentCalls:
         for step in reversed(self._news):
             if step.number < first:
                 break
-            if step not in calls and not step.got.is_bare():
-                return True
+            if step not in calls:
+                step.read()
+                if not step.failed and not step.got.is_bare():
+                    return True
         return False
 
 

@@ -11,19 +11,18 @@ block is complete, and the finding obsolete, or broken.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from agentdbg.loops.blocks import find_period, has_period
 from agentdbg.loops.calls import RecentCalls, streak_of
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.kinds import classify, is_one_failing_call
-from agentdbg.loops.ledger import Candidate, Ledger
+from agentdbg.loops.ledger import Candidate, Held, Ledger
 from agentdbg.loops.rounds import Round, skip_rounds
-from agentdbg.loops.signatures import encode
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, Recall, compared_input, first_result
+from agentdbg.loops.values import Recall, compared_input, unread
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,14 +37,6 @@ _MAX_WINDOW = 10_000
 _MIN_REACH = 24
 _LONGEST_GUESS = 12
 """A block that has not begun to repeat is waited for only up to this length."""
-
-
-class _Held(NamedTuple):
-    """A finding that waits, and the block length with which its events could still become an exact repetition."""
-
-    candidate: Candidate
-    finding: LoopFinding
-    period: int
 
 
 class LoopDetector:
@@ -63,14 +54,14 @@ class LoopDetector:
         self._recall = Recall()
         self._turns = UserTurns()
         self._ledger = Ledger(self._window)
-        self._held: _Held | None = None
+        self._held: Held | None = None
         self._number = 0
         self._tool_is_new = False
         self._turn = 0
         self._turn_began = 0
         self._states_in_a_row = 0
         self._last_tool = 0
-        self._last_outcome = b""
+        self._last_call: Step | None = None
         self._asked_nothing = False
         self._answer_is_new = False
         # The exact block going round: its length, its newest event, and how many events have gone round by now.
@@ -92,7 +83,10 @@ class LoopDetector:
         event_type = event["event_type"]
         if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in (event.get("meta") or ())):
             return None
-        spoke = event_type == "LLM_CALL" and self._user_spoke(event["payload"].get("prompt"))
+        spoke = False
+        if event_type == "LLM_CALL":
+            prompt = event["payload"].get("prompt")
+            spoke = isinstance(prompt, (list, dict)) and self._turns.begins_turn(prompt, self._last_call)
         round_ = self._round
         if round_ is not None and round_.is_learnt:
             if not spoke and self._only_count(round_, event):
@@ -127,12 +121,11 @@ class LoopDetector:
 
     def _tool_call(self, event: Event) -> tuple[Step, Candidate | None]:
         name, payload, meta = event["name"], event["payload"], event.get("meta")
-        named = self._tape.named("tool", name)
-        if named.present:
-            asked, got = compared_input(payload.get("args")), self._recall.result(payload)
-        else:
-            asked, got = Input(encode(payload.get("args"))), first_result(payload)
-        step = Step(event["event_id"], event["ts"], named, asked, got)
+        step = Step(event["event_id"], event["ts"], self._tape.named("tool", name))
+        if not step.recurs:
+            step.unread = unread(payload)
+        if step.unread is None:
+            step.hold(compared_input(payload.get("args")), self._recall.result(payload))
         if (meta and meta.get("polling")) or name in self._ignored:
             step.polling = True
         return step, self._take_tool_call(step)
@@ -141,9 +134,9 @@ class LoopDetector:
         """The finer finding that a call completes, which is the newest step from here on."""
         lone = step.named.lone
         self._append(step)
-        self._states_in_a_row = 0
         self._last_tool = step.number
-        self._last_outcome = step.got.text
+        self._last_call = step
+        self._states_in_a_row = 0
         self._tool_is_new = step.is_new
         if step.is_new and self._replies.kept:
             self._replies.clear()
@@ -158,29 +151,23 @@ class LoopDetector:
             return None
         if step.streak >= wanted:
             calls = streak_of(step, wanted)
-            new_work = self._calls.worked_between(calls, self._oldest())
+            new_work = self._calls.worked_between(calls, self._tape.oldest())
             if step.failed and calls[0].turn == step.turn and not new_work:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._calls.similar(step, self._oldest())
+        similar = self._calls.similar(step, self._tape.oldest())
         if len(similar) < wanted:
             return None
-        new_work = self._calls.worked_between(similar, self._oldest())
+        new_work = self._calls.worked_between(similar, self._tape.oldest())
         return Candidate("stall", [step], similar, step.near, new_work=new_work)
-
-    def _oldest(self) -> int:
-        """The number of the oldest step within reach."""
-        return self._number - len(self._tape.steps) + 1
-
-    def _user_spoke(self, prompt: Any) -> bool:
-        return prompt is not None and type(prompt) is not str and self._turns.begins_turn(prompt, self._last_outcome)
 
     def _model_call(self, event: Event, *, spoke: bool) -> tuple[Step, Candidate | None]:
         payload = event["payload"]
         got, asked = self._recall.reply(payload)
         named = self._tape.named("model", event["name"])
-        step = Step(event["event_id"], event["ts"], named, asked, got)
+        step = Step(event["event_id"], event["ts"], named)
+        step.hold(asked, got)
         if spoke:
             self._begin_turn()
             self._turn_began = self._number
@@ -208,7 +195,7 @@ class LoopDetector:
 
     def _state(self, event: Event) -> Step:
         named = self._tape.named("state", "")
-        step = Step(event["event_id"], event["ts"], named, NOTHING_ASKED, FORGOTTEN)
+        step = Step(event["event_id"], event["ts"], named)
         self._take_state(step)
         return step
 
@@ -260,10 +247,10 @@ class LoopDetector:
         expected = round_.count(event, self._ledger.spent)
         if expected is None:
             return False
-        if expected.kind == "model":
+        if expected.step.kind == "model":
             self._ledger.spend(event["payload"])
-        elif expected.kind == "tool":
-            self._last_outcome = expected.got.text
+        elif expected.step.kind == "tool":
+            self._last_call = expected.step
         return True
 
     def _note_counted(self, round_: Round) -> None:
@@ -287,11 +274,12 @@ class LoopDetector:
             self._number += skipped * round_.period
             self._calls.skip(skip_rounds(self._tape.last(2 * round_.period), skipped))
         for like, (event_id, ts, spent) in counted:
-            step = Step(event_id, ts, like.named, like.asked, like.got)
-            step.polling = like.polling
-            if like.kind == "tool":
+            step = Step(event_id, ts, like.step.named)
+            step.hold(like.asked, like.got)
+            step.polling = like.step.polling
+            if step.kind == "tool":
                 self._take_tool_call(step)
-            elif like.kind == "model":
+            elif step.kind == "model":
                 self._take_model_call(step)
             else:
                 self._take_state(step)
@@ -321,7 +309,7 @@ class LoopDetector:
         if not period:
             return self._ledger.tell(candidate, finding)
         if self._held is None or self._held.candidate.rank < candidate.rank:
-            self._held = _Held(candidate, finding, period)
+            self._held = Held(candidate, finding, period)
         return None
 
     def _exact_period(self) -> int:

@@ -7,7 +7,7 @@ cost. It turns a candidate into a finding, or keeps quiet.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.loops.blocks import smallest_rotation
 from agentdbg.loops.explain import examples, explain, seconds_between
@@ -18,7 +18,7 @@ from agentdbg.loops.steps import NOTHING_SPENT
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
 
-__all__ = ["Candidate", "Ledger"]
+__all__ = ["Candidate", "Held", "Ledger"]
 
 _MAX_EVIDENCE = 1_000
 _MAX_REMEMBERED = 4_096
@@ -64,6 +64,14 @@ class Candidate:
     def last_round(self) -> tuple[int, int]:
         """The numbers of the events from the last repetition but one to the newest."""
         return self.steps[-min(len(self.block) + 1, len(self.steps))].number, self.steps[-1].number
+
+
+class Held(NamedTuple):
+    """A finding that waits, and the block length with which its events could still become an exact repetition."""
+
+    candidate: Candidate
+    finding: LoopFinding
+    period: int
 
 
 class Ledger:

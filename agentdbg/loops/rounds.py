@@ -18,7 +18,7 @@ from agentdbg.loops.turns import is_cut
 
 if TYPE_CHECKING:
     from agentdbg.events import Event
-    from agentdbg.loops.steps import Named, Spent, Step
+    from agentdbg.loops.steps import Spent, Step
     from agentdbg.loops.values import Input, Outcome
 
 __all__ = ["Expected", "Round", "fingerprint", "skip_rounds"]
@@ -37,11 +37,9 @@ class Expected(NamedTuple):
     fingerprint: str | bytes
     event_type: str
     name: Any
-    kind: str
-    named: Named
+    step: Step
     asked: Input
     got: Outcome
-    polling: bool
 
 
 class Round:
@@ -62,8 +60,7 @@ class Round:
         known = fingerprint(event)
         if known is None:
             return False
-        about = (step.kind, step.named, step.asked, step.got, step.polling)
-        self._expected.append(Expected(known, event["event_type"], event["name"], *about))
+        self._expected.append(Expected(known, event["event_type"], event["name"], step, step.asked, step.got))
         self.is_learnt = len(self._expected) == self.period
         return True
 

@@ -4,12 +4,9 @@ One counted event as the detector remembers it: its name, what it asked, what ca
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED
-
-if TYPE_CHECKING:
-    from agentdbg.loops.values import Input, Outcome
+from agentdbg.encoding import decode_json
+from agentdbg.loops.signatures import encode, says_it_failed
+from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Input, Outcome
 
 __all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
 
@@ -56,7 +53,12 @@ class Step:
     call_number = number = turn = 0
     spent = NOTHING_SPENT
 
-    def __init__(self, event_id: str, ts: str, named: Named, asked: Input, got: Outcome) -> None:
+    unread: bytes | None = None
+    """What a first call asked and got, encoded; nearly always it is forgotten before anyone asks."""
+    asked = NOTHING_ASKED
+    got = FORGOTTEN
+
+    def __init__(self, event_id: str, ts: str, named: Named) -> None:
         self.event_id = event_id
         self.ts = ts
         self.named = named
@@ -65,10 +67,23 @@ class Step:
         self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
         self.name = self.exact = named.character
+
+    def hold(self, asked: Input, got: Outcome) -> None:
+        """Take what was asked and what came back."""
         self.asked = asked
         self.got = got
         if got.failed:
             self.failed = True
+
+    def read(self) -> None:
+        """See to it that what a first call asked and got is there."""
+        if self.unread is not None:
+            try:
+                asked, result = decode_json(self.unread)
+            except ValueError:  # nested more deeply than can be read
+                asked = result = None
+            self.unread = None
+            self.hold(Input(encode(asked)), Outcome(encode(result), failed=says_it_failed(result)))
 
     def outcome_key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""
@@ -79,6 +94,7 @@ class Step:
 
     def forget_text(self) -> None:
         """Let go of the bytes; what was worked out from them stays."""
+        self.unread = None
         self.asked = NOTHING_ASKED
         self.got = FORGOTTEN_FAILURE if self.failed else FORGOTTEN
         self.forgotten = True

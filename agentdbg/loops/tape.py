@@ -106,6 +106,10 @@ class Tape:
         steps = self.steps
         return [steps[index] for index in range(len(steps) - number, len(steps))]
 
+    def oldest(self) -> int:
+        """The number of the oldest step within reach."""
+        return self.steps[0].number
+
     def _identify(self, step: Step, named: Named) -> None:
         """Give the step the character of an equal call, if there is one within reach."""
         by_input = named.by_input
@@ -114,6 +118,7 @@ class Tape:
         lone = named.lone
         if lone is not None:
             named.lone = None
+            lone.read()
             lone.arguments_key = lone.asked.known_key()
             by_input[lone.arguments_key] = lone
         earlier = by_input.get(key)

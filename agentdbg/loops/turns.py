@@ -7,9 +7,12 @@ message, or put the same instruction into every prompt; neither is a person spea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import TRUNCATED
+
+if TYPE_CHECKING:
+    from agentdbg.loops.steps import Step
 
 __all__ = ["UserTurns", "is_cut"]
 
@@ -29,7 +32,7 @@ class UserTurns:
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
 
-    def begins_turn(self, prompt: Any, last_outcome: bytes) -> bool:
+    def begins_turn(self, prompt: Any, last_call: Step | None) -> bool:
         """Whether `prompt` ends in a user message not seen before that is not just the last tool's result."""
         text = _newest_user_text(prompt)
         if not text:
@@ -42,7 +45,9 @@ class UserTurns:
         self._seen[key] = None
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        return not _is_result(start, last_outcome)
+        if last_call is not None:
+            last_call.read()
+        return not _is_result(start, b"" if last_call is None else last_call.got.text)
 
 
 def is_cut(prompt: Any) -> bool:

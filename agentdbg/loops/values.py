@@ -30,12 +30,13 @@ __all__ = [
     "Input",
     "Outcome",
     "Recall",
-    "first_result",
+    "unread",
 ]
 
 MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
 
+_MAX_UNREAD = 2 * MAX_COMPARED_BYTES
 _REMEMBERED = 64
 _REPLY_WORDS = 48
 _BARE_BYTES = 60
@@ -224,13 +225,12 @@ def compared_input(arguments: Any) -> Input:
     return Input(encode(arguments), input_key(arguments))
 
 
-def first_result(payload: dict[str, Any]) -> Outcome:
-    """What a tool brought that was not called before: most likely nothing equal will follow soon."""
-    error = payload.get("error")
-    if error is not None or payload.get("status") == "error":
-        return Outcome(error_text(error), failed=True)
-    result = payload.get("result")
-    return Outcome(encode(result), failed=says_it_failed(result))
+def unread(payload: dict[str, Any]) -> bytes | None:
+    """What a tool asked and got that was not called before, in one piece; None for what has to be read at once."""
+    if payload.get("error") is not None or payload.get("status") == "error":
+        return None
+    encoded = encode_plain((payload.get("args"), payload.get("result")))
+    return encoded if encoded is not None and len(encoded) <= _MAX_UNREAD else None
 
 
 def _kept(memory: dict[_Key, Outcome], key: _Key, value: Outcome) -> Outcome:
