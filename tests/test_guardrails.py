@@ -30,6 +30,7 @@ from agentdbg import (
     traced_run,
 )
 from agentdbg.recorder.context import current_scope
+from agentdbg.recorder.deadline import Deadline
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -566,3 +567,24 @@ async def test_a_task_cancelled_by_somebody_else_stays_cancelled(recorded: Recor
         await task
 
     assert recorded.only().meta["status"] == "error"
+
+
+def test_a_clock_that_strikes_while_the_run_is_being_left_does_not_leave_it_open(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter raises what the clock asked for at any bytecode, also at one of ours."""
+    real = Deadline.cancel
+    struck: list[bool] = []
+
+    def strike(self: Deadline) -> None:
+        if not struck:
+            struck.append(True)
+            raise AgentDbgGuardrailExceeded("max_duration_s", 60, 61)
+        real(self)
+
+    monkeypatch.setattr(Deadline, "cancel", strike)
+    with traced_run("left", max_duration_s=60):
+        pass
+
+    assert struck
+    assert recorded.only().types() == ["RUN_START", "RUN_END"]

@@ -15,7 +15,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import RunLeftOpen
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
 from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import (
     Scope,
@@ -110,7 +110,10 @@ def start_run(
 def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
     """Close a run."""
     try:
-        run.finish(error, outcome)
+        try:
+            run.finish(error, outcome)
+        except (AgentDbgGuardrailExceeded, RunStopped):
+            run.finish(error, outcome)  # the clock struck while the run was being left; it strikes once
     except Exception as fault:  # noqa: BLE001
         contain(fault, "close the run")
     if run.closed and live_runs.pop(run.run_id, None) is not None:
