@@ -70,6 +70,7 @@ SHAPES: tuple[Shape, ...] = (
         r"[A-Za-z0-9+/%]{16,}={0,2}",
     ),
     _shape("Azure shared access signature", "sig=", r"[A-Za-z0-9%+/_\-]{20,}={0,2}"),
+    *_family("signed address", "X-Amz-Signature= X-Goog-Signature= Signature=", r"[A-Za-z0-9%+/_~\-]{20,}={0,2}"),
     _shape("Azure service key", "JQQJ9", rf"{_ALNUM}{{20,}}", 52, rf"{_ALNUM}{{52}}"),
     _shape("Azure client secret", "Q~", r"[A-Za-z0-9_~.\-]{28,}", 4, r"[A-Za-z0-9_~.]{3}[0-9]"),
     *_family("GitHub", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_ALNUM}{{20,}}"),

@@ -150,7 +150,7 @@ def _shaped_expression() -> str:
         rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user)[= \\\"',]+[A-Za-z0-9_.@+\-]+:",
-        r"(?:sshpass|mysql|mysqldump|mariadb)\b[^\n|;]* -p",
+        r"(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b[^\n|;]* -p",
         r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
     ]
     return "|".join(parts)

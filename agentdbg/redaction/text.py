@@ -203,12 +203,13 @@ _USER_OPTION = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user)(?:[= ]|[\"'],\s?[\"']){1,3}[\"']?[\w.@+\-]{1,80}:(?P<secret>[^\s\"']{1,200})"
 )
 _PASSWORD_OPTION = re.compile(
-    r"\b(?:sshpass|mysql|mysqldump|mariadb)\b[^\n|;]{0,80}? -p ?(?P<secret>[^\s\"'-][^\s\"']{0,200})"
+    r"\b(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b"
+    r"[^\n|;]{0,80}? -p ?(?P<secret>[^\s\"'-][^\s\"']{0,200})"
 )
 
 
 def _logins(text: str) -> Iterator[Span]:
-    """.netrc lines, curl's `-u name:password`, `mysql -p…`."""
+    """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`."""
     for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION):
         for found in pattern.finditer(text):
             if found["secret"] != REDACTED:

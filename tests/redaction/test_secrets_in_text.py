@@ -46,6 +46,7 @@ CONTEXTS = {
     "header without a scheme": f"authorization: {SECRET}",
     "curl": f"curl -H 'Authorization: Bearer {SECRET}' https://example.com",
     "curl key header": f'curl -H "X-API-Key: {SECRET}" https://example.com',
+    "docker login": f"docker login -u bob -p {SECRET} registry.example",
     "curl user": f"curl -u bob:{SECRET} https://example.com",
     "cookie": f"Cookie: theme=dark; session={SECRET}",
     "set-cookie": f"Set-Cookie: sid={SECRET}; Path=/",

@@ -23,6 +23,8 @@ TOKENS = {
     "aws temporary id": "AS" + "IA" + UPPER[:16],
     "aws secret": "wJalrXUtnFEMI/" + "K7MDENG/bPxRfiCYzEXAMPLEKe",
     "azure storage": "Account" + "Key=" + MIXED[:60] + MIXED[:26] + "==",
+    "signed S3 address": "X-Amz-" + "Signature=" + MIXED[:60],
+    "signed CloudFront address": "Sig" + "nature=" + MIXED[:30] + "~" + MIXED[:26],
     "azure client secret": "abc8" + "Q~" + MIXED[:34],
     "azure service key": MIXED[:52] + "JQQ" + "J99" + MIXED[:26],
     "github classic": "gh" + "p_" + MIXED[:36],
