@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
+from agentdbg.recorder.sources import is_own_file
 from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ __all__ = ["Deadline"]
 
 # A stop that was swallowed is repeated, but not while the program is still cleaning up after the first.
 _REPEAT_SECONDS = 5.0
+_RETRY_SECONDS = 0.001
 
 
 class Deadline:
@@ -33,6 +35,7 @@ class Deadline:
         self._seconds = seconds
         self._ended = threading.Event()
         self._is_raised = False
+        self._is_armed = False
         self._thread_id = threading.get_ident()
         self._task = running_task()
         watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
@@ -40,6 +43,7 @@ class Deadline:
             watcher.start()
         except RuntimeError:  # the system gives no more threads
             tell_once("deadline", "no thread to watch max_duration_s with; it is checked when something is recorded")
+        self._is_armed = True
 
     def cancel(self) -> None:
         """The run is being left; nothing to watch any more. The caller holds the run's lock."""
@@ -76,13 +80,27 @@ class Deadline:
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._cancel_task)
             return
-        with self._run.lock:  # so that it is not interrupted between writing an event and counting it
-            if not self._ended.is_set():
-                self._is_raised = True
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(self._thread_id), ctypes.py_object(exception_type)
-                )
+        while not self._strike(exception_type) and not self._ended.wait(_RETRY_SECONDS):
+            pass
         _wake_event_loop(self._thread_id)
+
+    def _strike(self, exception_type: type[BaseException]) -> bool:
+        """Raise it in the thread; False while that runs code of ours, which would be left half done."""
+        with self._run.lock:
+            if self._ended.is_set():
+                return True
+            if not self._is_armed or self._is_in_our_code():
+                return False
+            self._is_raised = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(self._thread_id), ctypes.py_object(exception_type)
+            )
+            return True
+
+    def _is_in_our_code(self) -> bool:
+        # A thread that does not run stands at a place where it looks for exceptions first when it goes on.
+        frame = sys._current_frames().get(self._thread_id)  # noqa: SLF001 -- there is no other way to ask
+        return frame is not None and is_own_file(frame.f_code.co_filename)
 
     def _cancel_task(self) -> None:
         if not self._ended.is_set():  # it may have left the run before the loop came to this
