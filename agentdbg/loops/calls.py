@@ -13,6 +13,7 @@ from agentdbg.loops.similar import is_near, jaccard
 
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
+    from agentdbg.loops.tape import Tape
     from agentdbg.loops.values import Outcome
 
 __all__ = ["RecentCalls", "streak_of"]
@@ -63,12 +64,8 @@ class RecentCalls:
         if len(calls) > _COMPARED:
             del calls[:-_COMPARED]
 
-    def similar(self, step: Step, reach: int) -> list[Step]:
-        """
-        The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding.
-
-        `reach` is the number of the oldest step within reach.
-        """
+    def similar(self, step: Step, tape: Tape) -> list[Step]:
+        """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         calls = self._by_tool[step.signature]
         wanted = self._repetitions
         oldest = self._count - _COMPARED
@@ -77,7 +74,7 @@ class RecentCalls:
         found = [step]
         key = step.arguments_key
         is_brief = step.got.is_brief()
-        if is_brief and not step.was_asked and calls[0].number >= reach:
+        if is_brief and not step.was_asked and calls[0].number >= tape.oldest():
             return found  # an acknowledgement of something that none of them asked
         for other in calls[-2::-1]:
             if other.call_number <= oldest:

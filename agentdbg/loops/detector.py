@@ -156,7 +156,7 @@ class LoopDetector:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._calls.similar(step, self._tape.oldest())
+        similar = self._calls.similar(step, self._tape)
         if len(similar) < wanted:
             return None
         new_work = self._calls.worked_between(similar, self._tape.oldest())
@@ -356,8 +356,10 @@ class LoopDetector:
         known = self._names_period
         if known and names[-1] == names[-1 - known]:
             return None  # a told block of names goes on
-        period = find_period(names, wanted, self._window)
         self._names_period = 0
+        if names.rfind(names[-1], -1 - self._longest_block, -1) < 0:
+            return None
+        period = find_period(names, wanted, self._window)
         if not period:
             return None
         steps = self._tape.last(period * wanted)

@@ -10,6 +10,8 @@ from __future__ import annotations
 __all__ = ["is_near", "jaccard", "shingles", "words"]
 
 _MAX_WORDS = 96
+_WORD_LENGTH = 10
+"""What to expect of a word with the gap after it."""
 _WORD_BYTES = bytes(
     byte if (48 <= byte <= 57 or 97 <= byte <= 122 or byte >= 128) else byte + 32 if 65 <= byte <= 90 else 32
     for byte in range(256)
@@ -18,7 +20,12 @@ _WORD_BYTES = bytes(
 
 def words(text: bytes, most: int = _MAX_WORDS) -> list[bytes]:
     """The first words of `text`, lower-cased, in order."""
-    return text.translate(_WORD_BYTES).split(None, most)[:most]
+    # The beginning of a long text nearly always has enough words, of which only the one after them may be cut.
+    beginning = text[: most * _WORD_LENGTH]
+    found = beginning.translate(_WORD_BYTES).split(None, most)
+    if len(found) <= most and len(beginning) < len(text):
+        found = text.translate(_WORD_BYTES).split(None, most)
+    return found[:most]
 
 
 def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:

@@ -97,7 +97,10 @@ class Tape:
         steps.append(step)
         size = len(steps)
         if size > _TEXT_KEPT:
-            _forget(steps[-_TEXT_KEPT - 1])
+            old = steps[-_TEXT_KEPT - 1]
+            if old.named.lone is old:
+                old.named.lone = None
+            old.forget_text()
         if size > self.reach:
             self._evict(steps.popleft())
 
@@ -189,9 +192,3 @@ class Tape:
             del idle[oldest]
             del self._named[oldest.kind][oldest.name]
             self._alphabet.release(oldest.character)
-
-
-def _forget(step: Step) -> None:
-    if step.named.lone is step:
-        step.named.lone = None
-    step.forget_text()
