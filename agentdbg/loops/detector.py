@@ -223,14 +223,13 @@ class LoopDetector:
         shorter block. One without a tool must be too far from the last tool call for a block with that call in it.
         """
         if self._until == self._number:
-            period = self._period
-            if self._going < period * (self._repetitions + 1):
+            if self._going < self._period * (self._repetitions + 1):
                 return False
-            has_tool = self._number - self._last_tool < period
-        elif self._states_in_a_row > self._repetitions and self._names_period == 1 and self._held is None:
-            has_tool = False
+            has_tool = self._number - self._last_tool < self._period
         else:
-            return False
+            has_tool = False
+            if self._states_in_a_row <= self._repetitions or self._names_period != 1 or self._held is not None:
+                return False
         return has_tool or not self._block_with_tool_is_possible()
 
     def _learn(self, step: Step, event: Event) -> None:
