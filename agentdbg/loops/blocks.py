@@ -89,8 +89,11 @@ def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> 
     longest = min(size, length) // repetitions
     if longest < shortest:
         return 0
-    last = text[-1]
     tail = repetitions - 1
+    # In most runs the last two steps did not follow each other before, which rules out every block at once.
+    if tail > 1 and text.rfind(text[-2:], max(size - 2 - longest, 0), size - 1) < 0:
+        return 0
+    last = text[-1]
     # A block shorter than this repeats within the gram itself, so the gram does not help to find it.
     direct = min(longest, -(-_GRAM // tail))
     found = text.rfind(last, size - 1 - direct, size - shortest)

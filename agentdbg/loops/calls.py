@@ -50,8 +50,12 @@ class RecentCalls:
         """Number on as if so many calls had been counted."""
         self._count += calls
 
-    def keep(self, step: Step, lone: Step | None) -> None:
-        """Keep a call with the last few of its tool; `lone` is the one before it when that was the tool's first."""
+    def keep(self, step: Step, lone: Step | None) -> bool:
+        """
+        Keep a call with the last few of its tool, and say whether there are enough of late to make a finding.
+
+        `lone` is the call before it when that was the tool's first.
+        """
         calls = self._by_tool.get(step.signature)
         if calls is None:
             if len(self._by_tool) >= _MOST_TOOLS:
@@ -63,14 +67,13 @@ class RecentCalls:
         calls.append(step)
         if len(calls) > _COMPARED:
             del calls[:-_COMPARED]
+        wanted = self._repetitions
+        return len(calls) >= wanted and calls[-wanted].call_number > self._count - _COMPARED
 
     def similar(self, step: Step, tape: Tape) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         calls = self._by_tool[step.signature]
-        wanted = self._repetitions
         oldest = self._count - _COMPARED
-        if len(calls) < wanted or calls[-wanted].call_number <= oldest:
-            return [step]
         found = [step]
         key = step.arguments_key
         is_brief = step.got.is_brief()
@@ -84,7 +87,7 @@ class RecentCalls:
             if _nothing_new(other, step):
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))
-                if len(found) == wanted:
+                if len(found) == self._repetitions:
                     break
             elif other.arguments_key == key:
                 break  # the same question had another answer since: that was progress

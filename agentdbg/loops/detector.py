@@ -141,14 +141,15 @@ class LoopDetector:
         if step.is_new and self._replies.kept:
             self._replies.clear()
         self._calls.count(step)
-        return self._repeated_call(step, lone) if step.recurs else None
+        if not step.recurs:
+            return None
+        are_enough = self._calls.keep(step, lone)
+        may_repeat = (are_enough or step.streak >= self._repetitions) and not step.polling
+        return self._repeated_call(step, are_enough=are_enough) if may_repeat else None
 
-    def _repeated_call(self, step: Step, lone: Step | None) -> Candidate | None:
+    def _repeated_call(self, step: Step, *, are_enough: bool) -> Candidate | None:
         """The error_retry or stall that this call completes."""
         wanted = self._repetitions
-        self._calls.keep(step, lone)
-        if step.polling:
-            return None
         if step.streak >= wanted:
             calls = streak_of(step, wanted)
             new_work = self._calls.worked_between(calls, self._tape.oldest())
@@ -156,7 +157,7 @@ class LoopDetector:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._calls.similar(step, self._tape)
+        similar = self._calls.similar(step, self._tape) if are_enough else []
         if len(similar) < wanted:
             return None
         new_work = self._calls.worked_between(similar, self._tape.oldest())
@@ -356,8 +357,6 @@ class LoopDetector:
         if known and names[-1] == names[-1 - known]:
             return None  # a told block of names goes on
         self._names_period = 0
-        if names.rfind(names[-1], -1 - self._longest_block, -1) < 0:
-            return None
         period = find_period(names, wanted, self._window)
         if not period:
             return None

@@ -30,8 +30,8 @@ class RecentReplies:
     def __init__(self, repetitions: int) -> None:
         self._repetitions = repetitions
         self._failing: dict[str, list[Step]] = {}
-        self.kept: list[tuple[frozenset[bytes], Step]] = []
-        """The last answers with their words, the newest last."""
+        self.kept: list[tuple[frozenset[bytes] | None, Step]] = []
+        """The last answers with their words, so far as they were asked for; the newest last."""
 
     def clear(self) -> None:
         """Something new happened."""
@@ -44,9 +44,9 @@ class RecentReplies:
         if step.asked.text:
             return []
         kept = self.kept
-        said = step.got.words()
+        said = step.got.words() if step.recurs else None
         found = [step]
-        if step.recurs and len(said) >= _FEWEST_SHARED:
+        if said is not None and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
         kept.append((said, step))
         if len(kept) > _COMPARED:
@@ -55,7 +55,8 @@ class RecentReplies:
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
-        for heard, other in reversed(self.kept):
+        for known, other in reversed(self.kept):
+            heard = other.got.words() if known is None else known
             if heard is not said:
                 # In line, since nearly every answer is compared with eight others to no avail.
                 common = len(heard & said)

@@ -116,8 +116,7 @@ class Tape:
     def _identify(self, step: Step, named: Named) -> None:
         """Give the step the character of an equal call, if there is one within reach."""
         by_input = named.by_input
-        key = step.asked.known_key()
-        step.arguments_key = key
+        step.arguments_key = key = step.asked.key or step.asked.known_key()
         lone = named.lone
         if lone is not None:
             named.lone = None
