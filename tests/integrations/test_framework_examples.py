@@ -21,7 +21,7 @@ pytestmark = pytest.mark.frameworks
 ROOT = Path(__file__).parents[2]
 EXAMPLES = {
     "anthropic": ("anthropic", "anthropic.md"),
-    "langgraph": ("langgraph", "langchain.md"),
+    "langgraph": ("langchain_openai", "langchain.md"),
     "openai": ("openai", "openai.md"),
     "openai_agents": ("agents", "openai-agents.md"),
 }
