@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+# What talks to real processes and a real browser is tried once more when it fails: only what fails twice is a failure.
+AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
 # Some frameworks leave event loops and threads open when the interpreter exits; that is theirs to mend.
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
@@ -29,14 +31,14 @@ types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
 	$(BIN)/mypy agentdbg tests examples benchmarks scripts
 
 test-slow: $(READY) ## real kills, forks, servers and disks; thousands of generated cases
-	$(BIN)/python -m pytest -q -n 2 -m slow
+	$(BIN)/python -m pytest -q -n 2 -m slow || $(AGAIN) -m slow
 
 test-ui: $(READY) ## the page's pure code, in Node
 	node --test $$(find tests/ui -name '*.test.js' | sort)
 
 test-browser: $(READY) ## the page in a real Chromium
 	sh scripts/need-chromium.sh
-	$(BIN)/python -m pytest -q -m browser
+	$(BIN)/python -m pytest -q -m browser || $(AGAIN) -m browser
 
 test-frameworks: $(addprefix lane-,a b c) ## the integrations, against the real frameworks (three environments)
 
@@ -46,7 +48,9 @@ lane-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-frameworks-$*
 	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python -r requirements/frameworks-$*.txt
 	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python --no-deps -e .
-	.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS)
+	.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS) || \
+		.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS) --last-failed \
+		--last-failed-no-failures none
 
 newest-%: $(READY)
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*
