@@ -6,6 +6,7 @@ import ast
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,7 @@ def _layer(room: str) -> int:
     pytest.fail(f"{room} has no layer: add it to LAYERS where it belongs")
 
 
+@cache
 def _imports(path: Path) -> set[str]:
     """The rooms of ours a file imports when it is loaded or run; imports for type checkers do not count."""
     found: set[str] = set()
@@ -67,6 +69,7 @@ def _imports(path: Path) -> set[str]:
     return {room for room in map(_room_of_module, found) if room}
 
 
+@cache
 def _room_of_module(module: str) -> str | None:
     """The room of `agentdbg.room.file.name`; None for a name of the package itself."""
     parts = module.split(".")[1:]
