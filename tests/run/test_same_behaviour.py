@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -229,33 +228,3 @@ def test_interpreter_options_are_kept(programs: Programs) -> None:
     recorded = programs.start([sys.executable, *options, "-m", "agentdbg", "run", "agent.py"])
 
     assert recorded.stdout == plain.stdout
-
-
-@pytest.mark.slow
-def test_a_program_without_calls_waits_less_than_150_ms(programs: Programs) -> None:
-    """
-    Nobody leaves a recorder on that makes them wait.
-
-    Starting is computing, so the processor time is the time one waits on a machine that has nothing else to do; and
-    it can be measured on one that has.
-    """
-    programs.write("agent.py", "")
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(programs.folder / "cache")}
-
-    def seconds(*command: str) -> float:
-        process = os.posix_spawn(
-            command[0],
-            command,
-            environment,
-            file_actions=[(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)],
-        )
-        _, status, used = os.wait4(process, 0)
-        assert status == 0
-        return used.ru_utime + used.ru_stime
-
-    script = str(programs.folder / "agent.py")
-    seconds(*programs.run_command, script)  # writes the bytecode, as an installation does
-    recorded = min(seconds(*programs.run_command, script) for _ in range(15))
-    plain = min(seconds(sys.executable, script) for _ in range(15))
-
-    assert recorded - plain < 0.150
