@@ -251,6 +251,16 @@ def test_declared_facts_about_a_tool_are_in_its_meta(recorded: Recorded) -> None
     assert recorded.only().one("TOOL_CALL")["meta"] == {"polling": True, "effect": "write"}
 
 
+def test_a_block_can_say_that_it_changes_something(recorded: Recorded) -> None:
+    """The same word as for a decorated tool, also when the process dies inside the block."""
+    with traced_run("r"), tool_call("checkout", {"cart": 7}, effect="write", meta={"team": "shop"}):
+        pass
+
+    assert recorded.only().one("TOOL_CALL")["meta"] == {"team": "shop", "effect": "write"}
+    assert recorded.only().one("CALL_START")["meta"] == {"team": "shop", "effect": "write"}
+    assert "effect" not in recorded.only().one("TOOL_CALL")["payload"]
+
+
 def test_long_input_is_cut_in_the_start_and_whole_in_the_end(recorded: Recorded) -> None:
     """The start is for finding out where a run died; the end is for reading."""
 

@@ -119,6 +119,20 @@ SETTINGS: tuple[Setting, ...] = (
         values.words,
         "Tools that poll: their repetition is never more than information.",
     ),
+    Setting(
+        "write_tools",
+        "AGENTDBG_WRITE_TOOLS",
+        (),
+        values.words,
+        "Tools that change something: names, or patterns like `book_*`. For `diff` and `assert`; the rest is guessed.",
+    ),
+    Setting(
+        "read_tools",
+        "AGENTDBG_READ_TOOLS",
+        (),
+        values.words,
+        "Tools that change nothing, whatever their names say.",
+    ),
     _guardrail("stop_on_loop", values.boolean, "Stop a run that goes round in circles."),
     _guardrail(
         "stop_on_loop_min_repetitions",
@@ -166,6 +180,8 @@ class Config:
     loop_window: int = 12
     loop_repetitions: int = 3
     loop_ignore_tools: tuple[str, ...] = ()
+    write_tools: tuple[str, ...] = ()
+    read_tools: tuple[str, ...] = ()
     stop_on_loop: bool | None = None
     stop_on_loop_min_repetitions: int | None = None
     max_llm_calls: int | None = None

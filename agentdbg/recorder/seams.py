@@ -8,7 +8,7 @@ record what came of it. Results and exceptions pass through untouched.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
@@ -219,8 +219,23 @@ class Call:
         self.__exit__(kind, error, trace)
 
 
-def tool_call(name: str, args: Any = None, *, meta: dict[str, Any] | None = None, **extra: Any) -> Call:
-    """Record the block as one tool call: `with tool_call("search", {"q": q}) as call: call.result = …`."""
+def tool_call(
+    name: str,
+    args: Any = None,
+    *,
+    effect: Literal["write", "read"] | None = None,
+    meta: dict[str, Any] | None = None,
+    **extra: Any,
+) -> Call:
+    """
+    Record the block as one tool call: `with tool_call("search", {"q": q}) as call: call.result = …`.
+
+    `effect="write"` says that it changes something outside the agent, `effect="read"` that it does not.
+    """
+    if effect is not None:
+        given: Any = meta  # it may be of any type after all
+        known = given if isinstance(given, dict) else {} if given is None else {"meta": given}
+        meta = {**known, "effect": effect}
     return Call("tool", name, args, meta, extra)
 
 
@@ -242,7 +257,8 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
     Record every call of a function as a tool call: arguments by name, result or exception, duration.
 
     Works on functions, coroutines, generators, async generators and methods. `polling=True` says that the tool is
-    meant to be asked again and again; `effect="write"` that it changes something outside the agent.
+    meant to be asked again and again; `effect="write"` that it changes something outside the agent, `effect="read"`
+    that it does not.
     """
     if isinstance(function, str):
         name, function = function, None

@@ -1,0 +1,213 @@
+"""
+Which tool calls change something outside the agent, and with what arguments.
+
+Two runs of one agent rarely take the same steps, yet good ones leave the same things behind: the side effects are what
+a comparison and a gate can rely on. A call's effect is declared by the tool itself (`@tool(effect="write")`), else
+named by the settings or a policy, else guessed from the tool's name; a verdict built on guesses can say so.
+
+A call that failed did nothing and is no effect. A call that never returned may have done its work, so it is one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentdbg.analysis.columns import ERROR, TOOL, status_of
+from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.wording import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentdbg.events import Event
+
+__all__ = [
+    "NO_RULES",
+    "Effect",
+    "EffectKind",
+    "EffectRules",
+    "EffectSource",
+    "SideEffect",
+    "effect_of",
+    "effects_of",
+    "guess",
+    "normal_form",
+]
+
+EffectKind = Literal["write", "read"]
+EffectSource = Literal["declared", "configured", "guessed", "unknown"]
+"""`unknown` is a name that says nothing: it is taken for a read, and whoever reports it should say so."""
+
+
+@dataclass(frozen=True)
+class EffectRules:
+    """Names of tools, or patterns with `*`, that are known to write or to read."""
+
+    write_tools: tuple[str, ...] = ()
+    read_tools: tuple[str, ...] = ()
+
+    def kind_of(self, name: str) -> EffectKind | None:
+        """What the rules say of a tool: an exact name before a pattern, and `write` where both match."""
+        if name in self.write_tools:
+            return "write"
+        if name in self.read_tools:
+            return "read"
+        if any(fnmatchcase(name, pattern) for pattern in self.write_tools):
+            return "write"
+        return "read" if any(fnmatchcase(name, pattern) for pattern in self.read_tools) else None
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Whether a call writes or only reads, and who says so."""
+
+    kind: EffectKind
+    source: EffectSource
+
+
+@dataclass(frozen=True)
+class SideEffect:
+    """One call that changed something. `number` counts the events of its run from 1."""
+
+    number: int
+    event_id: str
+    name: str
+    args: Any
+    source: EffectSource
+    returned: bool = True
+
+    @property
+    def signature(self) -> str:
+        """The same for two calls that did the same: tool and arguments, whatever the order of the keys."""
+        return f"{self.name}({as_json(self.args)})" + ("" if self.returned else " never returned")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "n": self.number,
+            "event_id": self.event_id,
+            "name": self.name,
+            "args": self.args,
+            "source": self.source,
+            "returned": self.returned,
+        }
+
+
+NO_RULES = EffectRules()
+
+
+def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
+    """Whether a tool call (or its CALL_START) writes: its own word, then the rules, then its name."""
+    meta: Any = event.get("meta")
+    declared = meta.get("effect") if isinstance(meta, dict) else None
+    if declared in ("write", "read"):
+        return Effect(declared, "declared")
+    name = _tool_name(event)
+    configured = rules.kind_of(name)
+    return Effect(configured, "configured") if configured else guess(name)
+
+
+def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
+    """The calls of a run that changed something, in the order they stand in the file."""
+    found: list[SideEffect] = []
+    open_calls: dict[str, SideEffect] = {}
+    for number, event in enumerate(events, 1):
+        event_type, payload = event.get("event_type"), _dict(event.get("payload"))
+        if event_type == "TOOL_CALL":
+            open_calls.pop(event["event_id"], None)
+            if status_of(TOOL, payload) != ERROR:
+                _add(found, number, event, payload.get("args"), rules)
+        elif event_type == "CALL_START" and payload.get("kind") == "tool":
+            waiting: list[SideEffect] = []
+            _add(waiting, number, event, payload.get("input"), rules, returned=False)
+            open_calls.update((str(payload.get("call_id")), effect) for effect in waiting)
+    return sorted([*found, *open_calls.values()], key=lambda effect: effect.number)
+
+
+def _add(
+    found: list[SideEffect], number: int, event: Event, args: Any, rules: EffectRules, *, returned: bool = True
+) -> None:
+    effect = effect_of(event, rules)
+    if effect.kind == "write":
+        name = _tool_name(event)
+        found.append(SideEffect(number, event["event_id"], name, normal_form(args), effect.source, returned))
+
+
+def normal_form(args: Any) -> Any:
+    """Arguments as they are compared: JSON in a text is opened, 2.0 is 2, nothing given is an empty table."""
+    args = parse_embedded(args)
+    return {} if args is None or args == [] else _plain(args)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(value[key]) for key in sorted(value, key=str)}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value
+
+
+@lru_cache(maxsize=4096)
+def guess(name: str) -> Effect:
+    """
+    What a tool's name says: the first verb in it decides (`create_issue`, `github.deleteBranch`, `get_updates`).
+
+    A name without a verb we know is a read of unknown source: taking every `weather` for a write would make each
+    harmless difference an alarm.
+    """
+    # A hand-over to another agent (`transfer_to_billing`, the name frameworks give it) moves the talk, not the world.
+    if name.lower().startswith("transfer_to_"):
+        return Effect("read", "guessed")
+    words = [word.lower() for word in _WORD.findall(name)]
+    first = next((at for at, word in enumerate(words) if word in _WRITES or word in _READS), None)
+    if first is None:
+        # `order_pizza` does something, `order_status` tells something.
+        does = any(word in _WRITES_OR_THINGS for word in words) and words[-1] not in _THINGS_TOLD
+        known = does or any(word in _THINGS_TOLD for word in words)
+        return Effect("write" if does else "read", "guessed" if known else "unknown")
+    # `get_or_create_user` writes too.
+    joined = any(word in _WRITES and words[at] in ("and", "or") for at, word in enumerate(words[1:]))
+    return Effect("write" if words[first] in _WRITES or joined else "read", "guessed")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WRITES = _words("""
+    accept activate add allocate append apply approve assign authorize ban buy cancel change clear commit confirm create
+    deactivate delete deploy deposit destroy disable dismiss drop edit enable enqueue erase grant hire insert install
+    invite kill launch merge modify mutate notify overwrite pay persist publish purchase put reboot refund register
+    reject remove rename reopen replace reply reschedule reserve reset restart restore revert revoke rollback save sell
+    send set shutdown submit subscribe suspend terminate truncate uninstall unlock unsubscribe update upgrade upload
+    upsert void withdraw write
+""")
+_READS = _words("""
+    analyse analyze ask browse calculate check classify compare compute convert count describe detect download embed
+    estimate evaluate examine explain explore extract fetch find forecast get glob grep inspect list load lookup parse
+    peek poll predict preview query read recall reason recommend reflect resolve retrieve scan scrape search select show
+    simulate suggest summarise summarize think translate validate verify view visit wait watch
+""")
+# Verbs that are things as often: `file_search` and `order_list` have a clearer word, which decides.
+_WRITES_OR_THINGS = _words("""
+    archive block book charge checkout close copy debit email exchange file issue lock mark message move order patch
+    pause place post push release return schedule ship sign start stop store sync tag trade transfer
+""")
+_THINGS_TOLD = _words("balance detail details history info information policy price rate rates status summary")
+
+
+def _tool_name(event: Mapping[str, Any]) -> str:
+    payload = _dict(event.get("payload"))
+    if event.get("event_type") == "CALL_START":
+        return str(payload.get("name") or event.get("name") or "")
+    return str(payload.get("tool_name") or event.get("name") or "")
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
