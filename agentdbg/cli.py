@@ -32,7 +32,7 @@ COMMANDS = {
     "show": "Print a run as a readable tree.",
     "explain": "Say what is wrong with a run.",
     "tail": "Follow a run while it is recorded.",
-    "export": "Write a run as one JSON document.",
+    "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
     "import": "Make runs of other tools' traces.",
     "rename": "Give a run another name.",
     "delete": "Delete runs; they can be brought back for a day.",

@@ -1,101 +1,162 @@
-"""`agentdbg export`: a run as one JSON document."""
+"""`agentdbg export`: runs in the forms other people and other tools read."""
 
 from __future__ import annotations
 
-import os
-import stat
+import importlib
 import sys
+import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.finding import find
-from agentdbg.commands.options import RUN, Option
+from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Terminal
-from agentdbg.encoding import encode_json
-from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
-from agentdbg.index.scan import scan_lines
-from agentdbg.index.source import EventSource
-from agentdbg.storage.dialects import parse_event
-from agentdbg.storage.layout import open_private
-from agentdbg.storage.reader import default_data_dir, run_folder
+from agentdbg.interop.exports.files import appearing, write_whole
+from agentdbg.interop.exports.stored import Run, part_of
+from agentdbg.storage.layout import make_private_folder, run_dir
+from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Sequence
+
+    from agentdbg.interop.exports.stored import Progress as Report
 
 EXAMPLES = """
 agentdbg export latest --out run.json
 agentdbg export a41f --out - | jq '.events | length'
+agentdbg export a41f --format html --out run.html        # opens in any browser, offline
+agentdbg export a41f --format markdown --out -           # to paste into an issue
+agentdbg export a41f --format chrome --out trace.json    # opens in Perfetto
+agentdbg export --all --format parquet --out tables/     # for DuckDB, Spark, pandas
+agentdbg export --since 7d --format jsonl --out week.jsonl
 """
 
 
+@dataclass(frozen=True)
+class Format:
+    """How a format is written: the ending of its files, and whether several runs go into one."""
+
+    suffix: str
+    module: str = ""
+    """The one in `interop.exports` that writes it as a stream; none for what is no stream."""
+    holds_many: bool = True
+
+
+FORMATS = {
+    "json": Format("json", "json_document", holds_many=False),
+    "jsonl": Format("jsonl", "jsonl"),
+    "markdown": Format("md", "markdown"),
+    "chrome": Format("json", "chrome_trace"),
+    "parquet": Format("parquet"),
+    "html": Format("html", holds_many=False),
+}
+
+
 def command(
-    run: Annotated[str, RUN],
-    out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where to; `-` is standard output.")],
+    out: Annotated[str, Option("--out", "-o", metavar="PATH", help="Where to; `-` is standard output.")],
+    runs: Annotated[
+        list[str] | None, Argument("[RUN]...", "Runs: ids, the beginnings of them, or `latest`.", "runs")
+    ] = None,
+    form: Annotated[
+        str, Option("--format", "-f", metavar="FORMAT", help="json, jsonl, markdown, chrome, parquet or html.")
+    ] = "json",
+    all_runs: Annotated[bool, Option("--all", help="Every run there is.")] = False,
+    since: Annotated[str | None, Option("--since", metavar="WHEN", help="Those since 2h, 7d, today …")] = None,
 ) -> None:
-    """Write a run as one JSON document: spec_version, run and events. The file is for your eyes only (mode 0600)."""
-    data_dir = default_data_dir()
-    run_id = find(run, data_dir)
-    head = encode_json({"spec_version": SPEC_VERSION, "run": load_run_meta(run_id, data_dir)})
-    folder = run_folder(run_id, data_dir)
-
-    def write(put: Callable[[bytes], object]) -> None:
-        count = 0
-        put(head[:-1] + b',"events":[\n')
-        with Progress("Exporting") as progress:
-            for events, share in _event_blocks(folder, run_id):
-                put(b",\n" + events if count else events)
-                count += 1
-                progress.at(share)
-        put(b"\n]}\n")
-
-    if out == "-":
-        standard_output = Terminal()
-        write(standard_output.bytes)
-        standard_output.flush()
-        return
-    _write_whole(Path(out), write)
-    if sys.stderr.isatty():
+    """
+    Write runs in a form others read. json is one document: spec_version, run and events. jsonl is the events as they
+    are stored. markdown is the run for a person or an issue. chrome opens in Perfetto. html is one file with the viewer
+    in it. parquet is a folder with two tables, runs and events. What is written is for your eyes only (mode 0600).
+    """
+    chosen_form = FORMATS.get(form)
+    if chosen_form is None:
+        raise UsageError(f"there is no format {form!r}; it is one of {', '.join(FORMATS)}")
+    chosen = _chosen(runs or [], since, all_runs=all_runs)
+    with Progress("Exporting") as progress:
+        if form == "parquet":
+            _write_tables(chosen, out, progress.at)
+        elif chosen_form.holds_many or len(chosen) == 1:
+            _write_one(chosen, form, out, progress.at)
+        else:
+            _write_folder(chosen, form, Path(out), progress.at)
+    if out != "-" and sys.stderr.isatty():
         Terminal(sys.stderr).line(f"Wrote {out}.", cut=False)
 
 
-def _event_blocks(folder: Path, run_id: str) -> Iterator[tuple[bytes, float]]:
-    """The events as JSON joined by commas, a block of the file at a time, and how much of the file that was."""
-    source = EventSource(folder)
-    source.refresh(0)
-    offset, last_ts_ms = 0, 0
-    while (block := source.next_block(offset)).end:
-        if not block.lines:  # a line too long to be kept
-            offset = block.end
-            continue
-        scan = scan_lines(block.lines, offset, run_id, last_ts_ms)
-        lines = []
-        for position, at in enumerate(scan.offsets):
-            line = block.lines[at - offset : at - offset + scan.lengths[position]].rstrip(b"\r\n")
-            # A line of another dialect is written the way readers see it.
-            lines.append(line if scan.is_strict[position] else encode_json(parse_event(line, run_id, at)))
-        if lines:
-            last_ts_ms = scan.ts_ms[-1]
-            yield b",\n".join(lines), block.end / max(source.size, 1)
-        offset = block.end
-    source.close()
+def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[Run]:
+    """The runs asked for, in the order they were named, or the oldest first."""
+    if bool(names) + all_runs + (since is not None) != 1:
+        raise UsageError("say which runs, in one way: their ids or `latest`, --since 7d, or --all")
+    data_dir = default_data_dir()
+    if names:
+        ids = dict.fromkeys(find(name, data_dir) for name in names)
+        metas = [load_run_meta(run_id, data_dir) for run_id in ids]
+    else:
+        from agentdbg.commands.times import since as moment  # noqa: PLC0415 -- only where many are asked for
+        from agentdbg.index.runs import RunFilter, RunIndex  # noqa: PLC0415
+
+        index = RunIndex(data_dir)
+        with Progress("Reading runs") as progress:
+            index.refresh(thorough=False, progress=progress.at)
+        metas = index.page(RunFilter(since=None if since is None else moment(since)), None).runs[::-1]
+        if not metas:
+            raise UsageError(f"there are no runs in {data_dir}" + (f" since {since}" if since else ""))
+    return [Run(meta, run_dir(data_dir, meta["run_id"])) for meta in metas]
 
 
-def _write_whole(path: Path, write: Callable[[Callable[[bytes], object]], None]) -> None:
-    """Make the file whole or not at all; a device or a pipe is written as it comes."""
-    if path.is_dir():
-        raise UsageError(f"{path} is a folder; name a file in it, like {path / 'run.json'}")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no folder {path.parent}; make it first, or name another place")
-    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-        with open(path, "wb") as device:
-            write(device.write)
+def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report) -> None:
+    """One file, or standard output."""
+    if form == "html":
+        _write_html(chosen[0], out, progress)
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with os.fdopen(open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
-            write(file.write)
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write = importlib.import_module(f"agentdbg.interop.exports.{FORMATS[form].module}").write
+    if out != "-":
+        write_whole(Path(out), lambda put: write(chosen, put, progress))
+        return
+    standard_output = Terminal()
+    write(chosen, standard_output.bytes, progress)
+    standard_output.flush()
+
+
+def _write_html(run: Run, out: str, progress: Report) -> None:
+    from agentdbg.config import load_config  # noqa: PLC0415 -- most formats need neither
+    from agentdbg.interop.html_file import write_html  # noqa: PLC0415
+
+    if out != "-":
+        with appearing(Path(out)) as path:
+            write_html(run.run_id, load_config(), path, progress)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.html"
+        write_html(run.run_id, load_config(), path, progress)
+        standard_output = Terminal()
+        standard_output.bytes(path.read_bytes())
+        standard_output.flush()
+
+
+def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Report) -> None:
+    """A file for each run, named by its id."""
+    _make_folder(str(folder), f"a {form} file holds one run")
+    for position, run in enumerate(chosen):
+        path = folder / f"{run.run_id}.{FORMATS[form].suffix}"
+        _write_one([run], form, str(path), part_of(progress, position, len(chosen)))
+
+
+def _write_tables(chosen: Sequence[Run], out: str, progress: Report) -> None:
+    from agentdbg.interop.tables.export import write_tables  # noqa: PLC0415 -- needs an extra
+
+    _make_folder(out, "parquet is two files")
+    write_tables(chosen, Path(out), progress)
+
+
+def _make_folder(out: str, why: str) -> None:
+    path = Path(out)
+    if out == "-" or (path.exists() and not path.is_dir()):
+        raise UsageError(f"{why}, so --out is a folder for them; {out!r} is none")
+    if not path.is_dir():
+        if not path.parent.is_dir():
+            raise UsageError(f"there is no folder {path.parent}; make it first, or name another place")
+        make_private_folder(path)

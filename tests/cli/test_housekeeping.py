@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.commands import export
+from agentdbg.interop.exports import json_document
 from agentdbg.storage import load_events
 from tests.analysis.story import Story
 from tests.cli.stored import Ran, run_in_terminal, store
@@ -63,10 +63,10 @@ def test_an_export_is_written_whole_or_not_at_all(
     target.write_text("before")
 
     def breaks(*_: Any) -> Any:
-        yield b"{}", 0.5
+        yield [b"{}"], 0.5
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "_event_blocks", breaks)
+    monkeypatch.setattr(json_document, "line_blocks", breaks)
     ran = cli("export", "latest", "--out", str(target))
 
     assert ran.code == 10

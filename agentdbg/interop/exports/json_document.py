@@ -1,0 +1,30 @@
+"""One run as one JSON document: spec_version, run and events."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import SPEC_VERSION
+from agentdbg.interop.exports.stored import line_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.interop.exports.stored import Progress, Put, Run
+
+__all__ = ["write"]
+
+
+def write(runs: Sequence[Run], put: Put, progress: Progress) -> None:
+    """Write the one run given, its events on a line each."""
+    (run,) = runs
+    head = encode_json({"spec_version": SPEC_VERSION, "run": run.meta})
+    put(head[:-1] + b',"events":[\n')
+    is_first = True
+    for lines, share in line_blocks(run):
+        events = b",\n".join(lines)
+        put(events if is_first else b",\n" + events)
+        is_first = False
+        progress(share)
+    put(b"\n]}\n")
