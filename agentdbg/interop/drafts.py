@@ -32,6 +32,8 @@ class Step:
     parent: str | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     is_span: bool = False
+    is_told: bool = False
+    """Whether it was an event of ours before: it is stored as it is, and loops have been looked for."""
 
 
 @dataclass

@@ -142,7 +142,7 @@ def test_a_run_appears_whole_or_not_at_all(tmp_path: Path, data_dir: Path, monke
     def fail(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(importing._Walk, "_end", fail)
+    monkeypatch.setattr(importing.RunWalk, "end", fail)
     path = write(tmp_path / "a.json", CHAT)
     with pytest.raises(KeyboardInterrupt):
         list(Importing(load_config()).take(Source(path))[1])

@@ -1,0 +1,287 @@
+"""
+A run that others recorded, on its way to the disk: enrich, redact, guard, append, as every event walks.
+
+The parts are those a recorder uses, so what arrives is redacted, cut, counted and judged for loops like what is
+recorded here. Steps may come all at once (an import) or as they happen (the receiver); `flush` hands what has come so
+far to the kernel, and `count_again` takes in what an earlier process has written of the same run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import SPEC_VERSION, utc_timestamp
+from agentdbg.interop.prompts import PromptFitter
+from agentdbg.loops import LoopDetector
+from agentdbg.recorder.counters import Counters
+from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects
+from agentdbg.recorder.guardrails import Guards, Limits
+from agentdbg.recorder.prices import PriceTable
+from agentdbg.recorder.run_summary import encode_run_meta, end_summary
+from agentdbg.recorder.state_diff import diff_states
+from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.storage.writer import RunWriter
+from agentdbg.version import __version__
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentdbg.config import Config
+    from agentdbg.events import Event
+    from agentdbg.interop.drafts import Step
+    from agentdbg.loops import LoopFinding
+
+__all__ = ["Ending", "RunWalk", "make_redactor", "stable_id", "usable_duration"]
+
+_NO_LIMITS = Limits()
+_LONGEST_MS = 1e12
+"""Some thirty years."""
+_FLUSH_BYTES = 1 << 20
+_SPAN_MARK = "span"
+
+
+def stable_id(*parts: str) -> str:
+    """A UUID of version 4 in shape that is always the same for the same parts."""
+    digest = hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()
+    variant = "89ab"[int(digest[16], 16) & 3]
+    return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+
+
+def make_redactor(config: Config) -> Redactor:
+    """The redactor the settings ask for; one serves any number of runs."""
+    return Redactor(
+        RedactionRules(
+            enabled=config.redact,
+            keys=config.redact_keys,
+            values=config.redact_values,
+            patterns=config.redact_patterns,
+            max_field_bytes=config.max_field_bytes,
+        )
+    )
+
+
+def usable_duration(duration_ms: float | None) -> float | None:
+    """A length of time that can be true; a file may say anything."""
+    return duration_ms if duration_ms is not None and 0 <= duration_ms < _LONGEST_MS else None
+
+
+@dataclass
+class Ending:
+    """How a run ended: its failure if it failed, and what else RUN_END should hold."""
+
+    at_ms: float
+    failure: dict[str, Any] | None = None
+    outcome: dict[str, Any] = field(default_factory=dict)
+    is_told: bool = False
+    """Whether the ERROR event of the failure, if there was one, is among the steps."""
+
+
+class RunWalk:
+    """One run; `run_id` and the ids of steps are the caller's."""
+
+    def __init__(self, run_id: str, name: str, folder: Path, config: Config, redactor: Redactor) -> None:
+        self.run_id = run_id
+        self.name = redactor.clean_text(name)
+        self.start_id = stable_id(run_id, "0")
+        self.started_ms = 0.0
+        self.written = 0
+        self.writer = RunWriter(folder, fsync=False)
+        self._redactor = redactor
+        self._redaction = config.redaction
+        self._prompts = PromptFitter(config.max_field_bytes)
+        self._prices = PriceTable(config.prices)
+        self._counters = Counters()
+        self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
+        self._guards = Guards(_NO_LIMITS, self._counters, self._detector)
+        self._line = LineMaker(run_id)
+        self._lines: list[bytes] = []
+        self._lines_size = 0
+        self._failures: set[tuple[str, str]] = set()
+        self._states: dict[str, bytes] = {}
+        self._last_state: bytes | None = None
+        self._last_parent = self.start_id
+        self._meta = NO_META
+        self._last_ts = ""
+
+    def begin(self, at_ms: float, meta: dict[str, Any], known: dict[str, Any] | None = None) -> None:
+        """Write RUN_START; `known` is what its payload says beyond what everybody's does."""
+        fields: dict[str, Any] = {
+            "run_name": self.name,
+            "python_version": "",
+            "platform": "",
+            "cwd": None,
+            "argv": [],
+            "guardrails": _NO_LIMITS.as_dict(),
+            "agentdbg_version": __version__,
+        }
+        fields.update(known or {})
+        self.started_ms = at_ms
+        self._meta = self._redactor.seal(meta).encoded
+        self._count("RUN_START")
+        payload = self._redactor.seal(fields).encoded
+        self._append("RUN_START", self.start_id, None, at_ms, None, self.name, payload, self._meta)
+
+    def take(self, step: Step, event_id: str, parent_id: str, at_ms: float) -> None:
+        """One step, as an event with these ids; what it says of loops follows it."""
+        length = usable_duration(step.duration_ms)
+        duration_ms = None if length is None else round(length)
+        value, payload = self._seal(step)
+        meta = self._redactor.seal(step.meta) if step.meta else None
+        name = self._redactor.clean_text(step.name)
+        event: Event = {
+            "spec_version": SPEC_VERSION,
+            "event_id": event_id,
+            "run_id": self.run_id,
+            "parent_id": parent_id,
+            "event_type": step.event_type,
+            "ts": utc_timestamp(at_ms / 1000),
+            "duration_ms": duration_ms,
+            "name": name,
+            "payload": value,
+            "meta": {} if meta is None else meta.value,
+        }
+        finding = self._judge(event, is_span=step.is_span, finds_loops=not step.is_told)
+        meta_bytes = NO_META if meta is None else meta.encoded
+        self._append(step.event_type, event_id, parent_id, at_ms, duration_ms, name, payload, meta_bytes)
+        self._last_parent = parent_id
+        self._tell(finding, at_ms)
+
+    def count_again(self, event: Event) -> None:
+        """Take in an event of this run that is on disk already, as if it had just been written."""
+        self.written += 1
+        self._last_ts = event["ts"]
+        if event["event_type"] == "RUN_START":
+            self._count("RUN_START")
+            self._meta = encode_json(event["meta"])
+        elif event["event_type"] == "LOOP_WARNING":
+            self._counters.loop_warnings += 1
+            self._count("LOOP_WARNING")
+        else:
+            self._judge(event, is_span=_SPAN_MARK in event["meta"], finds_loops=True)
+
+    def end(self, ending: Ending) -> None:
+        """Write RUN_END and the final run.json, and close the file."""
+        at_ms = max(ending.at_ms, self.started_ms)
+        if not ending.is_told:
+            self._tell(self._detector.finish(), at_ms)
+        failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
+        if failure is not None and not ending.is_told:
+            self._fatal_error(failure, at_ms)
+        duration_ms = max(0, round(at_ms - self.started_ms))
+        status = "ok" if failure is None else "error"
+        summary = {"status": status, "summary": end_summary(self._counters, duration_ms)}
+        outcome = {**ending.outcome, **({} if failure is None else {"error": failure})}
+        payload = join_objects(encode_json(summary), self._redactor.seal(outcome).encoded)
+        if self._last_state is not None and "final_state" not in outcome:
+            payload = join_objects(payload, b'{"final_state":%b}' % self._last_state)
+        self._count("RUN_END")
+        end_id = stable_id(self.run_id, "end")
+        self._append("RUN_END", end_id, self.start_id, at_ms, duration_ms, "run_end", payload)
+        self.flush()
+        self.refresh(utc_timestamp(at_ms / 1000), duration_ms, status)
+        self.writer.close()
+
+    def flush(self) -> None:
+        """Hand what has come so far to the kernel; `writer.dropped` says what the disk did not take."""
+        lines, self._lines, self._lines_size = self._lines, [], 0
+        if lines and self.writer.append(b"".join(lines)):
+            self.written += len(lines)
+
+    def refresh(self, ended_at: str | None = None, duration_ms: int | None = None, status: str = "running") -> None:
+        """Replace run.json by how the run stands."""
+        self.writer.replace_meta(
+            encode_run_meta(
+                run_id=self.run_id,
+                run_name=self.name,
+                started_at=utc_timestamp(self.started_ms / 1000),
+                ended_at=ended_at,
+                duration_ms=duration_ms,
+                status=status,
+                last_event_ts=ended_at or self._last_ts,
+                counters=self._counters,
+                guardrails=_NO_LIMITS.as_dict(),
+                metadata=self._meta,
+                redaction=self._redaction,
+                dropped_by_writer=self.writer.dropped,
+            )
+        )
+
+    def rename(self, name: str) -> None:
+        """The run is called something else than was known when it began; run.json says so from its next refresh."""
+        self.name = self._redactor.clean_text(name)
+
+    def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
+        fields = step.fields
+        if step.event_type == "LLM_CALL" and not step.is_told:
+            fields["prompt"] = self._prompts.fit(fields["prompt"])
+            if fields["cost_usd"] is None:
+                fields["cost_usd"] = self._prices.cost_usd(fields["model"], fields["usage"])
+        sealed = self._redactor.seal(fields)
+        if step.event_type != "STATE_UPDATE" or step.is_span:
+            return sealed.value, sealed.encoded
+        before, stored = self._states.get(step.name), encode_json(sealed.value.get("state"))
+        self._states[step.name] = self._last_state = stored
+        if before is None or step.is_told or sealed.value.get("diff") is not None:
+            return sealed.value, sealed.encoded
+        sealed.value["diff"] = diff_states(before, stored)
+        return sealed.value, encode_json(sealed.value)
+
+    def _judge(self, event: Event, *, is_span: bool, finds_loops: bool) -> LoopFinding | None:
+        """Count an event; an error that a failed call has told before is not counted again."""
+        payload = event["payload"]
+        repeats = event["event_type"] == "ERROR" and _what_failed(payload) in self._failures
+        verdict = self._guards.judge(event, is_span=is_span, recorded_by_call=repeats, elapsed_s=0.0)
+        error = payload.get("error")
+        if event["event_type"] in ("LLM_CALL", "TOOL_CALL") and isinstance(error, dict):
+            self._failures.add(_what_failed(error))
+        if event["event_type"] == "LOOP_WARNING":
+            self._counters.loop_warnings += 1
+        return verdict.finding if finds_loops else None
+
+    def _tell(self, finding: LoopFinding | None, at_ms: float) -> None:
+        if finding is None:
+            return
+        self._counters.loop_warnings += 1
+        self._count("LOOP_WARNING")
+        payload = self._redactor.seal(finding.payload()).encoded
+        event_id = stable_id(self.run_id, "loop", str(self.written + len(self._lines)))
+        self._append("LOOP_WARNING", event_id, self._last_parent, at_ms, None, finding.pattern, payload)
+
+    def _fatal_error(self, failure: dict[str, Any], at_ms: float) -> None:
+        """What ended the run, as a recorder writes it; not counted again when a failed call was it."""
+        if _what_failed(failure) not in self._failures:
+            self._counters.errors += 1
+        self._count("ERROR")
+        payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
+        name = self._redactor.clean_text(failure["error_type"])
+        self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, at_ms, None, name, payload)
+
+    def _append(
+        self,
+        event_type: str,
+        event_id: str,
+        parent_id: str | None,
+        at_ms: float,
+        duration_ms: int | None,
+        name: str,
+        payload: bytes,
+        meta: bytes = NO_META,
+    ) -> None:
+        ts = self._last_ts = utc_timestamp(at_ms / 1000)
+        name_json = encode_json(name).decode()
+        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta)
+        self._lines.append(line)
+        self._lines_size += len(line)
+        if self._lines_size > _FLUSH_BYTES:
+            self.flush()
+
+    def _count(self, event_type: str) -> None:
+        by_type = self._counters.by_type
+        by_type[event_type] = by_type.get(event_type, 0) + 1
+
+
+def _what_failed(error: dict[str, Any]) -> tuple[str, str]:
+    return str(error.get("error_type")), str(error.get("message"))
