@@ -15,6 +15,7 @@ from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
 __all__ = ["NO_META", "LineMaker", "join_objects", "with_source"]
 
 NO_META = b"{}"
+_BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
 _MOST_SOURCES = 10_000
 _endings: dict[str, bytes] = {}
@@ -43,12 +44,12 @@ class LineMaker:
         parent = "null" if parent_id is None else f'"{parent_id}"'
         duration: Any = "null" if duration_ms is None else duration_ms
         head = (
-            f'{{"spec_version":"{SPEC_VERSION}","event_id":"{event_id}{self._after_id}{parent},"event_type":"{event_type}",'
+            f'{_BEFORE_ID}{event_id}{self._after_id}{parent},"event_type":"{event_type}",'
             f'"ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
         ).encode()
         if len(head) + len(payload) + len(meta) > MAX_LINE_BYTES - 20:  # the payload is bounded, so the meta gives way
             meta = _CUT_META
-        return b'%b%b,"meta":%b}\n' % (head, payload, meta)
+        return b"".join((head, payload, b',"meta":', meta, b"}\n"))
 
 
 def join_objects(first: bytes, second: bytes) -> bytes:

@@ -76,25 +76,22 @@ class Guards:
         ]
         self._has_limits = bool(self._limits_set) or bool(limits.stop_on_loop)
 
-    def judge(self, event: Event, elapsed_s: float, *, is_span: bool, recorded_by_call: bool) -> Verdict:
+    def judge(self, event: Event, elapsed_s: float, is_span: bool, recorded_by_call: bool) -> Verdict:
         """Count one event and say what follows from it. The caller holds the run's lock."""
-        if is_span:
-            self._count_type(event["event_type"])
-            finding = None
-        else:
-            self._count(event, recorded_by_call=recorded_by_call)
-            finding = self._look_for_loops(event)
-        if not self._has_limits:
-            return _NOTHING if finding is None else Verdict(finding, None)
-        stop = (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
+        by_type, event_type = self._counters.by_type, event["event_type"]
+        by_type[event_type] = by_type.get(event_type, 0) + 1
+        finding = None
+        if not is_span:
+            self._count(event_type, event["payload"], recorded_by_call)
+            try:
+                finding = self._detector.observe(event)
+            except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
+                contain(fault, "look for loops")
+        stop = self._judge_limits(elapsed_s) if self._has_limits else None
         return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
 
-    def _look_for_loops(self, event: Event) -> LoopFinding | None:
-        try:
-            return self._detector.observe(event)
-        except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
-            contain(fault, "look for loops")
-            return None
+    def _judge_limits(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+        return (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
@@ -120,10 +117,8 @@ class Guards:
         limit = self._limits.max_duration_s
         return None if limit is None or elapsed_s <= limit else _exceeded("max_duration_s", limit, round(elapsed_s, 3))
 
-    def _count(self, event: Event, *, recorded_by_call: bool) -> None:
-        counters, event_type, payload = self._counters, event["event_type"], event["payload"]
-        by_type = counters.by_type
-        by_type[event_type] = by_type.get(event_type, 0) + 1
+    def _count(self, event_type: str, payload: Mapping[str, Any], recorded_by_call: bool) -> None:
+        counters = self._counters
         if event_type == "LLM_CALL":
             counters.llm_calls += 1
             self._count_usage(payload)
@@ -136,10 +131,6 @@ class Guards:
         counters.limited_events += 1
         if event_type in COUNTED_CALLS and payload.get("status") == "error":
             counters.errors += 1
-
-    def _count_type(self, event_type: str) -> None:
-        by_type = self._counters.by_type
-        by_type[event_type] = by_type.get(event_type, 0) + 1
 
     def _count_usage(self, payload: Mapping[str, Any]) -> None:
         usage = payload.get("usage")
@@ -166,16 +157,23 @@ class Guards:
 
     def _crossed(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit, in the contract's order, that has been crossed."""
+        counters = self._counters
+        is_shared = counters.is_shared
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._so_far(counter)
-            if actual > limit:
+            if counter is None:
+                actual = elapsed_s
+            elif is_shared:
+                actual = counters.total(counter)
+            else:
+                actual = getattr(counters, counter)
+            if actual > limit and (actual := _without_dust(counter, actual)) > limit:
                 return _exceeded(name, limit, actual)
         return None
 
     def _would_cross(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit that is crossed already, or would be by one more call beside those being made."""
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._so_far(counter)
+            actual = elapsed_s if counter is None else _without_dust(counter, self._counters.total(counter))
             if name == f"max_{kind}_calls":
                 actual += self._counters.total(f"reserved_{kind}") + 1
             elif name == "max_events":
@@ -184,16 +182,16 @@ class Guards:
                 return _exceeded(name, limit, actual)
         return None
 
-    def _so_far(self, counter: str) -> float:
-        total = self._counters.total(counter)
-        # A hundred cents are a dollar, although as sums of fractions they are a little more.
-        return round(total, 9) if counter == "cost_usd" else total
-
     def _add_reserved(self, kind: str, amount: int) -> None:
         if kind == "llm":
             self._counters.reserved_llm += amount
         else:
             self._counters.reserved_tool += amount
+
+
+def _without_dust(counter: str | None, total: float) -> float:
+    # A hundred cents are a dollar, although as sums of fractions they are a little more.
+    return round(total, 9) if counter == "cost_usd" else total
 
 
 _WORDS = {

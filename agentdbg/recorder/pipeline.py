@@ -70,10 +70,11 @@ class ActiveRun:
         """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self.counters = Counters()
         self._is_shared = False
-        self._line = LineMaker(self.run_id)
+        self._line = LineMaker(self.run_id).__call__  # calling the object itself takes longer
         self._pid = os.getpid()
         self._limits = limits
         self._redaction = config.redaction
+        self._max_field_bytes = config.max_field_bytes
         self._redactor = Redactor(_rules(config, config.max_field_bytes))
         for problem in self._redactor.problems:
             tell_once(problem, problem)
@@ -101,6 +102,7 @@ class ActiveRun:
         meta: Any = None,
         *,
         parent_id: str,
+        given: tuple[Any, ...] | None = None,
         event_id: str | None = None,
         duration_ms: int | None = None,
         source: str | None = None,
@@ -113,10 +115,11 @@ class ActiveRun:
         """
         Take one event through every stage and onto disk; its id, or None when the run is over.
 
-        `kind` gives back the place a call had taken. `quiet` keeps a stop from being raised here (the end of a call
-        lets its result through; the next record raises). `failed_call_id` marks an error a call has already recorded.
+        `given` are the values that came from outside, where all else in `fields` was made here. `kind` gives back the
+        place a call had taken. `quiet` keeps a stop from being raised here (the end of a call lets its result through;
+        the next record raises). `failed_call_id` marks an error a call has already recorded.
         """
-        sealed = sealed or self._redactor.seal(fields)  # may run user code, so never under the lock
+        sealed = sealed or self._redactor.seal(fields, given)  # may run user code, so never under the lock
         clean_name, name_json = self._name(name)
         meta_value, meta_bytes = ({}, NO_META) if meta is None else self._seal_meta(meta)
         payload = sealed.encoded if source is None else with_source(sealed.encoded, source)
@@ -142,9 +145,7 @@ class ActiveRun:
             if kind is not None:
                 self._guards.release(kind)
             elapsed_s = time.monotonic() - self._started
-            finding, stop = self._guards.judge(
-                event, elapsed_s, is_span=is_span, recorded_by_call=failed_call_id is not None
-            )
+            finding, stop = self._guards.judge(event, elapsed_s, is_span, failed_call_id is not None)
             self._last_event_ts = ts
             self._last_parent_id = parent_id
             if finding is not None:
@@ -165,9 +166,13 @@ class ActiveRun:
         name = self.clean_name(name)
         sealed = self._redactor.seal({"state": state})
         stored = sealed.encoded[len(b'{"state":') : -1]
+        rest = b""
         if diff is None and name in self._states:
             diff = diff_states(self._states[name], stored)
-        rest = self._redactor.seal({"diff": diff, **extra}).encoded
+            # Taken from two stored states, so nothing in it is left to redact.
+            rest = b"" if extra else encode_json({"diff": diff})
+        if not rest or len(rest) > self._max_field_bytes:
+            rest = self._redactor.seal({"diff": diff, **extra}).encoded
         if len(self._states) < _MOST_NAMES or name in self._states:
             self._states[name] = stored
         self._last_state = stored

@@ -51,13 +51,16 @@ PRICES: dict[str, dict[str, float]] = {
     for model, (prompt, cached, completion) in _PUBLISHED.items()
 }
 
+_PARTS = 10**15
+"""A dollar in the smallest parts that are told apart."""
+
 
 class PriceTable:
     """The shipped prices with a user's own laid over them."""
 
     def __init__(self, own: Mapping[str, Mapping[str, float]] | None = None) -> None:
         self._prices: dict[str, Mapping[str, float]] = {**PRICES, **(own or {})}
-        self._known: dict[str, Mapping[str, float] | None] = {}
+        self._known: dict[str, tuple[int, int, int] | None] = {}
 
     def cost_usd(self, model: str, usage: Mapping[str, Any] | None) -> float | None:
         """What the call cost, or None when the model's price or the usage is not known."""
@@ -68,22 +71,25 @@ class PriceTable:
         if type(prompt) is not int or type(completion) is not int:
             return None
         if len(usage) == 3:  # nothing said of a cache
-            return round((prompt * price["input"] + completion * price["output"]) / 1_000_000, 9)
+            return (prompt * price[0] + completion * price[2]) / _PARTS
         cached = min(cached_tokens(usage), prompt)
-        cost = (
-            (prompt - cached) * price["input"]
-            + cached * price.get("cached_input", price["input"])
-            + completion * price["output"]
-        )
-        return round(cost / 1_000_000, 9)
+        return ((prompt - cached) * price[0] + cached * price[1] + completion * price[2]) / _PARTS
 
-    def _find(self, model: str) -> Mapping[str, float] | None:
+    def _find(self, model: str) -> tuple[int, int, int] | None:
         """The price of `openai/gpt-4o-2024-08-06` is that of `gpt-4o`: without the provider, then without the date."""
         name = model.rpartition("/")[2]
-        price = self._prices.get(model) or self._prices.get(name) or self._prices.get(_undated(name))
+        found = self._prices.get(model) or self._prices.get(name) or self._prices.get(_undated(name))
+        price = None if found is None else _in_parts(found)
         if len(self._known) < 1000:
             self._known[model] = price
         return price
+
+
+def _in_parts(price: Mapping[str, float]) -> tuple[int, int, int]:
+    """Input, cached input and output in whole parts of a dollar for a token: sums are exact, and nothing to round."""
+    paid = (price["input"], price.get("cached_input", price["input"]), price["output"])
+    prompt, cached, completion = (round(per_million * _PARTS / 1_000_000) for per_million in paid)
+    return prompt, cached, completion
 
 
 def _undated(name: str) -> str:

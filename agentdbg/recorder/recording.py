@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
 
 STOPS = (AgentDbgGuardrailExceeded, RunStopped)
+Payload = tuple[dict[str, Any], "tuple[Any, ...] | None"]
+"""The fields of an event, and the values among them that came from outside; None: any of them may have."""
+
 _LARGEST = 2**53  # beyond it numbers are no longer exact for every reader of JSON
 _OK_WORDS = {"ok", "success", "completed", "succeeded"}
 
@@ -47,7 +50,7 @@ def record_llm_call(
     if scope is None and (scope := implicit_scope()) is None:
         return None
     try:
-        fields = llm_fields(
+        fields, given = llm_fields(
             scope.run, model, prompt, response, usage, provider, temperature, stop_reason, status, error, extra
         )
         event_id = scope.run.emit(
@@ -55,6 +58,7 @@ def record_llm_call(
             model,
             fields,
             meta,
+            given=given,
             parent_id=scope.parent_id,
             duration_ms=None if duration_ms is None else whole_ms(duration_ms),
             source=None if "source" in extra else user_source(),
@@ -84,11 +88,13 @@ def record_tool_call(
     if scope is None and (scope := implicit_scope()) is None:
         return None
     try:
+        fields, given = tool_fields(scope.run, name, args, result, status, error, extra)
         return scope.run.emit(
             "TOOL_CALL",
             name,
-            tool_fields(scope.run, name, args, result, status, error, extra),
+            fields,
             meta,
+            given=given,
             parent_id=scope.llm_id or scope.parent_id,
             duration_ms=None if duration_ms is None else whole_ms(duration_ms),
             source=None if "source" in extra else user_source(),
@@ -185,42 +191,57 @@ def llm_fields(
     status: Any,
     error: Any,
     extra: dict[str, Any],
-) -> dict[str, Any]:
+) -> Payload:
     """The payload of an LLM_CALL from what the caller gave, in whatever words."""
     cost = None
     if extra:
         cost = extra.pop("cost_usd", None)
         if stop_reason is None:
             stop_reason = extra.pop("finish_reason", None)
+    if type(model) is not str:
+        model = _text(model)
+    if type(provider) is not str:
+        provider = _text(provider)
+    if stop_reason is not None:
+        stop_reason = _text(stop_reason)
+    if error is not None:
+        error = describe_error(error)
     known_usage = None if usage is None else normalise_usage(usage)
-    known_model = model if type(model) is str else _text(model)
     fields = {
-        "model": known_model,
+        "model": model,
         "prompt": prompt,
         "response": response,
         "usage": known_usage,
-        "provider": provider if type(provider) is str else _text(provider),
+        "provider": provider,
         "temperature": None if temperature is None else _number(temperature),
-        "stop_reason": None if stop_reason is None else _text(stop_reason),
+        "stop_reason": stop_reason,
         "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
-        "error": None if error is None else describe_error(error),
-        "cost_usd": run.prices.cost_usd(known_model, known_usage) if cost is None else _number(cost),
+        "error": error,
+        "cost_usd": run.prices.cost_usd(model, known_usage) if cost is None else _number(cost),
     }
-    return {**fields, **_without(extra, fields)} if extra else fields
+    if extra:
+        return {**fields, **_without(extra, fields)}, None
+    if known_usage is usage:  # it has the three counts and nothing else
+        return fields, (model, prompt, response, provider, stop_reason, error)
+    return fields, (model, prompt, response, provider, stop_reason, error, known_usage)
 
 
 def tool_fields(
     run: ActiveRun, name: Any, args: Any, result: Any, status: Any, error: Any, extra: dict[str, Any]
-) -> dict[str, Any]:
+) -> Payload:
     """The payload of a TOOL_CALL from what the caller gave."""
+    if error is not None:
+        error = describe_error(error)
     fields = {
         "tool_name": run.clean_name(name),
         "args": args,
         "result": result,
         "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
-        "error": None if error is None else describe_error(error),
+        "error": error,
     }
-    return {**fields, **_without(extra, fields)} if extra else fields
+    if extra:
+        return {**fields, **_without(extra, fields)}, None
+    return fields, (args, result, error)
 
 
 def whole_ms(value: Any) -> int | None:

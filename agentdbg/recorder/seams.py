@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.functions import Function, bind_arguments, function_name, wrap
-from agentdbg.recorder.recording import STOPS, llm_fields, tool_fields
+from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source
 
@@ -154,11 +154,13 @@ class Call:
             for name, value in self._from_inside.items():
                 if getattr(self, name) is None:
                     setattr(self, name, value)
+            fields, given = self._payload()
             recorded = run.emit(
                 "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
                 self._name,
-                self._payload(),
+                fields,
                 self._meta,
+                given=given,
                 parent_id=self._parent_id,
                 event_id=self._call_id,
                 duration_ms=self.duration_ms,
@@ -175,7 +177,7 @@ class Call:
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(Scope(run, here.parent_id, self._call_id))
 
-    def _payload(self) -> dict[str, Any]:
+    def _payload(self) -> Payload:
         assert self._outer is not None
         run, extra = self._outer.run, dict(self._fields)
         if self.kind == "tool":

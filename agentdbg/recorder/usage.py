@@ -29,8 +29,16 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     """`{prompt_tokens, completion_tokens, total_tokens, …}`, or None when nothing is known."""
     if given is None:
         return None
-    if type(given) is dict and len(given) == 3 and _is_plain(given):
-        return given
+    if type(given) is dict and len(given) == 3:  # the common case, spelled out because every model call passes here
+        prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
+        total = given.get("total_tokens")
+        if (
+            type(prompt) is type(completion) is type(total) is int
+            and 0 <= prompt <= _LARGEST
+            and 0 <= completion <= _LARGEST
+            and 0 <= total <= _LARGEST
+        ):
+            return given
     try:
         usage = _as_dict(given)
     except Exception:  # noqa: BLE001 -- the provider's object failed, not the call
@@ -50,15 +58,6 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     if prompt is completion is total is None and not rest:
         return None
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **rest}
-
-
-def _is_plain(given: dict[str, Any]) -> bool:
-    """The common case, spelled out because every model call passes here."""
-    prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-    total = given.get("total_tokens")
-    if type(prompt) is not int or type(completion) is not int or type(total) is not int:
-        return False
-    return 0 <= prompt <= _LARGEST and 0 <= completion <= _LARGEST and 0 <= total <= _LARGEST
 
 
 def cached_tokens(usage: Mapping[str, Any]) -> int:

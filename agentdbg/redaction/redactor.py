@@ -15,7 +15,8 @@ from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.argv import clean_arguments
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.plain import MAX_DEPTH, Walk, readable_text
+from agentdbg.redaction.plain import Walk, readable_text
+from agentdbg.redaction.proof import MOST_NODES, UNPROVED, prove, prove_types, prove_values
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_value, fit_fields
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, telling_words
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
-_MOST_NODES_AT_SPEED = 5000
 
 
 class Sealed:
@@ -39,13 +39,6 @@ class Sealed:
     def __init__(self, value: dict[str, Any], encoded: bytes) -> None:
         self.value = value
         self.encoded = encoded
-
-
-class _Unproved(Exception):
-    """Something needs a closer look."""
-
-
-_UNPROVED = _Unproved()
 
 
 class Redactor:
@@ -63,10 +56,16 @@ class Redactor:
             if rules.values:
                 self._cleaner = TextCleaner(self._judge, rules.keys, self._suspicion, self._patterns)
 
-    def seal(self, fields: dict[str, Any], max_bytes: int = MAX_ENCODED_BYTES) -> Sealed:
-        """`fields` redacted, JSON-safe and at most `max_bytes` long when encoded. Never raises."""
+    def seal(
+        self, fields: dict[str, Any], given: tuple[Any, ...] | None = None, max_bytes: int = MAX_ENCODED_BYTES
+    ) -> Sealed:
+        """
+        `fields` redacted, JSON-safe and at most `max_bytes` long when encoded. Never raises.
+
+        `given` are the values among them that came from outside, where the caller made all the rest and all the keys.
+        """
         try:
-            return self._seal_at_speed(fields, max_bytes)
+            return self._seal_at_speed(fields, given, max_bytes)
         except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
             return self._seal_carefully(fields, max_bytes)
 
@@ -94,20 +93,22 @@ class Redactor:
             self._clean_names,
         )
 
-    def _seal_at_speed(self, fields: dict[str, Any], max_bytes: int) -> Sealed:
+    def _seal_at_speed(self, fields: dict[str, Any], given: tuple[Any, ...] | None, max_bytes: int) -> Sealed:
         """Prove that nothing needs doing and encode the original; raises when that cannot be proved."""
-        limit = self._max_field_bytes
-        if self._judge is None:
-            _prove_types(fields, limit, 1, _MOST_NODES_AT_SPEED)
+        limit, judge, suspicion = self._max_field_bytes, self._judge, self._suspicion
+        if judge is None:
+            prove_types(fields, limit, 1, MOST_NODES)
+        elif given is None:
+            prove(fields, judge, limit, 1, MOST_NODES)
         else:
-            _prove(fields, self._judge, limit, 1, _MOST_NODES_AT_SPEED)
+            prove_values(given, judge, limit, 1, MOST_NODES)
         encoded = encode_json(fields)
         size = len(encoded)
         if size > max_bytes or (size > limit and not all(_fits(value, limit) for value in fields.values())):
-            raise _UNPROVED
+            raise UNPROVED
         # The user's patterns are written for text, not for its encoding, so with any of them every text is looked at.
-        if self._suspicion is not None and (self._patterns or self._suspicion.of_encoded(encoded)):
-            raise _UNPROVED
+        if suspicion is not None and (self._patterns or suspicion.of_encoded(encoded)):
+            raise UNPROVED
         return Sealed(fields, encoded)
 
     def _seal_carefully(self, fields: dict[str, Any], max_bytes: int) -> Sealed:
@@ -144,117 +145,3 @@ def _fits(value: Any, limit: int) -> bool:
     if type(value) is str:
         return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
     return not isinstance(value, (dict, list)) or len(encode_json(value)) <= limit
-
-
-def _prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the hot loop: one branch per plain type, no calls
-    """Every key known and harmless, every value plain and short; `depth` is that of the values."""
-    if type(fields) is not dict or (depth > MAX_DEPTH and fields):
-        raise _UNPROVED
-    room -= len(fields)
-    if room < 0:
-        raise _UNPROVED
-    keys = tuple(fields)
-    if keys in known.safe_shapes:
-        return _prove_values(fields, known, limit, depth, room)
-    if keys in known.counter_shapes and _are_counts(fields):
-        return room
-    safe, counters, judge = known.safe, known.counters, known.judge
-    for key, value in fields.items():
-        kind = type(value)
-        if type(key) is not str:
-            raise _UNPROVED
-        if key not in safe:
-            if kind is int and key in counters:
-                continue
-            if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
-                raise _UNPROVED
-        if kind is str:
-            if len(value) > limit:
-                raise _UNPROVED
-        elif kind is int or value is None or kind is bool:
-            pass
-        elif kind is dict:
-            room = _prove(value, known, limit, depth + 1, room)
-        elif kind is list:
-            room = _prove_list(value, known, limit, depth + 1, room)
-        elif kind is not float or value - value != 0.0:
-            raise _UNPROVED
-    known.remember_shape(keys)
-    return room
-
-
-def _are_counts(fields: dict[str, Any]) -> bool:
-    for value in fields.values():  # noqa: SIM110 -- a generator would cost more than all the rest
-        if type(value) is not int and value is not None:
-            return False
-    return True
-
-
-def _prove_values(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
-    """The same for a dict whose keys are known to be harmless together: the payloads of a run have few shapes."""
-    for value in fields.values():
-        kind = type(value)
-        if kind is str:
-            if len(value) > limit:
-                raise _UNPROVED
-        elif value is None or kind is int or kind is bool:
-            pass
-        elif kind is dict:
-            room = _prove(value, known, limit, depth + 1, room)
-        elif kind is list:
-            room = _prove_list(value, known, limit, depth + 1, room)
-        elif kind is not float or value - value != 0.0:
-            raise _UNPROVED
-    return room
-
-
-def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
-    """Every item plain and short, and no `[name, value]` or `--flag` among them that says otherwise."""
-    room -= len(items)
-    if room < 0 or (depth > MAX_DEPTH and items):
-        raise _UNPROVED
-    if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and known.judge(items[0]):
-        raise _UNPROVED
-    for item in items:
-        kind = type(item)
-        if kind is str:
-            if len(item) > limit or item[:1] == "-":
-                raise _UNPROVED
-        elif kind is dict:
-            room = _prove(item, known, limit, depth + 1, room)
-        elif kind is int or item is None or kind is bool:
-            pass
-        elif kind is list:
-            room = _prove_list(item, known, limit, depth + 1, room)
-        elif kind is not float or item - item != 0.0:
-            raise _UNPROVED
-    return room
-
-
-def _prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the same loop without keys
-    """Without redaction: plain types, plain keys, bounded sizes."""
-    if depth > MAX_DEPTH + 1 and value:
-        raise _UNPROVED
-    room -= len(value)
-    if room < 0:
-        raise _UNPROVED
-    if type(value) is dict:
-        for key in value:
-            if type(key) is not str or len(key) > limit:
-                raise _UNPROVED
-        children: Any = value.values()
-    else:
-        children = value
-    for child in children:
-        kind = type(child)
-        if kind is str:
-            if len(child) > limit:
-                raise _UNPROVED
-        elif kind is dict or kind is list:
-            room = _prove_types(child, limit, depth + 1, room)
-        elif kind is float:
-            if child - child != 0.0:
-                raise _UNPROVED
-        elif not (kind is int or child is None or kind is bool):
-            raise _UNPROVED
-    return room

@@ -1,0 +1,143 @@
+"""
+Prove, as cheaply as Python can, that a payload needs no redacting: every key known and harmless, every value plain.
+
+Proving is cheaper than copying, and most payloads are harmless. Whatever is not proved raises `Unproved` and takes the
+careful walk, so a proof that is too strict costs time and nothing else. The loops below are written out branch by
+branch: they run for every value of every event, and a call would cost more than what it does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.redaction.plain import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentdbg.redaction.keys import KeyJudge
+
+__all__ = ["MOST_NODES", "UNPROVED", "Unproved", "prove", "prove_types", "prove_values"]
+
+MOST_NODES = 5000
+_NUMBERS = frozenset({int, bool, type(None)})
+_COUNTS = frozenset({int, type(None)})
+_WORTH_ASKING_AT_ONCE = 8
+"""From this many values on, asking for all types at once beats the loop, although the answer may be no."""
+
+
+class Unproved(Exception):
+    """Something needs a closer look."""
+
+
+UNPROVED = Unproved()
+
+
+def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
+    """Every key known and harmless, every value plain and short; `depth` is that of the values, `room` for nodes."""
+    if type(fields) is not dict or (depth > MAX_DEPTH and fields):
+        raise UNPROVED
+    room -= len(fields)
+    if room < 0:
+        raise UNPROVED
+    keys = tuple(fields)
+    if keys in known.safe_shapes:
+        values = fields.values()
+        if len(keys) >= _WORTH_ASKING_AT_ONCE and _NUMBERS.issuperset(map(type, values)):
+            return room
+        return prove_values(values, known, limit, depth, room)
+    if keys in known.counter_shapes and _COUNTS.issuperset(map(type, fields.values())):
+        return room
+    safe, counters, judge = known.safe, known.counters, known.judge
+    for key, value in fields.items():
+        kind = type(value)
+        if type(key) is not str:
+            raise UNPROVED
+        if key not in safe:
+            if kind is int and key in counters:
+                continue
+            if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
+                raise UNPROVED
+        if kind is str:
+            if len(value) > limit:
+                raise UNPROVED
+        elif kind is int or value is None or kind is bool:
+            pass
+        elif kind is dict:
+            room = prove(value, known, limit, depth + 1, room)
+        elif kind is list:
+            room = _prove_list(value, known, limit, depth + 1, room)
+        elif kind is not float or value - value != 0.0:
+            raise UNPROVED
+    known.remember_shape(keys)
+    return room
+
+
+def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
+    """The same for values whose keys are known to be harmless together: the payloads of a run have few shapes."""
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            if len(value) > limit:
+                raise UNPROVED
+        elif value is None or kind is int or kind is bool:
+            pass
+        elif kind is dict:
+            room = prove(value, known, limit, depth + 1, room)
+        elif kind is list:
+            room = _prove_list(value, known, limit, depth + 1, room)
+        elif kind is not float or value - value != 0.0:
+            raise UNPROVED
+    return room
+
+
+def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
+    """Every item plain and short, and no `[name, value]` or `--flag` among them that says otherwise."""
+    room -= len(items)
+    if room < 0 or (depth > MAX_DEPTH and items):
+        raise UNPROVED
+    if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and known.judge(items[0]):
+        raise UNPROVED
+    for item in items:
+        kind = type(item)
+        if kind is str:
+            if len(item) > limit or item[:1] == "-":
+                raise UNPROVED
+        elif kind is dict:
+            room = prove(item, known, limit, depth + 1, room)
+        elif kind is int or item is None or kind is bool:
+            pass
+        elif kind is list:
+            room = _prove_list(item, known, limit, depth + 1, room)
+        elif kind is not float or item - item != 0.0:
+            raise UNPROVED
+    return room
+
+
+def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the same loop without keys
+    """Without redaction: plain types, plain keys, bounded sizes."""
+    if depth > MAX_DEPTH + 1 and value:
+        raise UNPROVED
+    room -= len(value)
+    if room < 0:
+        raise UNPROVED
+    if type(value) is dict:
+        for key in value:
+            if type(key) is not str or len(key) > limit:
+                raise UNPROVED
+        children: Any = value.values()
+    else:
+        children = value
+    for child in children:
+        kind = type(child)
+        if kind is str:
+            if len(child) > limit:
+                raise UNPROVED
+        elif kind is dict or kind is list:
+            room = prove_types(child, limit, depth + 1, room)
+        elif kind is float:
+            if child - child != 0.0:
+                raise UNPROVED
+        elif not (kind is int or child is None or kind is bool):
+            raise UNPROVED
+    return room
