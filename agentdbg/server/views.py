@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import struct
-import sys
 import threading
 import time
 from collections import OrderedDict, deque
@@ -23,10 +21,10 @@ from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.summary import summarise
 from agentdbg.encoding import encode_json
 from agentdbg.index.events import EventIndex
+from agentdbg.index.skeleton import pack_skeleton
 from agentdbg.storage.layout import index_dir, run_dir
 
 if TYPE_CHECKING:
-    from array import array
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -40,9 +38,7 @@ __all__ = ["Indexer", "RunView", "Views"]
 _MOST_VIEWS = 12
 _MOST_EVENTS_LOOKED_AT = 3_000
 _SLICE_MS = 15.0
-_LONGEST_TYPE_NAME = 100
 _KEPT_PAGES = 16
-_MAGIC = b"ADBGSKL1"
 
 
 class RunView:
@@ -136,18 +132,7 @@ class RunView:
 
     def skeleton(self, start: int) -> tuple[bytes, list[str]]:
         """The columns from event `start` + 1 on, as the page reads them, and the names of the types."""
-        index = self.index
-        with index.lock:
-            start = min(max(0, start), index.total)
-            parts = [struct.pack("<8sIII", _MAGIC, index.total - start, start, int(index.complete))]
-            for small in (index.kind, index.status, index.severity, index.type):
-                parts.append(bytes(small[start:]))
-                parts.append(b"\x00" * (-len(parts[-1]) % 4))
-            parts += [
-                _little_endian(wide[start:])
-                for wide in (index.parent_n, index.start_ms, index.duration_ms, index.tokens)
-            ]
-            return b"".join(parts), [name[:_LONGEST_TYPE_NAME] for name in index.types]
+        return pack_skeleton(self.index, start)
 
     def changes_since(self, position: int) -> tuple[list[dict[str, Any]], int]:
         """Earlier events whose parent or status became known, after the first `position` such changes."""
@@ -158,13 +143,6 @@ class RunView:
                 {"n": number, "parent_n": index.parent_n[number - 1] or None, "status": index.status[number - 1]}
                 for number in dict.fromkeys(numbers)
             ], len(index.changed)
-
-
-def _little_endian(column: array[int]) -> bytes:
-    if sys.byteorder == "big":  # pragma: no cover -- no such machine at hand
-        column = column[:]
-        column.byteswap()
-    return column.tobytes()
 
 
 def types_header(names: list[str]) -> str:
