@@ -34,6 +34,8 @@ COMMANDS = {
     "tail": "Follow a run while it is recorded.",
     "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
     "import": "Make runs of other tools' traces.",
+    "mcp": "Serve the runs to a coding assistant.",
+    "validate": "Check a run's files against the trace format.",
     "rename": "Give a run another name.",
     "delete": "Delete runs; they can be brought back for a day.",
     "restore": "Bring a deleted run back.",

@@ -54,6 +54,15 @@ class Matcher:
         self._is_ascii = query.isascii()
         self._may_hit_structure = any(sign in _STRUCTURE for sign in query)
 
+    @property
+    def longest(self) -> int:
+        """How many bytes of a file the text may take."""
+        return len(self._needle)
+
+    def may_match(self, block: bytes) -> bool:
+        """Whether some event in these bytes of a file could match; letters beyond ASCII may be stored as escapes."""
+        return not self._is_ascii or self._needle in block.lower()
+
     def numbers(self, index: EventIndex, block: bytes, first: int, last: int) -> Iterator[int]:
         """Which of the events `first` to `last`, whose lines `block` holds, match."""
         if not self._is_ascii:

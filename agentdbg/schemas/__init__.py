@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["event_problems", "read_schema"]
+__all__ = ["event_problems", "read_schema", "run_problems"]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -43,6 +43,14 @@ def event_problems(event: Any) -> list[str]:
     schema = _event_schema()
     problems: list[str] = []
     _check(event, schema, schema, "event", problems)
+    return problems
+
+
+def run_problems(run: Any) -> list[str]:
+    """What is wrong with the content of a run.json, one sentence each."""
+    schema = read_schema("run")
+    problems: list[str] = []
+    _check(run, schema, schema, "run", problems)
     return problems
 
 

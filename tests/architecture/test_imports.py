@@ -29,7 +29,7 @@ LAYERS: list[set[str]] = [
     {"recorder.recording", "recorder.seams", "recorder.tracing", "recorder"},
     {"integrations", "interop", "demo"},
     {"autorun"},
-    {"server"},
+    {"server", "mcp_server"},
     {"commands"},
     {"cli", "__main__", "__init__"},
 ]

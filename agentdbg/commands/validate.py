@@ -1,0 +1,61 @@
+"""`agentdbg validate`: whether a run's files are what the trace format says."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Annotated
+
+from agentdbg.commands.finding import find
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Styled, Terminal
+from agentdbg.events import SPEC_VERSION
+from agentdbg.index.runs import load_run_meta
+from agentdbg.index.validation import RunCheck
+from agentdbg.storage.reader import default_data_dir, run_folder
+
+EXAMPLES = """
+agentdbg validate                 # the latest run
+agentdbg validate a41f --json
+"""
+
+_SHOWN = 50
+
+
+def command(
+    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    as_json: Annotated[bool, Option("--json", help="Print every problem as JSON.")] = False,
+) -> None:
+    """
+    Check every line of a run against the JSON Schemas, and the whole for what must agree: ids given once, parents that
+    exist, one start and one end, counters equal to the events. Exits with 1 when something is wrong.
+    """
+    data_dir = default_data_dir()
+    run_id = find(run, data_dir)
+    is_running = load_run_meta(run_id, data_dir)["status"] == "running"
+    check = RunCheck(run_folder(run_id, data_dir), run_id, is_running=is_running)
+    out = Terminal()
+    if as_json:
+        problems = [problem.as_json() for problem in check.problems()]
+        told = {"run_id": run_id, "valid": not problems, "lines": check.lines, "events": check.events}
+        out.json({"spec_version": SPEC_VERSION, **told, "problems": problems})
+        found = len(problems)
+    else:
+        found = _print(out, check, run_id)
+    if found:
+        raise SystemExit(1)
+
+
+def _print(out: Terminal, check: RunCheck, run_id: str) -> int:
+    problems = check.problems()
+    found = 0
+    for problem in islice(problems, _SHOWN):
+        found += 1
+        place = "run" if problem.line is None else f"line {problem.line:,}"
+        out.line(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), cut=False)
+    more = sum(1 for _ in problems)
+    if more:
+        out.line(Styled(f"{more:,} more; --json lists all", "muted"))
+    found += more
+    if not found:
+        out.line(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", cut=False)
+    return found

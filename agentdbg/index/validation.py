@@ -1,0 +1,159 @@
+"""
+Whether a stored run is what the trace format says: every line by its schema, and the whole by what must agree.
+
+Readers are tolerant and show what they can; this is the strict look, for whoever writes runs or doubts one. A line
+that is no event, an id given twice, a parent that does not exist, events after the end and counters that are not the
+events' are problems; what a run that is still being recorded has not written yet is none.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import decode_json
+from agentdbg.events import MAX_LINE_BYTES
+from agentdbg.index.recount import recount
+from agentdbg.schemas import event_problems, run_problems
+from agentdbg.storage.layout import RUN_FILE
+from agentdbg.storage.lines import iter_lines, open_events, read_regular
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["Problem", "RunCheck"]
+
+_LARGEST_RUN_JSON = 8_000_000
+_MOST_OF_ONE_EVENT = 5
+_LONGEST = 300
+_COMPARED = ("status", "counts", "event_counts", "total_tokens")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is not as it should be. `line` counts from 1 in events.jsonl; None is about the whole run."""
+
+    kind: str
+    """`damaged`: a line that is no JSON object; `schema`: the wrong shape; `integrity`: parts that disagree."""
+    line: int | None
+    sentence: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The problem as plain JSON."""
+        return {"kind": self.kind, "line": self.line, "problem": self.sentence}
+
+
+class RunCheck:
+    """
+    One strict look at the run in a folder. `problems` finds them one after another; afterwards `lines` and `events`
+    say how much there is.
+    """
+
+    def __init__(self, folder: str | Path, run_id: str, *, is_running: bool = False) -> None:
+        self.lines = 0
+        self.events = 0
+        self._folder = os.fspath(folder)
+        self._run_id = run_id
+        self._is_running = is_running
+        self._ids: set[str] = set()
+        self._parents: dict[str, int] = {}
+        self._open_calls: dict[str, int] = {}
+        self._end_line: int | None = None
+        self._is_end_told = False
+
+    def problems(self) -> Iterator[Problem]:
+        """Everything that is wrong, in the order of the file, what concerns the whole run at the end."""
+        file = open_events(self._folder)
+        if file is None:
+            yield Problem("integrity", None, "there is no events.jsonl")
+        else:
+            with file:
+                for _, line in iter_lines(file):
+                    self.lines += 1
+                    yield from self._line(line)
+            yield from self._links()
+        yield from self._run_json()
+
+    def _line(self, line: bytes | None) -> Iterator[Problem]:
+        if line is not None and not line.strip():
+            yield Problem("damaged", self.lines, "the line is empty")
+            return
+        if line is None or len(line) + 1 > MAX_LINE_BYTES:
+            yield Problem("damaged", self.lines, f"the line is longer than {MAX_LINE_BYTES:,} bytes")
+            if line is None:
+                return
+        try:
+            event = decode_json(line)
+        except ValueError as error:
+            yield Problem("damaged", self.lines, _cut(f"the line is not JSON: {error}"))
+            return
+        if not isinstance(event, dict):
+            yield Problem("damaged", self.lines, f"the line is a JSON {type(event).__name__}, not an object")
+            return
+        self.events += 1
+        for sentence in event_problems(event)[:_MOST_OF_ONE_EVENT]:
+            yield Problem("schema", self.lines, _cut(sentence))
+        yield from self._place(event)
+
+    def _place(self, event: dict[str, Any]) -> Iterator[Problem]:
+        """What is wrong between this event and those before it."""
+        event_id, event_type = event.get("event_id"), event.get("event_type")
+        if event.get("run_id") not in (self._run_id, None):
+            yield self._disagreement(f"the event is of run {_cut(str(event['run_id']))}")
+        if isinstance(event_id, str):
+            if event_id in self._ids:
+                yield self._disagreement(f"the id {_cut(event_id)} was given before")
+            self._ids.add(event_id)
+            self._open_calls.pop(event_id, None)
+        if (event_type == "RUN_START") != (self.events == 1):
+            yield self._disagreement(
+                "the run begins a second time" if self.events > 1 else "the first event is not RUN_START"
+            )
+        if self._end_line is not None and not self._is_end_told:
+            self._is_end_told = True
+            yield self._disagreement(f"there is more after RUN_END, which is line {self._end_line}")
+        if event_type == "RUN_END":
+            self._end_line = self._end_line or self.lines
+        parent_id, payload = event.get("parent_id"), event.get("payload")
+        if isinstance(parent_id, str):
+            self._parents.setdefault(parent_id, self.lines)
+        if event_type == "CALL_START" and isinstance(payload, dict) and isinstance(payload.get("call_id"), str):
+            self._open_calls[payload["call_id"]] = self.lines
+
+    def _links(self) -> Iterator[Problem]:
+        """What only the end of the file can tell."""
+        if self._end_line is None:
+            if not self._is_running:
+                yield Problem("integrity", None, "the run was never closed: there is no RUN_END")
+            return
+        for call_id, line in self._open_calls.items():
+            yield Problem("integrity", line, f"the call {_cut(call_id)} began here and has no end")
+        for parent_id, line in self._parents.items():
+            if parent_id not in self._ids and parent_id not in self._open_calls:
+                yield Problem("integrity", line, f"the parent {_cut(parent_id)} does not exist")
+
+    def _run_json(self) -> Iterator[Problem]:
+        try:
+            said = decode_json(read_regular(os.path.join(self._folder, RUN_FILE), _LARGEST_RUN_JSON))
+        except (OSError, ValueError):
+            yield Problem("integrity", None, "there is no run.json that can be read; it is rebuilt from the events")
+            return
+        for sentence in run_problems(said)[:_MOST_OF_ONE_EVENT]:
+            yield Problem("schema", None, _cut(f"run.json: {sentence}"))
+        if self._is_running or self._end_line is None or not isinstance(said, dict):
+            return
+        counted: dict[str, Any] = {**recount(self._folder, self._run_id)}
+        for key in _COMPARED:
+            if key in said and said[key] != counted.get(key):
+                yield Problem(
+                    "integrity", None, _cut(f"run.json says {key} is {said[key]}, the events say {counted.get(key)}")
+                )
+
+    def _disagreement(self, sentence: str) -> Problem:
+        return Problem("integrity", self.lines, sentence)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,97 @@
+"""
+Tools that judge: what is wrong with a run, how two runs differ, whether a run's files are sound.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.findings import find
+from agentdbg.analysis.outcome import final_answer, first_request
+from agentdbg.analysis.report import figure_line
+from agentdbg.analysis.sentences import text_of
+from agentdbg.analysis.stats import Tally
+from agentdbg.analysis.summary import summarise
+from agentdbg.index.validation import RunCheck
+from agentdbg.mcp_server.answers import paged
+from agentdbg.mcp_server.arguments import OFFSET, RUN, limit
+from agentdbg.mcp_server.reader import run_brief
+from agentdbg.mcp_server.tool import Tool
+from agentdbg.storage.reader import load_events, run_folder
+
+if TYPE_CHECKING:
+    from agentdbg.mcp_server.reader import Reader
+
+__all__ = ["EXPLAIN_RUN", "VALIDATE_RUN"]
+
+_LONGEST_TEXT = 600
+
+
+def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes: int) -> dict[str, Any]:
+    meta, view = reader.open(run)
+    index = view.index
+    tally = Tally(index).catch_up()
+    summary = summarise(
+        tally,
+        meta,
+        now_ms=time.time_ns() // 1_000_000,
+        damaged_lines=index.damaged_lines,
+        damaged_total=index.damaged_total,
+    )
+    head: dict[str, Any] = {
+        "run": run_brief(meta),
+        "verdict": summary["verdict"]["word"],
+        "because": [{"event": line["n"], "sentence": text_of(line)} for line in summary["verdict"]["lines"]],
+        "figures": figure_line(summary["figures"]),
+        "asked": first_request(tally, _LONGEST_TEXT),
+        "answered": final_answer(tally, _LONGEST_TEXT),
+        "notes": summary["notes"],
+    }
+    found = find(load_events(meta["run_id"], reader.data_dir), meta)
+    head = {key: value for key, value in head.items() if value} | {"total": len(found)}
+    findings = (finding.as_json() for finding in found[offset:])
+    return paged(head, "findings", findings, offset=offset, limit=limit, max_bytes=max_bytes)
+
+
+EXPLAIN_RUN = Tool(
+    "explain_run",
+    "Say what is wrong with a run",
+    "How a run ended and why, what it was asked and answered, and everything found in its log, the worst first: the "
+    "first failure and what it led to, errors that were swallowed, tool results that were no answers, calls that do "
+    "not fit their tool, loops, a prompt that outgrew its model, where the time went. Each finding names the numbers "
+    "of the events that prove it, for read_event. All of it is read from the log; no model is asked.",
+    (RUN, limit(20, 200, "findings"), OFFSET),
+    _explain_run,
+)
+
+
+def _validate_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes: int) -> dict[str, Any]:
+    run_id = reader.run_id(run)
+    is_running = reader.runs().get(run_id)["status"] == "running"
+    check = RunCheck(run_folder(run_id, reader.data_dir), run_id, is_running=is_running)
+    problems = check.problems()
+    total = sum(1 for _ in islice(problems, offset))
+    shown = list(islice(problems, limit + 1))
+    total += len(shown) + sum(1 for _ in problems)
+    head = {
+        "run_id": run_id,
+        "valid": total == 0,
+        "lines": check.lines,
+        "events": check.events,
+        "total": total,
+    }
+    items = (problem.as_json() for problem in shown)
+    return paged(head, "problems", items, offset=offset, limit=limit, max_bytes=max_bytes)
+
+
+VALIDATE_RUN = Tool(
+    "validate_run",
+    "Check a run's files",
+    "Whether a stored run is what the trace format says: every line of events.jsonl against its JSON Schema, and the "
+    "whole for what must agree (ids given once, parents that exist, one start and one end, run.json's counters equal "
+    "to the events). Each problem names its line.",
+    (RUN, limit(50, 500, "problems"), OFFSET),
+    _validate_run,
+)
