@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["as_dict", "as_list", "as_word"]
+__all__ = ["as_dict", "as_list", "as_number", "as_word"]
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -25,3 +25,8 @@ def as_list(value: Any) -> list[Any]:
 def as_word(value: Any) -> str:
     """The value if it is text, else none at all."""
     return value if isinstance(value, str) else ""
+
+
+def as_number(value: Any) -> int:
+    """The value if it is a whole number, else 0."""
+    return value if isinstance(value, int) else 0

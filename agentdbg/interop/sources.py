@@ -194,7 +194,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def moment_ms(value: Any) -> float | None:
     """A moment as other tools write it (text, Unix time in s, ms, µs or ns), in milliseconds of Unix time."""
-    if isinstance(value, str) and value.isdigit():
+    if isinstance(value, str) and value.isdecimal() and len(value) < 30:
         value = int(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         # Nanoseconds, microseconds and milliseconds since 1973 are told apart by their size.

@@ -1,49 +1,98 @@
 """
-The messages and tools of a model span, put together from its attributes.
+The messages and tools of a model span, put together from its attributes and events.
 
 Conventions differ: `llm.input_messages.0.message.role` (OpenInference), `gen_ai.input.messages` as one JSON text
-(GenAI), `gen_ai.prompt.0.role` (OpenLLMetry). All become chat messages as OpenAI has them.
+(GenAI), `gen_ai.prompt.0.role` (OpenLLMetry), an event for each message (GenAI before v1.37). All become chat messages
+as OpenAI has them, with the arguments of tool calls read.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.interop.drafts import read_arguments
-from agentdbg.interop.shapes import as_list
+from agentdbg.interop.otel.conventions import GenAI, OpenInference
+from agentdbg.interop.shapes import as_dict, as_list, as_word
 
-__all__ = ["messages_in", "tools_in"]
+if TYPE_CHECKING:
+    from agentdbg.interop.spans import Span
+
+__all__ = ["finish_reason_in", "listed_under", "messages_in", "tools_in"]
+
+_DEEPEST_NAME = 12
+_MOST_DIGITS = 6
+_DETAILS_EVENT = "gen_ai.client.inference.operation.details"
+_CHOICE_EVENT = "gen_ai.choice"
+_MESSAGE_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+}
+_WHOLE = {
+    "input": ("gen_ai.content.prompt", "gen_ai.prompt", "ai.prompt.messages"),
+    "output": ("gen_ai.content.completion", "gen_ai.completion", ""),
+}
 
 
-def messages_in(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
+def messages_in(span: Span, side: Literal["input", "output"]) -> list[Any] | None:
     """The messages of one side; None when the span has none."""
-    nested = _nested(attributes, f"llm.{side}_messages.")
+    attributes = span.attributes
+    nested = listed_under(attributes, f"llm.{side}_messages.")
     if nested:
         return [_from_openinference(item.get("message", item)) for item in nested if isinstance(item, dict)]
-    told = read_arguments(attributes.get(f"gen_ai.{side}.messages"))
-    if isinstance(told, list) and told:
-        first = read_arguments(attributes.get("gen_ai.system_instructions")) if side == "input" else None
-        messages = [_from_parts(item) for item in told]
-        return [{"role": "system", "content": _text_of_parts(first)}, *messages] if first else messages
-    numbered = _nested(attributes, "gen_ai.prompt." if side == "input" else "gen_ai.completion.")
-    return [_from_openllmetry(item) for item in numbered if isinstance(item, dict)] or None
+    found = _told_whole(attributes, side)
+    if found:
+        return found
+    numbered = listed_under(attributes, "gen_ai.prompt." if side == "input" else "gen_ai.completion.")
+    if numbered:
+        return [_as_chat(item) for item in numbered if isinstance(item, dict)]
+    return _from_events(span, side) or _from_own_ways(attributes, side)
+
+
+def finish_reason_in(span: Span) -> str | None:
+    """Why the model stopped, where only its answer says so."""
+    told = as_list(read_arguments(span.attributes.get(GenAI.OUTPUT_MESSAGES)))
+    told += [event.attributes for event in span.events if event.name == _CHOICE_EVENT]
+    raw = read_arguments(span.attributes.get(OpenInference.OUTPUT))
+    told += as_list(as_dict(raw).get("choices"))
+    return next((reason for item in told if (reason := as_word(as_dict(item).get("finish_reason")))), None)
 
 
 def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
     """The tools the model was offered, with the schemas of their arguments."""
-    offered = []
-    for item in _nested(attributes, "llm.tools."):
+    offered: list[Any] = []
+    for item in listed_under(attributes, "llm.tools."):
         tool = item.get("tool", item) if isinstance(item, dict) else item
         offered.append(read_arguments(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool)
     if not offered:
-        offered = as_list(read_arguments(attributes.get("gen_ai.tool.definitions")))
+        told = read_arguments(attributes.get(GenAI.TOOL_DEFINITIONS)) or attributes.get("ai.prompt.tools")
+        offered = [read_arguments(item) for item in as_list(told)]
     if not offered:
         offered = [
-            {"type": "function", "function": {**item, "parameters": read_arguments(item.get("parameters"))}}
-            for item in _nested(attributes, "llm.request.functions.")
+            {**item, "parameters": read_arguments(item.get("parameters"))}
+            for item in listed_under(attributes, "llm.request.functions.")
             if isinstance(item, dict)
         ]
-    return offered or None
+    return [_as_function(tool) for tool in offered] or None
+
+
+def _as_function(tool: Any) -> Any:
+    """A tool as OpenAI describes one, whether or not its description was wrapped."""
+    if not isinstance(tool, dict) or "function" in tool or not as_word(tool.get("name")):
+        return tool
+    if tool.get("type", "function") != "function":
+        return tool
+    return {"type": "function", "function": {key: value for key, value in tool.items() if key != "type"}}
+
+
+def _told_whole(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
+    told = read_arguments(attributes.get(f"gen_ai.{side}.messages"))
+    if not isinstance(told, list) or not told:
+        return None
+    first = read_arguments(attributes.get(GenAI.SYSTEM_INSTRUCTIONS)) if side == "input" else None
+    messages = [_from_parts(item) for item in told]
+    return [{"role": "system", "content": _text_of_parts(first)}, *messages] if first else messages
 
 
 def _from_openinference(message: Any) -> dict[str, Any]:
@@ -51,19 +100,44 @@ def _from_openinference(message: Any) -> dict[str, Any]:
         return {"role": "user", "content": message}
     content = message.get("content")
     if content is None and isinstance(message.get("contents"), list):
-        blocks = [item.get("message_content", item) for item in message["contents"] if isinstance(item, dict)]
-        texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
-        content = "\n".join(texts) if len(texts) == len(blocks) else blocks
-    made: dict[str, Any] = {"role": message.get("role", "user"), "content": content}
+        content = [item.get("message_content", item) for item in message["contents"] if isinstance(item, dict)]
     calls = [item.get("tool_call", item) for item in as_list(message.get("tool_calls")) if isinstance(item, dict)]
+    return _as_chat({**message, "content": content, "tool_calls": calls})
+
+
+def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
+    """A message with a content and calls, whichever of the two ways its calls are nested."""
+    made: dict[str, Any] = {"role": message.get("role", "user"), "content": _content(message.get("content"))}
+    calls = [_call(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
     if calls:
-        made["tool_calls"] = [
-            {"id": call.get("id"), "type": "function", "function": call.get("function")} for call in calls
-        ]
+        made["tool_calls"] = calls
     for key in ("tool_call_id", "name"):
         if message.get(key):
             made[key] = message[key]
     return made
+
+
+def _call(call: dict[str, Any]) -> dict[str, Any]:
+    function = as_dict(call.get("function")) or call
+    return {
+        "id": call.get("id"),
+        "type": "function",
+        "function": {"name": function.get("name"), "arguments": _arguments(function.get("arguments"))},
+    }
+
+
+def _arguments(given: Any) -> Any:
+    read = read_arguments(given)
+    return read if isinstance(read, dict) else given
+
+
+def _content(given: Any) -> Any:
+    """The text of a message; blocks, also as JSON text, where it is more than text."""
+    blocks = read_arguments(given) if isinstance(given, str) and given.startswith("[{") else given
+    if not isinstance(blocks, list) or not all(isinstance(block, dict) and "type" in block for block in blocks):
+        return given
+    texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
+    return "\n".join(texts) if len(texts) == len(blocks) else blocks
 
 
 def _from_parts(message: Any) -> Any:
@@ -71,20 +145,18 @@ def _from_parts(message: Any) -> Any:
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         return message
     parts = [part for part in message["parts"] if isinstance(part, dict)]
-    made: dict[str, Any] = {"role": message.get("role", "user"), "content": _text_of_parts(parts) or None}
-    calls = [part for part in parts if part.get("type") == "tool_call"]
-    if calls:
-        made["tool_calls"] = [
-            {
-                "id": part.get("id"),
-                "type": "function",
-                "function": {"name": part.get("name"), "arguments": part.get("arguments")},
-            }
-            for part in calls
-        ]
     answered = next((part for part in parts if part.get("type") == "tool_call_response"), None)
     if answered is not None:
-        made = {"role": "tool", "tool_call_id": answered.get("id"), "content": answered.get("response")}
+        result = answered.get("response", answered.get("result"))
+        return {"role": "tool", "content": result, "tool_call_id": answered.get("id")}
+    others = [part for part in parts if part.get("type") not in ("text", "tool_call", "reasoning")]
+    text = _text_of_parts(parts)
+    made: dict[str, Any] = {"role": message.get("role", "user"), "content": parts if others else text or None}
+    calls = [_call(part) for part in parts if part.get("type") == "tool_call"]
+    if calls:
+        made["tool_calls"] = calls
+    if message.get("name"):
+        made["name"] = message["name"]
     return made
 
 
@@ -95,24 +167,54 @@ def _text_of_parts(parts: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _from_openllmetry(message: dict[str, Any]) -> dict[str, Any]:
-    made = {"role": message.get("role", "user"), "content": message.get("content")}
-    calls = [call for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
-    if calls:
-        made["tool_calls"] = [
-            {
-                "id": call.get("id"),
-                "type": "function",
-                "function": {"name": call.get("name"), "arguments": call.get("arguments")},
-            }
-            for call in calls
-        ]
-    if message.get("tool_call_id"):
-        made["tool_call_id"] = message["tool_call_id"]
+def _from_events(span: Span, side: Literal["input", "output"]) -> list[Any] | None:
+    """Messages a span noted one by one, or all at once, as events."""
+    found: list[Any] = []
+    for event in span.events:
+        if event.name == _DETAILS_EVENT:
+            return _told_whole(event.attributes, side)
+        body = {**event.attributes, **as_dict(read_arguments(event.attributes.get("gen_ai.event.content")))}
+        if side == "input" and event.name in _MESSAGE_EVENTS:
+            found.append(_from_event(body, _MESSAGE_EVENTS[event.name]))
+        elif side == "output" and event.name == _CHOICE_EVENT:
+            message = read_arguments(body.get("message"))
+            found.append(_from_event({**body, **(message if isinstance(message, dict) else {})}, "assistant"))
+        elif event.name == _WHOLE[side][0]:
+            return _plain_messages(event.attributes.get(_WHOLE[side][1]), side)
+    return found or None
+
+
+def _from_event(body: dict[str, Any], role: str) -> dict[str, Any]:
+    made = _as_chat({**body, "role": body.get("role", role), "tool_calls": read_arguments(body.get("tool_calls"))})
+    if role == "tool" and body.get("id"):
+        made["tool_call_id"] = body["id"]
     return made
 
 
-def _nested(attributes: dict[str, Any], prefix: str) -> list[Any]:
+def _from_own_ways(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
+    """What SDKs tell that follow no convention in this: the Vercel AI SDK."""
+    if side == "input":
+        return _plain_messages(attributes.get(_WHOLE[side][2]), side)
+    calls = [
+        {"id": call.get("toolCallId"), "name": call.get("toolName"), "arguments": call.get("input", call.get("args"))}
+        for call in as_list(read_arguments(attributes.get("ai.response.toolCalls")))
+        if isinstance(call, dict)
+    ]
+    text = attributes.get("ai.response.text")
+    if text is None and not calls:
+        return None
+    return [_as_chat({"role": "assistant", "content": text or None, "tool_calls": calls})]
+
+
+def _plain_messages(given: Any, side: str) -> list[Any] | None:
+    told = read_arguments(given)
+    if isinstance(told, str) and told:
+        told = [{"role": "user" if side == "input" else "assistant", "content": told}]
+    messages = [_as_chat(item) if isinstance(item, dict) else item for item in as_list(told)]
+    return messages or None
+
+
+def listed_under(attributes: dict[str, Any], prefix: str) -> list[Any]:
     """The list that attributes named `prefix0.…`, `prefix1.…` spell out."""
     whole = attributes.get(prefix.rstrip("."))
     if isinstance(whole, list):
@@ -121,7 +223,7 @@ def _nested(attributes: dict[str, Any], prefix: str) -> list[Any]:
     for key, value in attributes.items():
         if not key.startswith(prefix):
             continue
-        *path, last = key[len(prefix) :].split(".")
+        *path, last = key[len(prefix) :].split(".", _DEEPEST_NAME)
         at = tree
         for name in path:
             inner = at.setdefault(name, {})
@@ -133,6 +235,6 @@ def _nested(attributes: dict[str, Any], prefix: str) -> list[Any]:
 def _with_lists(tree: Any) -> Any:
     if not isinstance(tree, dict):
         return tree
-    if tree and all(key.isdigit() for key in tree):
+    if tree and all(key.isdecimal() and len(key) <= _MOST_DIGITS for key in tree):
         return [_with_lists(tree[key]) for key in sorted(tree, key=int)]
     return {key: _with_lists(value) for key, value in tree.items()}

@@ -11,20 +11,33 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.interop.shapes import as_dict, as_list, as_word
+from agentdbg.interop.shapes import as_dict, as_list, as_number, as_word
 from agentdbg.interop.sources import moment_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Span", "attributes_of", "is_span_document", "read_spans"]
+__all__ = ["REMOTE_PARENT", "Span", "SpanEvent", "attributes_of", "is_span_document", "read_spans"]
 
 _BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp")
 _ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_NOTED = ("timeUnixNano", "time_unix_nano", "timestamp", "Timestamp", "time")
+REMOTE_PARENT = 0x200
+"""The bit of a span's flags that says so."""
 _DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?)?")
 
 
-@dataclass
+@dataclass(slots=True)
+class SpanEvent:
+    """Something a span noted while it lasted."""
+
+    name: str
+    at_ms: float | None
+    attributes: dict[str, Any]
+
+
+@dataclass(slots=True)
 class Span:
     """One span, with its attributes flat and its times in milliseconds."""
 
@@ -37,8 +50,12 @@ class Span:
     attributes: dict[str, Any]
     failed: bool = False
     message: str = ""
-    events: list[dict[str, Any]] = field(default_factory=list)
+    events: list[SpanEvent] = field(default_factory=list)
     resource: dict[str, Any] = field(default_factory=dict)
+    scope: str = ""
+    """The instrumentation that made it."""
+    has_remote_parent: bool = False
+    """Whether its parent is a span of another process."""
 
     @property
     def duration_ms(self) -> float | None:
@@ -61,11 +78,11 @@ def is_span_document(document: Any) -> bool:
     return _span_id(document) is not None and _named(document) is not None
 
 
-def read_spans(document: Any, resource: dict[str, Any] | None = None) -> Iterator[Span | str]:
+def read_spans(document: Any, resource: dict[str, Any] | None = None, scope: str = "") -> Iterator[Span | str]:
     """The spans of a document in the order they stand there; a text for each that is none, saying why."""
     if isinstance(document, list):
         for item in document:
-            yield from read_spans(item, resource)
+            yield from read_spans(item, resource, scope)
         return
     if not isinstance(document, dict):
         yield f"a {type(document).__name__} stands where a span should be"
@@ -75,18 +92,19 @@ def read_spans(document: Any, resource: dict[str, Any] | None = None) -> Iterato
         for group in groups:
             if isinstance(group, dict):
                 shared = attributes_of(as_dict(group.get("resource")).get("attributes"))
-                for scope in _listed(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
-                    yield from read_spans(as_list(as_dict(scope).get("spans")), shared)
+                for part in _listed(group, "scopeSpans", "scope_spans", "instrumentationLibrarySpans"):
+                    made_by = as_word(as_dict(as_dict(part).get("scope")).get("name"))
+                    yield from read_spans(as_list(as_dict(part).get("spans")), shared, made_by)
         return
     if _span_id(document) is None:
         inside = _listed(document, "spans", "data")
         if not inside:
             yield f"an object without a span id: {', '.join(list(document)[:4])}"
-        yield from read_spans(inside, resource)
+        yield from read_spans(inside, resource, scope)
         return
-    yield _span(document, resource or {})
+    yield _span(document, resource or {}, scope)
     for child in _listed(document, "child_spans", "children"):
-        yield from read_spans(child, resource)
+        yield from read_spans(child, resource, scope)
 
 
 def attributes_of(given: Any) -> dict[str, Any]:
@@ -98,7 +116,7 @@ def attributes_of(given: Any) -> dict[str, Any]:
     return {item["key"]: _value(item.get("value")) for item in given if as_word(as_dict(item).get("key"))}
 
 
-def _span(item: dict[str, Any], resource: dict[str, Any]) -> Span:
+def _span(item: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
     context = as_dict(item.get("context"))
     started = moment_ms(_first(item, *_BEGAN))
     ended = moment_ms(_first(item, *_ENDED))
@@ -120,8 +138,18 @@ def _span(item: dict[str, Any], resource: dict[str, Any]) -> Span:
         attributes=attributes_of(_first(item, "attributes", "span_attributes")),
         failed=str(code).rpartition("_")[2].upper() in ("ERROR", "2"),
         message=message if isinstance(message, str) else "",
-        events=[event for event in as_list(item.get("events")) if isinstance(event, dict)],
+        events=[_event(event) for event in as_list(item.get("events")) if isinstance(event, dict)],
         resource=resource or attributes_of(item.get("resource_attributes")),
+        scope=scope,
+        has_remote_parent=bool(as_number(item.get("flags")) & REMOTE_PARENT),
+    )
+
+
+def _event(item: dict[str, Any]) -> SpanEvent:
+    return SpanEvent(
+        as_word(_first(item, "name", "Name")),
+        moment_ms(_first(item, *_NOTED)),
+        attributes_of(_first(item, "attributes", "Attributes")),
     )
 
 
@@ -162,7 +190,7 @@ def _value(wrapped: Any) -> Any:
         return wrapped
     for kind, value in wrapped.items():
         if kind in ("intValue", "int_value"):
-            return int(value) if isinstance(value, str) and value.lstrip("-").isdigit() else value
+            return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
         if kind in ("arrayValue", "array_value"):
             return [_value(item) for item in as_list(as_dict(value).get("values"))]
         if kind in ("kvlistValue", "kvlist_value"):
