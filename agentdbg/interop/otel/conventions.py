@@ -76,7 +76,7 @@ class GenAI:
 
 
 class OpenInference:
-    """OpenInference: the same things, as Phoenix and its relatives name them. Messages are spelled out, part by part."""
+    """OpenInference: the same things as Phoenix and its relatives name them, with messages spelled out part by part."""
 
     KIND: Final = "openinference.span.kind"
     LLM: Final = "LLM"

@@ -1,0 +1,141 @@
+"""`agentdbg push`: runs to an OpenTelemetry collector."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+from agentdbg.analysis.wording import count_noun
+from agentdbg.commands.finding import find
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
+from agentdbg.events import SPEC_VERSION
+from agentdbg.interop.otel.delivery import Delivery, Undelivered, collector_at, read_headers
+from agentdbg.interop.otel.spans_out import trace_id_of
+from agentdbg.storage.reader import default_data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.interop.otel.delivery import Collector
+    from agentdbg.interop.otel.pushing import RunPush
+
+EXAMPLES = """
+agentdbg push latest --otlp http://localhost:4318
+agentdbg push a41f 77c0 --otlp http://localhost:6006 --openinference     # Phoenix
+agentdbg push a41f --otlp http://localhost:5000 --header x-mlflow-experiment-id=0
+agentdbg push latest --otlp http://localhost:4318 --follow               # while it runs
+agentdbg push latest --otlp https://otlp.example.com --dry-run           # what would go where
+"""
+
+_POLL_SECONDS = 0.25
+
+
+def command(
+    runs: Annotated[list[str], Argument("RUN...", "Runs: ids, the beginnings of them, or `latest`.", "runs")],
+    otlp: Annotated[str, Option("--otlp", metavar="URL", help="The collector, over HTTP; /v1/traces is added.")],
+    header: Annotated[
+        list[str] | None, Option("--header", metavar="K=V", help="A header for the collector; may be repeated.")
+    ] = None,
+    service: Annotated[
+        str | None, Option("--service", metavar="NAME", help="service.name; the recorded program when left out.")
+    ] = None,
+    openinference: Annotated[bool, Option("--openinference", help="Use OpenInference names.")] = False,
+    follow: Annotated[bool, Option("--follow", help="Go on while a run is recorded, call by call.")] = False,
+    again: Annotated[bool, Option("--again", help="Send also what this collector has already.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only say what would go where.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print what was sent as JSON.")] = False,
+) -> None:
+    """
+    Send runs to an OpenTelemetry collector as spans with the GenAI semantic conventions, over OTLP/HTTP. What was sent
+    is remembered, so a push that was interrupted goes on where it stopped, and pushing twice doubles nothing. This is
+    the only command that sends anything anywhere, and it goes only to the address you give.
+    """
+    from agentdbg.interop.otel.pushing import RunPush  # noqa: PLC0415 -- needs the extra, which a wrong use does not
+
+    collector = collector_at(otlp)
+    delivery = Delivery(collector, read_headers(header or []))
+    data_dir = default_data_dir()
+    # All are looked up before the first goes, so that a typing mistake sends nothing.
+    ids = dict.fromkeys(find(run, data_dir) for run in runs)
+    pushes = [
+        RunPush(run_id, data_dir, collector, openinference=openinference, service=service, again=again)
+        for run_id in ids
+    ]
+    try:
+        for number, push in enumerate(pushes):
+            with Progress(
+                f"{'Counting' if dry_run else 'Sending'} {push.run_id[:8]}, {number + 1} of {len(pushes)}"
+            ) as on:
+                push.advance(None if dry_run else delivery, on.at)
+        if follow and not dry_run:
+            _follow(pushes, delivery)
+    except Undelivered as error:
+        failure = error  # said after what did arrive
+    finally:
+        delivery.close()
+        for push in pushes:
+            push.close()
+    out = Terminal()
+    if as_json:
+        out.json(_as_json(pushes, collector, dry_run=dry_run))
+    else:
+        _print(out, [push for push in pushes if push.pushed.sent or not failure], collector, dry_run=dry_run)
+    if failure is not None:
+        raise failure
+    if any(push.pushed.refused for push in pushes):
+        raise SystemExit(10)
+
+
+def _follow(pushes: Sequence[RunPush], delivery: Delivery) -> None:
+    with contextlib.suppress(KeyboardInterrupt):
+        while live := [push for push in pushes if not push.is_over]:
+            time.sleep(_POLL_SECONDS)
+            for push in live:
+                push.advance(delivery)
+
+
+def _print(out: Terminal, pushes: Sequence[RunPush], collector: Collector, *, dry_run: bool) -> None:
+    for push in pushes:
+        done = push.pushed
+        out.line(
+            Styled(push.meta["run_name"] or "unnamed", "strong"), Styled(f"  {push.run_id[:8]}", "muted"), cut=False
+        )
+        said = [f"{count_noun(done.sent, 'span')} {'would be sent' if dry_run else 'sent'}"]
+        if done.before:
+            said.append(f"{done.before:,} already there")
+        if done.refused:
+            said.append(f"{done.refused:,} refused")
+        kinds = ", ".join(f"{number:,} {name}" for name, number in sorted(done.operations.items()))
+        out.line(f"  {', '.join(said)}{f': {kinds}' if done.sent and kinds else ''}", cut=False)
+        out.line(f"  trace {trace_id_of(push.run_id).hex()}", cut=False)
+        if not push.is_over:
+            out.line("  It is still being recorded; push it again later, or with --follow, for the rest.", cut=False)
+    if pushes:
+        out.line(f"{'Would go to' if dry_run else 'Collector:'} {collector.shown}", cut=False)
+    for push in pushes:
+        if push.pushed.refused:
+            why = push.pushed.problem or "it gave no reason"
+            problem(f"{push.run_id[:8]}: the collector refused {count_noun(push.pushed.refused, 'span')}: {why}")
+
+
+def _as_json(pushes: Sequence[RunPush], collector: Collector, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "spec_version": SPEC_VERSION,
+        "collector": collector.shown,
+        "dry_run": dry_run,
+        "runs": [
+            {
+                "run_id": push.run_id,
+                "run_name": push.meta["run_name"],
+                "trace_id": trace_id_of(push.run_id).hex(),
+                "spans_sent": push.pushed.sent,
+                "spans_already_there": push.pushed.before,
+                "spans_refused": push.pushed.refused,
+                "operations": dict(sorted(push.pushed.operations.items())),
+                "complete": push.is_over,
+            }
+            for push in pushes
+        ],
+    }
