@@ -35,6 +35,7 @@ COMMANDS = {
     "assert": "Check a run against a baseline, a policy and limits.",
     "tail": "Follow a run while it is recorded.",
     "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
+    "sql": "Ask all stored runs in SQL.",
     "import": "Make runs of other tools' traces.",
     "push": "Send runs to an OpenTelemetry collector.",
     "mcp": "Serve the runs to a coding assistant.",

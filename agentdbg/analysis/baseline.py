@@ -1,0 +1,186 @@
+"""
+A baseline: what good runs of an agent have in common, small enough to be read in a review.
+
+It holds how the runs ended, which tools they called how often, what they changed outside (tool and arguments, in
+normal form), which loops they had, and what they spent, one number for each run: several runs give a baseline its own
+noise. `combine` adds baselines up, so one run or twenty are made the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.checks.facts import TOTALS
+from agentdbg.analysis.effects import SideEffect
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from agentdbg.analysis.checks.facts import RunFacts
+
+__all__ = ["FORMAT", "Baseline", "BaselineRun", "Variant", "baseline_of", "combine", "parse_baseline"]
+
+FORMAT = 1
+_RUN_KEYS = ("run_id", "run_name", "started_at")
+_KEYS = frozenset({"agentdbg_baseline", "runs", "statuses", "tools", "effects", "loops", "totals"})
+
+
+@dataclass(frozen=True)
+class BaselineRun:
+    """Which run the baseline was made from."""
+
+    run_id: str
+    run_name: str
+    started_at: str
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One set of side effects that good runs had, and how many runs had it."""
+
+    runs: int
+    calls: tuple[SideEffect, ...]
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What is expected. Lists of numbers have one for each run, in the order of `runs`."""
+
+    runs: tuple[BaselineRun, ...]
+    statuses: tuple[str, ...]
+    tools: Mapping[str, Sequence[int]]
+    effects: tuple[Variant, ...]
+    loops: tuple[tuple[str, str], ...] = ()
+    """The kind and the pattern of each loop of warning or worse."""
+    totals: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+
+    def known_totals(self, name: str) -> list[float]:
+        """The values of one total, of the runs that know it."""
+        return [value for value in self.totals.get(name, ()) if value is not None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The baseline as it is stored."""
+        return {
+            "agentdbg_baseline": FORMAT,
+            "runs": [vars(run) for run in self.runs],
+            "statuses": list(self.statuses),
+            "tools": {name: list(counts) for name, counts in sorted(self.tools.items())},
+            "effects": [
+                {"runs": variant.runs, "calls": [_stored_call(call) for call in variant.calls]}
+                for variant in self.effects
+            ],
+            "loops": [{"kind": kind, "pattern": pattern} for kind, pattern in self.loops],
+            "totals": {name: list(self.totals[name]) for name in TOTALS if name in self.totals},
+        }
+
+
+def baseline_of(facts: RunFacts) -> Baseline:
+    """The baseline that one run makes."""
+    return Baseline(
+        runs=(BaselineRun(facts.run_id, facts.run_name, facts.started_at),),
+        statuses=(facts.status,),
+        tools={name: [count] for name, count in facts.call_counts().items()},
+        effects=(Variant(1, facts.effects),),
+        loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
+        totals={name: [facts.totals.get(name)] for name in TOTALS},
+    )
+
+
+def loop_key(figures: Mapping[str, Any]) -> tuple[str, str]:
+    """What makes two loops the same: their kind and what repeats."""
+    return str(figures.get("kind") or "loop"), str(figures.get("pattern") or "")
+
+
+def combine(baselines: Iterable[Baseline]) -> Baseline:
+    """One baseline of several, at least one; a baseline whose runs are all known already adds nothing."""
+    result: Baseline | None = None
+    for baseline in baselines:
+        result = baseline if result is None else _added(result, baseline)
+    if result is None:
+        raise UsageError("a baseline needs at least one run")
+    return result
+
+
+def _added(first: Baseline, second: Baseline) -> Baseline:
+    known = {run.run_id for run in first.runs}
+    if all(run.run_id in known for run in second.runs):
+        return first
+    before, after = len(first.runs), len(second.runs)
+    tools = dict.fromkeys([*first.tools, *second.tools])
+    totals = dict.fromkeys([*first.totals, *second.totals])
+    return Baseline(
+        runs=(*first.runs, *second.runs),
+        statuses=tuple(dict.fromkeys([*first.statuses, *second.statuses])),
+        tools={name: [*first.tools.get(name, [0] * before), *second.tools.get(name, [0] * after)] for name in tools},
+        effects=_joined_variants(*first.effects, *second.effects),
+        loops=tuple(sorted({*first.loops, *second.loops})),
+        totals={
+            name: [*first.totals.get(name, [None] * before), *second.totals.get(name, [None] * after)]
+            for name in totals
+        },
+    )
+
+
+def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
+    """The variants, those with the same effects as one; the most frequent first."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    calls: dict[tuple[str, ...], tuple[SideEffect, ...]] = {}
+    for variant in variants:
+        key = tuple(sorted(call.signature for call in variant.calls))
+        counts[key] += variant.runs
+        calls.setdefault(key, variant.calls)
+    return tuple(Variant(count, calls[key]) for key, count in counts.most_common())
+
+
+def _stored_call(call: SideEffect) -> dict[str, Any]:
+    stored = {"name": call.name, "args": call.args, "source": call.source}
+    return stored if call.returned else {**stored, "returned": False}
+
+
+def parse_baseline(content: Any, source: str) -> Baseline:
+    """A stored baseline; UsageError, naming `source`, for what is none."""
+    try:
+        return _parsed(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        raise UsageError(f"{source} is not a baseline ({why}); `agentdbg baseline RUN --out FILE` makes one") from None
+
+
+def _parsed(content: Any) -> Baseline:
+    if not isinstance(content, dict) or "agentdbg_baseline" not in content:
+        raise ValueError('it has no "agentdbg_baseline"')
+    if content["agentdbg_baseline"] != FORMAT:
+        raise ValueError(f"its format is {content['agentdbg_baseline']!r}, and this version reads {FORMAT}")
+    unknown = sorted(set(content) - _KEYS)
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is not known")
+    return Baseline(
+        runs=tuple(BaselineRun(*(str(run[key]) for key in _RUN_KEYS)) for run in content["runs"]),
+        statuses=tuple(str(status) for status in content["statuses"]),
+        tools={str(name): [int(count) for count in counts] for name, counts in content["tools"].items()},
+        effects=tuple(
+            Variant(int(variant["runs"]), tuple(_parsed_call(call) for call in variant["calls"]))
+            for variant in content["effects"]
+        ),
+        loops=tuple((str(loop["kind"]), str(loop["pattern"])) for loop in content["loops"]),
+        totals={
+            str(name): [None if value is None else _number(value) for value in values]
+            for name, values in content["totals"].items()
+        },
+    )
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 -- one kind of refusal for all of them
+    return value
+
+
+def _parsed_call(call: Mapping[str, Any]) -> SideEffect:
+    # A stored call has no event any more; 0 stands for that.
+    return SideEffect(
+        0, "", str(call["name"]), call["args"], call.get("source", "unknown"), bool(call.get("returned", True))
+    )

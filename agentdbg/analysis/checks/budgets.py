@@ -1,0 +1,124 @@
+"""
+What the run spent, against a hard cap or against what the baseline's runs needed.
+
+Good runs of one agent differ: in a third of all pairs one makes over half as many calls again as the other. So a
+baseline allows its largest run and a tolerance on top of it, and only what a person has to see is over that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.analysis.checks.result import CheckResult
+from agentdbg.analysis.wording import count_noun, duration, grouped, money
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentdbg.analysis.baseline import Baseline
+    from agentdbg.analysis.checks.facts import EventRef, RunFacts, Step
+    from agentdbg.analysis.checks.policy import Amount, Policy
+
+__all__ = ["allowed_amount", "check_budgets"]
+
+
+class _Budget(NamedTuple):
+    rule: str
+    total: str
+    what: str
+    noun: str
+    spent_by: Callable[[Step], float]
+    shown: Callable[[float], str] = grouped
+    unit: float = 1
+    """How much of the total one of the rule's units is: a rule counts seconds, a total milliseconds."""
+
+
+_BUDGETS = (
+    _Budget("max_steps", "steps", "steps", " steps", lambda _: 1),
+    _Budget("max_llm_calls", "llm_calls", "model calls", " model calls", lambda step: step.is_llm),
+    _Budget("max_tool_calls", "tool_calls", "tool calls", " tool calls", lambda step: not step.is_llm),
+    _Budget("max_tokens", "total_tokens", "tokens", " tokens", lambda step: step.tokens),
+    _Budget("max_cost_usd", "cost_usd", "what it cost", "", lambda step: step.cost_usd, money),
+    _Budget("max_duration_s", "duration_ms", "how long it took", "", lambda _: 0, duration, 1000),
+)
+
+
+def check_budgets(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """Every budget that was asked for."""
+    results = []
+    for budget in _BUDGETS:
+        asked: Any = getattr(policy, budget.rule)
+        known = [] if baseline is None else baseline.known_totals(budget.total)
+        # A baseline whose runs did not record something asks nothing about it by itself.
+        if asked is None or (not known and budget.rule in policy.by_default):
+            continue
+        allowed = allowed_amount(asked, known, policy.tolerance, budget.unit)
+        spent = facts.totals.get(budget.total)
+        if allowed is None:
+            said = f"The baseline's runs did not record {budget.what}, so nothing is known to compare with."
+            results.append(CheckResult(budget.rule, False, said))
+        elif spent is None:
+            said = f"The run did not record {budget.what}, so the budget cannot be checked."
+            results.append(CheckResult(budget.rule, False, said))
+        elif spent <= allowed:
+            results.append(CheckResult(budget.rule, True, f"{_spent(budget, spent)}, {_limit(budget, allowed)}."))
+        else:
+            results.append(_overspent(budget, facts, allowed, spent, known if asked == "baseline" else (), baseline))
+    return results
+
+
+def allowed_amount(asked: Amount, known: Sequence[float], tolerance: float, unit: float = 1) -> float | None:
+    """The most that may be spent; None where the baseline's runs do not say."""
+    if asked != "baseline":
+        return asked * unit
+    return max(known) * (1 + tolerance) if known else None
+
+
+def _overspent(
+    budget: _Budget,
+    facts: RunFacts,
+    allowed: float,
+    spent: float,
+    known: Sequence[float],
+    baseline: Baseline | None,
+) -> CheckResult:
+    said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}"
+    if known:
+        least, most = budget.shown(min(known)), budget.shown(max(known))
+        needed = most if least == most else f"{least} to {most}"
+        said += f": the baseline's {count_noun(len(known), 'run')} needed {needed}"
+    crossing = _crossing(budget, facts.steps, allowed)
+    if crossing is not None:
+        said += f"; #{crossing.number} went over it"
+    diff = [f"- {budget.total} {budget.shown(allowed)}", f"+ {budget.total} {budget.shown(spent)}"]
+    if baseline is not None:
+        diff += _more_calls(facts, baseline)
+    return CheckResult(budget.rule, False, f"{said}.", () if crossing is None else (crossing,), "\n".join(diff))
+
+
+def _spent(budget: _Budget, spent: float) -> str:
+    return f"{budget.shown(spent)}{budget.noun}"
+
+
+def _limit(budget: _Budget, allowed: float) -> str:
+    # A limit that the tolerance made is rarely a whole number, and nobody wants its fractions.
+    whole = float(int(allowed)) if budget.shown is grouped else allowed
+    return f"{budget.shown(whole)} allowed"
+
+
+def _crossing(budget: _Budget, steps: Sequence[Step], allowed: float) -> EventRef | None:
+    """The call that went over the budget."""
+    sum_so_far = 0.0
+    for step in steps:
+        sum_so_far += budget.spent_by(step)
+        if sum_so_far > allowed:
+            return step.event
+    return None
+
+
+def _more_calls(facts: RunFacts, baseline: Baseline) -> list[str]:
+    """What was called more often than in any run of the baseline: that is where the money went."""
+    counts = {"model calls": (baseline.known_totals("llm_calls"), int(facts.totals.get("llm_calls") or 0))}
+    counts |= {name: (list(baseline.tools.get(name, ())), count) for name, count in facts.call_counts().items()}
+    most = {name: (max(known, default=0), count) for name, (known, count) in counts.items()}
+    return [f"  {name}: {before:g} -> {count}" for name, (before, count) in most.items() if count > before]

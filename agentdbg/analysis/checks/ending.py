@@ -1,0 +1,54 @@
+"""How the run ended, and what failed on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.checks.budgets import allowed_amount
+from agentdbg.analysis.checks.result import CheckResult, numbered
+from agentdbg.analysis.wording import count_noun
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.baseline import Baseline
+    from agentdbg.analysis.checks.facts import RunFacts
+    from agentdbg.analysis.checks.policy import Policy
+
+__all__ = ["check_errors", "check_status"]
+
+_ERRORS_SHOWN = 5
+
+
+def check_status(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """The run ended, and ended as it should."""
+    if policy.status is None:
+        return []
+    expected = {policy.status}
+    if policy.status == "baseline":
+        expected = set() if baseline is None else set(baseline.statuses)
+    passed = facts.status in expected
+    events = () if passed or facts.last_event is None else (facts.last_event,)
+    return [CheckResult("status", passed, _status_sentence(facts, passed), events)]
+
+
+def _status_sentence(facts: RunFacts, passed: bool) -> str:
+    if facts.status == "running":
+        return "The run is still being recorded."
+    if facts.status == "ok":
+        return "The run ended ok." if passed else "The run ended ok, but was expected to fail."
+    why = f": {facts.ending}" if facts.ending else "."
+    return f"The run ended with an error{why}" + (", as expected." if passed else "")
+
+
+def check_errors(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """Not more errors than allowed; what the baseline's runs had is allowed."""
+    if policy.max_errors is None:
+        return []
+    known = [] if baseline is None else baseline.known_totals("errors")
+    allowed = allowed_amount(policy.max_errors, known, tolerance=0)
+    count = len(facts.errors)
+    passed = allowed is None or count <= allowed
+    most = "" if not allowed else f", at most {allowed:g} allowed" if not passed else f" of {allowed:g} allowed"
+    events = () if passed else tuple(failed.event for failed in facts.errors)
+    shown = [f"+ #{failed.event.number} {failed.name}: {failed.text}" for failed in facts.errors[:_ERRORS_SHOWN]]
+    sentence = f"{count_noun(count, 'error') if count else 'No errors'}{most}{numbered(events)}."
+    return [CheckResult("max_errors", passed, sentence, events, "" if passed else "\n".join(shown))]

@@ -1,0 +1,203 @@
+"""
+What checks look at: how a run ended, what failed, what was called, what changed something, what it spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.analysis.columns import ERROR, LLM, TOOL, status_of
+from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, effects_of
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.findings import Finding, find
+from agentdbg.analysis.memory import token_counts
+from agentdbg.analysis.wording import number_or_none
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+
+    from agentdbg.events import Event, RunMeta
+
+__all__ = ["TOTALS", "EventRef", "Failed", "RunFacts", "Step", "ToolCall", "gather"]
+
+TOTALS = ("steps", "llm_calls", "tool_calls", "total_tokens", "cost_usd", "duration_ms", "errors")
+"""What is counted of a run; steps are model calls and tool calls together."""
+
+
+class EventRef(NamedTuple):
+    """An event by its number in the file, counted from 1, and its id."""
+
+    number: int
+    event_id: str
+
+
+class Failed(NamedTuple):
+    """An error of the run: a call that failed, or an error recorded by itself."""
+
+    event: EventRef
+    name: str
+    text: str
+
+
+class ToolCall(NamedTuple):
+    """One call of a tool. A call that never returned has no end in the file."""
+
+    event: EventRef
+    name: str
+    failed: bool = False
+    returned: bool = True
+
+
+class Step(NamedTuple):
+    """One call, of a model or of a tool, and what it spent as far as that is known."""
+
+    event: EventRef
+    name: str
+    is_llm: bool
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """One run as the checks see it."""
+
+    run_id: str
+    run_name: str
+    started_at: str
+    status: str
+    ending: str = ""
+    """Why the run did not end well, in the words of whatever ended it."""
+    last_event: EventRef | None = None
+    errors: tuple[Failed, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    calls: tuple[ToolCall, ...] = ()
+    effects: tuple[SideEffect, ...] = ()
+    steps: tuple[Step, ...] = ()
+    totals: Mapping[str, float | None] = field(default_factory=dict)
+    event_ids: Mapping[int, str] = field(default_factory=dict)
+    """The ids of the events that findings point at, by their numbers."""
+
+    @property
+    def loops(self) -> list[Finding]:
+        """The loops of warning and worse."""
+        return [finding for finding in self.findings if finding.kind == "loop"]
+
+    def call_counts(self) -> dict[str, int]:
+        """How often each tool was called, in the order of their first calls."""
+        counts: dict[str, int] = {}
+        for call in self.calls:
+            counts[call.name] = counts.get(call.name, 0) + 1
+        return counts
+
+
+def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules = NO_RULES) -> RunFacts:
+    """The facts of a run. `read` gives its events from the beginning each time, so that none need be kept."""
+    watched = _Watched()
+    findings = find(watched.watch(read()), run)
+    event_ids: dict[int, str] = {}
+    pointed_at = {finding.number for finding in findings}
+    effects = effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
+    tokens, cost = run.get("total_tokens"), run.get("cost_usd")
+    totals: dict[str, float | None] = {
+        "steps": len(watched.steps),
+        "llm_calls": sum(step.is_llm for step in watched.steps),
+        "tool_calls": sum(not step.is_llm for step in watched.steps),
+        "total_tokens": tokens if watched.ended and isinstance(tokens, int) else watched.tokens,
+        "cost_usd": watched.cost_usd if watched.cost_usd is not None else cost,
+        "duration_ms": run.get("duration_ms"),
+        "errors": len(watched.errors),
+    }
+    return RunFacts(
+        run_id=run["run_id"],
+        run_name=run["run_name"] or "unnamed",
+        started_at=run["started_at"],
+        status=run["status"],
+        ending=_ending(run, watched, findings),
+        last_event=watched.last,
+        errors=tuple(watched.errors),
+        findings=tuple(findings),
+        calls=tuple(sorted([*watched.calls, *watched.open_calls.values()])),
+        effects=tuple(effects),
+        steps=tuple(watched.steps),
+        totals=totals,
+        event_ids=event_ids,
+    )
+
+
+def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: dict[int, str]) -> Iterator[Event]:
+    for number, event in enumerate(events, 1):
+        if number in wanted:
+            found[number] = event["event_id"]
+        yield event
+
+
+class _Watched:
+    """Counts events while somebody else reads them."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.tokens: int | None = None
+        self.cost_usd: float | None = None
+        self.errors: list[Failed] = []
+        self.calls: list[ToolCall] = []
+        self.open_calls: dict[str, ToolCall] = {}
+        self.last: EventRef | None = None
+        self.ended = False
+        self.end_text = ""
+        self._told_by_calls: set[str] = set()
+
+    def watch(self, events: Iterable[Event]) -> Iterator[Event]:
+        for number, event in enumerate(events, 1):
+            payload: Any = event.get("payload")
+            self._take(EventRef(number, event["event_id"]), event, payload if isinstance(payload, dict) else {})
+            yield event
+
+    def _take(self, ref: EventRef, event: Event, payload: dict[str, Any]) -> None:
+        event_type, name = event["event_type"], str(event.get("name") or "")
+        self.last = ref
+        if event_type == "TOOL_CALL":
+            name = str(payload.get("tool_name") or name)
+            self.open_calls.pop(ref.event_id, None)
+            self.calls.append(ToolCall(ref, name, failed=status_of(TOOL, payload) == ERROR))
+            self.steps.append(Step(ref, name, is_llm=False))
+            self._note_failed_call(ref, name, TOOL, payload)
+        elif event_type == "LLM_CALL":
+            self._count_usage(ref, name, payload)
+            self._note_failed_call(ref, name, LLM, payload)
+        elif event_type == "CALL_START" and payload.get("kind") == "tool":
+            started = ToolCall(ref, str(payload.get("name") or name), returned=False)
+            self.open_calls[str(payload.get("call_id"))] = started
+        elif event_type == "ERROR":
+            text = failure_of(payload).text
+            # An exception that a failed call has already told of is one error, not two.
+            if text not in self._told_by_calls:
+                self.errors.append(Failed(ref, name, text))
+        elif event_type == "RUN_END":
+            self.ended = True
+            self.end_text = failure_of(payload).text if payload.get("error") else ""
+
+    def _note_failed_call(self, ref: EventRef, name: str, kind: int, payload: dict[str, Any]) -> None:
+        if status_of(kind, payload) == ERROR:
+            text = failure_of(payload).text
+            self._told_by_calls.add(text)
+            self.errors.append(Failed(ref, name, text))
+
+    def _count_usage(self, ref: EventRef, name: str, payload: dict[str, Any]) -> None:
+        total = token_counts(payload)[2]
+        if total is not None:
+            self.tokens = (self.tokens or 0) + total
+        cost = payload.get("cost_usd")
+        cost = None if number_or_none(cost) is None else float(cost or 0)
+        if cost is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + cost
+        self.steps.append(Step(ref, name, is_llm=True, tokens=total or 0, cost_usd=cost or 0.0))
+
+
+def _ending(run: RunMeta, watched: _Watched, findings: Iterable[Finding]) -> str:
+    """Why the run did not end well: what it says itself, else what the reader of its folder saw."""
+    if watched.end_text:
+        return watched.end_text
+    in_call = next((finding.sentence for finding in findings if finding.kind == "died_in_call"), "")
+    return in_call or str(run.get("status_reason") or (watched.errors[-1].text if watched.errors else ""))

@@ -1,0 +1,54 @@
+"""
+What a check says: whether it holds, in a sentence, with the events that prove it and the difference that caused it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentdbg.analysis.checks.facts import EventRef
+
+__all__ = ["CheckResult", "joined", "numbered"]
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of one run."""
+
+    name: str
+    passed: bool
+    sentence: str
+    events: tuple[EventRef, ...] = ()
+    diff: str = ""
+    """Lines that begin with `-` for what was expected and `+` for what came."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain JSON."""
+        return {
+            "name": self.name,
+            "passed": self.passed,
+            "sentence": self.sentence,
+            "events": [{"n": event.number, "event_id": event.event_id} for event in self.events],
+            "diff": self.diff,
+        }
+
+
+def numbered(events: Iterable[EventRef]) -> str:
+    """` (#3, #8)`: the events a sentence speaks of, the first few of them."""
+    numbers = [f"#{event.number}" for event in events]
+    if not numbers:
+        return ""
+    more = len(numbers) - _MOST_NAMED
+    return f" ({', '.join(numbers[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''})"
+
+
+def joined(names: Iterable[str]) -> str:
+    """`a`, `b` and `c`."""
+    quoted = [f"`{name}`" for name in names]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)

@@ -1,0 +1,98 @@
+"""`agentdbg assert`: a gate that passes or fails a run, and says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from agentdbg.analysis.checks.gate import judge
+from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.commands.assert_files import effect_rules, facts_of, find_policy, read_baseline, read_policy
+from agentdbg.commands.assert_report import FORMATS, write_report
+from agentdbg.commands.finding import find
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Terminal
+from agentdbg.exceptions import UsageError
+from agentdbg.storage.reader import default_data_dir
+
+EXAMPLES = """
+agentdbg assert latest --baseline tests/refund.json
+agentdbg assert latest --max-tokens 20000 --must-call search --must-not-call 'delete_*'
+agentdbg assert a41f -b refund.json --format markdown >> "$GITHUB_STEP_SUMMARY"
+agentdbg assert a41f --effects none --loops none      # a dry run that changes nothing
+"""
+_AMOUNT = "N"
+_NO_RULES = ("run", "baseline_file", "policy_file", "output")
+
+
+def command(
+    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    baseline_file: Annotated[
+        str | None, Option("--baseline", "-b", metavar="FILE", help="What `agentdbg baseline` made of good runs.")
+    ] = None,
+    policy_file: Annotated[
+        str | None, Option("--policy", metavar="FILE", help="The policy; .agentdbg/policy.yaml by default.")
+    ] = None,
+    output: Annotated[
+        str, Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
+    ] = "text",
+    status: Annotated[str | None, Option("--status", metavar="STATUS", help="ok, error or baseline.")] = None,
+    max_errors: Annotated[str | None, Option("--max-errors", metavar=_AMOUNT, help="At most so many errors.")] = None,
+    loops: Annotated[str | None, Option("--loops", metavar="WHICH", help="none, baseline or off.")] = None,
+    must_not_find: Annotated[
+        list[str] | None, Option("--must-not-find", metavar="KIND", help="A kind of finding that must not be there.")
+    ] = None,
+    must_call: Annotated[
+        list[str] | None, Option("--must-call", metavar="TOOL", help="A tool that has to be called.")
+    ] = None,
+    must_not_call: Annotated[
+        list[str] | None, Option("--must-not-call", metavar="TOOL", help="A tool that must not be called.")
+    ] = None,
+    order: Annotated[
+        str | None, Option("--order", metavar="A,B,...", help="No tool before those that stand before it.")
+    ] = None,
+    effects: Annotated[str | None, Option("--effects", metavar="WHICH", help="baseline, none or off.")] = None,
+    tools: Annotated[
+        str | None, Option("--tools", metavar="A,B,...", help="No tools but these, or `baseline`.")
+    ] = None,
+    max_steps: Annotated[
+        str | None, Option("--max-steps", metavar=_AMOUNT, help="Model and tool calls: a number or `baseline`.")
+    ] = None,
+    max_llm_calls: Annotated[str | None, Option("--max-llm-calls", metavar=_AMOUNT, help="Model calls.")] = None,
+    max_tool_calls: Annotated[str | None, Option("--max-tool-calls", metavar=_AMOUNT, help="Tool calls.")] = None,
+    max_tokens: Annotated[str | None, Option("--max-tokens", metavar=_AMOUNT, help="Tokens.")] = None,
+    max_cost_usd: Annotated[str | None, Option("--max-cost-usd", metavar=_AMOUNT, help="US dollars.")] = None,
+    max_duration_s: Annotated[str | None, Option("--max-duration-s", metavar=_AMOUNT, help="Seconds.")] = None,
+    tolerance: Annotated[
+        str | None, Option("--tolerance", metavar="SHARE", help="How much over the baseline's largest: 0.75.")
+    ] = None,
+    write_tools: Annotated[
+        list[str] | None, Option("--write-tools", metavar="TOOL", help="A tool with side effects; `*` allowed.")
+    ] = None,
+    read_tools: Annotated[
+        list[str] | None, Option("--read-tools", metavar="TOOL", help="A tool without side effects.")
+    ] = None,
+    ignore_args: Annotated[
+        list[str] | None, Option("--ignore-args", metavar="NAME", help="An argument that is not compared.")
+    ] = None,
+) -> None:
+    """
+    Check a run against a baseline, a policy and limits, and fail for the right reason: how it ended, errors, loops,
+    calls that have to be made and calls that must not, the same side effects, no other tools, budgets. Options beat the
+    policy file, and `off` takes a check away. The exit code is 0 when every check holds, 1 when one does not, and 2
+    when there is nothing to check.
+    """
+    # Exactly what was given: the names of the parameters are the names of the rules.
+    given: dict[str, Any] = {key: value for key, value in locals().items() if key not in _NO_RULES and value}
+    if output not in FORMATS:
+        raise UsageError(f"--format {output} is not known; it may be {', '.join(FORMATS)}")
+    policy_path = find_policy() if policy_file is None else Path(policy_file)
+    from_file = {} if policy_path is None else read_policy(policy_path)
+    baseline = None if baseline_file is None else read_baseline(Path(baseline_file))
+    policy = make_policy(from_file, read_rules(given, "the options"), with_baseline=baseline is not None)
+    data_dir = default_data_dir()
+    facts = facts_of(find(run, data_dir), data_dir, effect_rules(policy))
+    report = judge(facts, policy, baseline)
+    write_report(Terminal(), report, output)
+    if not report.passed:
+        raise SystemExit(1)

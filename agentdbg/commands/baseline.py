@@ -1,0 +1,81 @@
+"""`agentdbg baseline`: keep what good runs have in common, to compare later runs with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from agentdbg.analysis.baseline import Baseline, baseline_of, combine
+from agentdbg.analysis.checks.policy import make_policy
+from agentdbg.analysis.checks.result import joined
+from agentdbg.analysis.wording import count_noun
+from agentdbg.commands.assert_files import (
+    baseline_bytes,
+    effect_rules,
+    facts_of,
+    find_policy,
+    read_policy,
+    write_baseline,
+)
+from agentdbg.commands.finding import find
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Terminal, problem
+from agentdbg.exceptions import UsageError
+from agentdbg.storage.reader import default_data_dir
+
+EXAMPLES = """
+agentdbg baseline latest                              # look at it
+agentdbg baseline latest --out tests/refund.json      # keep it
+agentdbg baseline a41f 77c0 19be --out refund.json    # several runs: it knows its own noise
+"""
+
+
+def command(
+    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of ids, or `latest`.", "runs")],
+    out: Annotated[
+        str, Option("--out", "-o", metavar="FILE", help="Where to; without it the baseline is printed.")
+    ] = "-",
+    policy_file: Annotated[
+        str | None,
+        Option("--policy", metavar="FILE", help="The policy that says which tools have side effects."),
+    ] = None,
+) -> None:
+    """
+    Keep what good runs have in common: how they ended, which tools they called, what they changed outside with which
+    arguments, and what they spent. The file is small and meant to be reviewed and committed; `agentdbg assert` compares
+    later runs with it. Made from several runs it knows how much good runs differ.
+    """
+    path = find_policy() if policy_file is None else Path(policy_file)
+    # Only the names of the tools are wanted here, so that nothing needs a baseline yet.
+    kept = ("write_tools", "read_tools")
+    rules = {} if path is None else {key: rule for key, rule in read_policy(path).items() if key in kept}
+    data_dir = default_data_dir()
+    rules_of_effects = effect_rules(make_policy(rules, with_baseline=False))
+    facts = [facts_of(run_id, data_dir, rules_of_effects) for run_id in (find(run, data_dir) for run in runs)]
+    for one in facts:
+        if one.status == "running":
+            raise UsageError(f"run {one.run_id[:8]} is still being recorded; wait for its end")
+        if one.status != "ok":
+            problem(f"run {one.run_id[:8]} ended with an error, and the baseline will expect that")
+    baseline = combine(baseline_of(one) for one in facts)
+    if out == "-":
+        Terminal().bytes(baseline_bytes(baseline))
+        return
+    write_baseline(Path(out), baseline)
+    _say(Terminal(), out, baseline)
+
+
+def _say(out: Terminal, path: str, baseline: Baseline) -> None:
+    said = f"{count_noun(len(baseline.runs), 'run')}, {count_noun(len(baseline.effects[0].calls), 'side effect')}"
+    out.line(f"Wrote {path}: {said}.", cut=False)
+    if len(baseline.effects) > 1:
+        out.line(f"These runs had {len(baseline.effects)} sets of side effects; each will be accepted.", cut=False)
+    calls = [call for variant in baseline.effects for call in variant.calls]
+    guessed = dict.fromkeys(call.name for call in calls if call.source == "guessed")
+    if guessed:
+        out.line(
+            f"That {joined(guessed)} {'has' if len(guessed) == 1 else 'have'} side effects is a guess from the name; "
+            "`@tool(effect=...)`, or `write_tools` and `read_tools` in the policy, settle it.",
+            cut=False,
+        )
+    out.line(f"Compare a run with it: agentdbg assert RUN --baseline {path}", cut=False)
