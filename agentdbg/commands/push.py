@@ -63,29 +63,34 @@ def command(
         RunPush(run_id, data_dir, collector, openinference=openinference, service=service, again=again)
         for run_id in ids
     ]
-    try:
-        for number, push in enumerate(pushes):
-            with Progress(
-                f"{'Counting' if dry_run else 'Sending'} {push.run_id[:8]}, {number + 1} of {len(pushes)}"
-            ) as on:
-                push.advance(None if dry_run else delivery, on.at)
-        if follow and not dry_run:
-            _follow(pushes, delivery)
-    except Undelivered as error:
-        failure = error  # said after what did arrive
-    finally:
-        delivery.close()
-        for push in pushes:
-            push.close()
+    failure = _send(pushes, None if dry_run else delivery, follow=follow)
     out = Terminal()
     if as_json:
         out.json(_as_json(pushes, collector, dry_run=dry_run))
     else:
-        _print(out, [push for push in pushes if push.pushed.sent or not failure], collector, dry_run=dry_run)
+        _print(out, [push for push in pushes if push.pushed.sent or failure is None], collector, dry_run=dry_run)
     if failure is not None:
         raise failure
     if any(push.pushed.refused for push in pushes):
         raise SystemExit(10)
+
+
+def _send(pushes: Sequence[RunPush], delivery: Delivery | None, *, follow: bool) -> Undelivered | None:
+    """Send what there is; a failure is given back, so that what did arrive can be said first."""
+    try:
+        for push in pushes:
+            with Progress(f"{'Counting' if delivery is None else 'Sending'} {push.run_id[:8]}") as progress:
+                push.advance(delivery, progress.at)
+        if follow and delivery is not None:
+            _follow(pushes, delivery)
+    except Undelivered as error:
+        return error
+    finally:
+        if delivery is not None:
+            delivery.close()
+        for push in pushes:
+            push.close()
+    return None
 
 
 def _follow(pushes: Sequence[RunPush], delivery: Delivery) -> None:
