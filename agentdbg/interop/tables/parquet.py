@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agentdbg.interop.tables.columns import Column
 
-__all__ = ["TableFile", "require", "write_table"]
+__all__ = ["TableFile", "copy_rows", "require", "write_table"]
 
 _ROWS_AT_ONCE = 20_000
 _BYTES_AT_ONCE = 16_000_000
@@ -58,12 +58,21 @@ class TableFile:
     def add(self, row: tuple[Any, ...]) -> None:
         """Take one row, its values in the order of the columns."""
         self._waiting.append(row)
+        self.rows += 1
         for at in self._text_at:
             text = row[at]
             if text is not None:
                 self._bytes += len(text)
         if len(self._waiting) >= _ROWS_AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
             self._flush()
+
+    def add_batch(self, batch: Any) -> None:
+        """Take rows that are in columns already."""
+        if self._waiting:
+            self._flush()
+        if batch.num_rows:
+            self._writer.write_batch(batch.cast(self._schema))
+            self.rows += int(batch.num_rows)
 
     def close(self) -> None:
         """Write what is waiting and the end of the file."""
@@ -78,7 +87,6 @@ class TableFile:
         values = zip(*self._waiting, strict=True)
         arrays = [self._arrow.array(column, field.type) for column, field in zip(values, self._schema, strict=True)]
         self._writer.write_batch(self._arrow.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self.rows += len(self._waiting)
         self._waiting.clear()
         self._bytes = 0
 
@@ -99,6 +107,17 @@ def write_table(path: Path, columns: Sequence[Column], rows: Iterable[tuple[Any,
     with TableFile(path, columns) as table:
         for row in rows:
             table.add(row)
+
+
+def copy_rows(source: Path, target: TableFile, run_ids: Iterable[str]) -> None:
+    """Add the rows of some runs from another file of the same columns."""
+    import pyarrow as pa  # noqa: PLC0415
+    from pyarrow import compute, parquet  # noqa: PLC0415
+
+    wanted = pa.array(sorted(run_ids), pa.string())
+    with parquet.ParquetFile(source) as file:
+        for batch in file.iter_batches(_ROWS_AT_ONCE):
+            target.add_batch(batch.filter(compute.is_in(batch.column("run_id"), value_set=wanted)))
 
 
 def _schema(columns: Sequence[Column]) -> Any:

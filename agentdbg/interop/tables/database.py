@@ -1,0 +1,156 @@
+"""
+Ask the cached tables in SQL.
+
+DuckDB runs in this process, in memory, and is locked down before it sees a question: it reads the cached files and
+nothing else, it writes nothing, loads no extension, reaches no network and no variable of ours. One SELECT is one
+question.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.exceptions import UsageError
+from agentdbg.interop.tables.cache import TableCache
+from agentdbg.interop.tables.parquet import require
+from agentdbg.interop.tables.views import VIEWS, view_statements
+from agentdbg.storage.layout import index_dir, make_private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from agentdbg.events import RunMeta
+    from agentdbg.interop.tables.cache import CachedTables
+
+__all__ = ["Answer", "ask"]
+
+_ROWS_AT_ONCE = 1_000
+_ZONED = "WITH TIME ZONE"
+_AT_START: dict[str, Any] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
+
+
+class Answer(NamedTuple):
+    """The names and types of the columns, and the rows as they come."""
+
+    columns: list[str]
+    types: list[str]
+    rows: Iterator[tuple[Any, ...]]
+
+
+@contextmanager
+def ask(question: str, runs: Sequence[RunMeta], data_dir: Path, progress: Callable[[float], None]) -> Iterator[Answer]:
+    """Answer one SELECT over every run given, reading first what changed since the last question."""
+    require("duckdb")
+    import duckdb  # noqa: PLC0415 -- an extra
+
+    with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
+        cache = TableCache(data_dir, folder)
+        try:
+            try:
+                connection, answer = _answer(question, cache.refresh(runs, progress), spill)
+            except (duckdb.IOException, duckdb.InvalidInputException) as error:
+                if str(folder) not in str(error):
+                    raise
+                cache.forget()  # another process tidied up just now, or a file is damaged
+                connection, answer = _answer(question, cache.refresh(runs, progress), spill)
+        except duckdb.Error as error:
+            raise UsageError(_kindly(error)) from None
+        with connection:
+            yield Answer(answer.columns, answer.types, _kind_rows(answer.rows))
+
+
+@contextmanager
+def _folder(data_dir: Path) -> Iterator[Path]:
+    """Where the tables are kept; a folder for this question alone where nothing can be written."""
+    folder = index_dir(data_dir) / "tables"
+    try:
+        make_private_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError:
+        with tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as made:
+            yield type(folder)(made)
+        return
+    yield folder
+
+
+def _answer(question: str, tables: CachedTables, spill: str) -> tuple[Any, Answer]:
+    connection = _locked_down(tables, spill)
+    try:
+        return connection, _execute(connection, question)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _locked_down(tables: CachedTables, spill: str) -> Any:
+    import duckdb  # noqa: PLC0415
+
+    connection = duckdb.connect(":memory:", config=_AT_START)
+    files = [str(tables.runs)]
+    files += [str(path(segment)) for segment in tables.segments for path in (tables.events, tables.findings)]
+    for setting, value in (
+        ("allowed_paths", files),
+        ("temp_directory", spill),
+        ("TimeZone", "UTC"),
+        ("python_enable_replacements", False),
+        ("enable_external_access", False),
+    ):
+        connection.execute(f"SET {setting} = {_literal(value)}")
+    for statement in view_statements(tables):
+        connection.execute(statement)
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "'{}'".format(str(value).replace("'", "''"))
+
+
+def _execute(connection: Any, question: str) -> Answer:
+    import duckdb  # noqa: PLC0415
+
+    statements = connection.extract_statements(question)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise UsageError("one SELECT is one question: nothing here can change a run, a file or a setting")
+    shape = connection.sql(question)  # what it would give, without asking yet
+    columns, types = list(shape.columns), [str(kind) for kind in shape.types]
+    if any(_ZONED in kind for kind in types):
+        # Python gets these only with a package that is not ours to ask for; as text they need none.
+        chosen = ", ".join(f"#{at}::VARCHAR" if _ZONED in kind else f"#{at}" for at, kind in enumerate(types, 1))
+        question = f"SELECT {chosen} FROM ({question.strip().rstrip(';')}\n)"  # noqa: S608 -- it is a SELECT, locked down
+    return Answer(columns, types, _rows(connection.execute(question)))
+
+
+def _rows(answer: Any) -> Iterator[tuple[Any, ...]]:
+    while rows := answer.fetchmany(_ROWS_AT_ONCE):
+        yield from rows
+
+
+def _kind_rows(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Rows are made as they are read, so a division by nothing may show only now."""
+    import duckdb  # noqa: PLC0415
+
+    try:
+        yield from rows
+    except duckdb.Error as error:
+        raise UsageError(_kindly(error)) from None
+
+
+def _kindly(error: Exception) -> str:
+    """What DuckDB says, without its stack, and where to look."""
+    said = str(error).strip().partition("\n\nLINE ")[0]
+    if "does not exist" in said or "not found in FROM" in said:
+        said += f"\nThe views are {', '.join(VIEWS)}; `agentdbg sql` without a question lists their columns."
+    return said
