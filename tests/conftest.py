@@ -30,6 +30,7 @@ _SLOW = (
     "interop/test_own_runs",
     "interop/test_real_files",
     "loops/test_laws",
+    "mcp/",
     "property/",
     "redaction/test_laws",
     "redaction/test_sizes",
