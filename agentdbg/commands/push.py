@@ -52,13 +52,13 @@ def command(
     is remembered, so a push that was interrupted goes on where it stopped, and pushing twice doubles nothing. This is
     the only command that sends anything anywhere, and it goes only to the address you give.
     """
-    from agentdbg.interop.otel.pushing import RunPush  # noqa: PLC0415 -- needs the extra, which a wrong use does not
-
     collector = collector_at(otlp)
     delivery = Delivery(collector, read_headers(header or []))
     data_dir = default_data_dir()
     # All are looked up before the first goes, so that a typing mistake sends nothing.
     ids = dict.fromkeys(find(run, data_dir) for run in runs)
+    from agentdbg.interop.otel.pushing import RunPush  # noqa: PLC0415 -- needs the extra, which a wrong use does not
+
     pushes = [
         RunPush(run_id, data_dir, collector, openinference=openinference, service=service, again=again)
         for run_id in ids

@@ -9,11 +9,12 @@ from agentdbg.encoding import encode_json
 from agentdbg.interop.otel.conventions import GenAI, provider_there
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
 from agentdbg.interop.otel.tokens import read_tokens
+from agentdbg.interop.shapes import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["agent_attributes", "is_embedding", "span_name", "span_says", "text_of"]
+__all__ = ["agent_attributes", "is_embedding", "parameters_of", "span_name", "span_says", "text_of"]
 
 _PARAMETERS = {
     "top_p": GenAI.TOP_P,
@@ -67,6 +68,11 @@ def is_embedding(payload: Mapping[str, Any]) -> bool:
     return isinstance(response, dict) and response.keys() == {"embeddings", "dimensions"}
 
 
+def parameters_of(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What else the request asked for, where it was kept apart from the rest of the payload."""
+    return as_dict(payload.get("parameters"))
+
+
 def text_of(value: Any) -> str | None:
     """A value as an attribute: text as it is, anything else as JSON."""
     if value is None or isinstance(value, str):
@@ -109,9 +115,7 @@ def _said(payload: Mapping[str, Any], provider: str) -> tuple[str | None, str | 
 
 
 def _parameters(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """What else the request asked for, where integrations and users put it: in the payload, or in `parameters`."""
-    inner = payload.get("parameters")
-    given = {**payload, **inner} if isinstance(inner, dict) else payload
+    given = {**payload, **parameters_of(payload)}
     found: dict[str, Any] = {}
     for name, attribute in _PARAMETERS.items():
         value = _number(given.get(name))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.columns import LLM, TOOL
 from agentdbg.encoding import encode_json
 from agentdbg.interop.otel.conventions import OpenInference
-from agentdbg.interop.otel.genai import is_embedding, text_of
+from agentdbg.interop.otel.genai import is_embedding, parameters_of, text_of
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
 from agentdbg.interop.otel.tokens import read_tokens
 
@@ -45,7 +45,7 @@ def agent_attributes(name: str, given: Any, result: Any) -> dict[str, Any]:
 def _model_call(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     tokens = read_tokens(payload.get("usage"))
     provider = payload.get("provider")
-    asked_for = {key: payload[key] for key in _PARAMETERS if payload.get(key) is not None}
+    asked_for = {**{key: payload[key] for key in _PARAMETERS if payload.get(key) is not None}, **parameters_of(payload)}
     says: dict[str, Any] = {
         OpenInference.KIND: OpenInference.LLM,
         OpenInference.MODEL: name,
