@@ -69,7 +69,8 @@ def test_every_part_of_a_huge_event_can_be_read(data_dir: Path) -> None:
     run = huge(data_dir)
     events = list(load_events(run, data_dir))
 
-    text, more = "", {"path": "/payload/response", "offset": 0}
+    text = ""
+    more: Any = {"path": "/payload/response", "offset": 0}
     while more is not None:
         answer = ask(data_dir, "read_event", run=run, event="2", max_bytes=30_000, **more)
         text, more = text + answer["value"], answer["next"]
