@@ -18,6 +18,7 @@ from starlette.responses import Response  # noqa: TC002
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.server.answers import error_response
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
+from agentdbg.server.html_download import router as html_router
 from agentdbg.server.routes import router
 from agentdbg.server.sockets import router as socket_router
 from agentdbg.server.state import ViewerState
@@ -71,6 +72,7 @@ def create_app(
         return static.answer(request, name)
 
     app.include_router(router)
+    app.include_router(html_router)
     app.include_router(socket_router)
     _answer_errors(app)
     app.add_middleware(Guard, policy=policy)

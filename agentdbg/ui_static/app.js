@@ -7,12 +7,12 @@
 import { Actions } from "./core/actions.js";
 import { Api } from "./core/api.js";
 import { bindings } from "./core/bindings.js";
+import { currentPlace, embeddedRun } from "./core/embedded.js";
 import { listen } from "./core/intents.js";
 import { Keys } from "./core/keys.js";
 import { preference } from "./core/preferences.js";
 import { RunsData } from "./core/runs-data.js";
 import { Store } from "./core/store.js";
-import { parseAddress } from "./model/address.js";
 import { EVERYTHING, parseFilter } from "./model/filters.js";
 import { Screen } from "./views/screen.js";
 
@@ -40,7 +40,7 @@ import { Screen } from "./views/screen.js";
  * @property {boolean} isSearching
  */
 
-const place = parseAddress(location.search);
+const place = currentPlace();
 const api = new Api();
 const runs = new RunsData(api);
 
@@ -58,7 +58,7 @@ const store = new Store(
     unseen: 0,
     zoom: null,
     isShort: matchMedia("(max-height: 719.9px)").matches,
-    rail: matchMedia("(min-width: 1100px)").matches && preference("rail", "open") === "open",
+    rail: embeddedRun === null && matchMedia("(min-width: 1100px)").matches && preference("rail", "open") === "open",
     theme: preference("theme", "system"),
     data: null,
     timeline: null,

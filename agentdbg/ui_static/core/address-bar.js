@@ -1,8 +1,9 @@
 // @ts-check
 /** The page's state in the address: written when the state changes, obeyed when the reader goes back or forward. */
 
-import { deservesEntry, formatAddress, parseAddress } from "../model/address.js";
+import { deservesEntry, formatAddress } from "../model/address.js";
 import { EVERYTHING, formatFilter, isEverything, parseFilter } from "../model/filters.js";
+import { currentHref, currentPlace, currentQuery, hrefOf } from "./embedded.js";
 
 /** @typedef {import("../model/address.js").Place} Place */
 
@@ -10,7 +11,7 @@ export class AddressBar {
   /** @param {import("./actions.js").Actions} actions */
   constructor(actions) {
     this.actions = actions;
-    addEventListener("popstate", () => this.#visit(parseAddress(location.search)));
+    addEventListener("popstate", () => this.#visit(currentPlace()));
   }
 
   /** @returns {Place} */
@@ -23,10 +24,9 @@ export class AddressBar {
   /** Write the state into the address. @param {{replace?: boolean}} [options] */
   remember({ replace = false } = {}) {
     const place = this.#place();
-    const address = formatAddress(place, location.search);
-    const current = location.pathname + location.search;
-    if (address === current) return;
-    if (!replace && deservesEntry(parseAddress(location.search), place)) history.pushState(null, "", address);
+    const address = hrefOf(formatAddress(place, currentQuery()));
+    if (address === currentHref()) return;
+    if (!replace && deservesEntry(currentPlace(), place)) history.pushState(null, "", address);
     else history.replaceState(null, "", address);
   }
 

@@ -1,5 +1,7 @@
 // @ts-check
-/** Every key and what it does. The list that `?` shows is made from this one. */
+/** Every key and what it does. The list that `?` shows is made from this one. In a file there is one run, and it is over. */
+
+import { embeddedRun } from "./embedded.js";
 
 /** @typedef {import("./actions.js").Actions} Actions */
 
@@ -11,7 +13,8 @@ export function bindings(actions) {
   const view = "View";
   const runs = "Runs";
   const copy = "Copy";
-  return [
+  /** @type {(import("./keys.js").Binding & {served?: boolean})[]} */
+  const all = [
     { group: wrong, label: "Next, previous error", keys: ["e", "E"], run: (key) => actions.stepError(key === "e" ? 1 : -1) },
     { group: wrong, label: "Next, previous loop", keys: ["l", "L"], run: (key) => actions.stepLoop(key === "l" ? 1 : -1) },
     { group: wrong, label: "Verdict short or long", keys: ["v"], run: () => actions.toggleVerdict() },
@@ -31,18 +34,19 @@ export function bindings(actions) {
     { group: find, label: "Close, then clear", keys: ["Escape"], shown: ["Esc"], run: () => actions.escape() },
 
     { group: view, label: "List, tree, waterfall", keys: ["1", "2", "3"], run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall"])[Number(key) - 1]) },
-    { group: view, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
+    { group: view, served: true, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
     { group: view, label: "Light, dark, system", keys: ["t"], run: () => actions.cycleTheme() },
     { group: view, label: "This list", keys: ["?"], run: () => actions.help() },
 
-    { group: runs, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.runActions.stepRun(key === "]" ? 1 : -1) },
-    { group: runs, label: "Find a run", keys: ["r"], run: () => actions.runActions.findRun() },
-    { group: runs, label: "Show, hide the runs", keys: ["b"], run: () => actions.runActions.toggleRail() },
-    { group: runs, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
-    { group: runs, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
+    { group: runs, served: true, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.runActions.stepRun(key === "]" ? 1 : -1) },
+    { group: runs, served: true, label: "Find a run", keys: ["r"], run: () => actions.runActions.findRun() },
+    { group: runs, served: true, label: "Show, hide the runs", keys: ["b"], run: () => actions.runActions.toggleRail() },
+    { group: runs, served: true, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
+    { group: runs, served: true, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
 
     { group: copy, label: "Link to this event", keys: ["y"], run: () => actions.copying.link() },
     { group: copy, label: "This event as JSON", keys: ["Y"], run: () => actions.copying.event() },
     { group: copy, label: "Run id", keys: ["i"], run: () => actions.copying.runId() },
   ];
+  return embeddedRun === null ? all : all.filter((binding) => !binding.served);
 }

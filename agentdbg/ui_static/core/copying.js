@@ -5,6 +5,7 @@ import { formatAddress } from "../model/address.js";
 import { formatBytes } from "../model/format.js";
 import { stringifyJson } from "../model/details/parse-json.js";
 import { copyText } from "./clipboard.js";
+import { hrefOf } from "./embedded.js";
 
 export class Copying {
   /** @param {import("./actions.js").Actions} actions */
@@ -38,7 +39,7 @@ export class Copying {
     const { runId, selected, view } = this.state;
     if (!runId) return;
     const address = formatAddress({ runId, view, filter: "", q: "", event: selected > 0 ? String(selected) : null, side: false });
-    this.#copy(new URL(address, location.href).href, selected > 0 ? `a link to #${selected}` : "a link to this run");
+    this.#copy(new URL(hrefOf(address), location.href).href, selected > 0 ? `a link to #${selected}` : "a link to this run");
   }
 
   async event() {

@@ -2,6 +2,7 @@
 /** Makes open events. Their code and styles are fetched when the page has nothing better to do, or when first needed. */
 
 import { h } from "./dom.js";
+import { embeddedRun, hrefOf } from "./embedded.js";
 import { formatAddress } from "../model/address.js";
 import { KINDS } from "../model/skeleton.js";
 
@@ -25,6 +26,7 @@ export function loadDetailsAhead() {
 
 /** @param {string} href */
 function styles(href) {
+  if (embeddedRun !== null) return null; // a file has all its styles from the start
   return new Promise((resolve) => {
     const link = h("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve });
     document.head.append(link);
@@ -65,6 +67,6 @@ function contextOf(data, placement) {
       for (let before = n - 1; before >= 1; before -= 1) if (data.skeleton.kind[before] === wanted) return before;
       return null;
     },
-    hrefFor: (/** @type {number} */ n) => formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false }),
+    hrefFor: (/** @type {number} */ n) => hrefOf(formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false })),
   };
 }

@@ -35,6 +35,7 @@ export function listen(actions) {
   on("rename-run", () => runActions.renameRun());
   on("delete-run", (detail) => runActions.deleteRun(detail?.runId ?? actions.state.runId));
   on("save-run", () => runActions.saveRun());
+  on("save-page", () => runActions.savePage());
   on("retry", () => runActions.retry());
   document.querySelector(".veil")?.addEventListener("click", () => runActions.toggleRail());
 }

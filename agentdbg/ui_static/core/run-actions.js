@@ -3,6 +3,7 @@
 
 import { nameOf } from "../model/runs.js";
 import { EVERYTHING } from "../model/filters.js";
+import { embeddedRun } from "./embedded.js";
 import { setPreference } from "./preferences.js";
 
 /** @typedef {import("../model/address.js").Place} Place */
@@ -39,7 +40,7 @@ export class RunActions {
     try {
       await this.runs.load();
       this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
-      this.runs.follow();
+      if (embeddedRun === null) this.runs.follow();
     } catch {
       this.store.touch("gone");
     }
@@ -145,12 +146,25 @@ export class RunActions {
     });
   }
 
-  saveRun() {
+  /** All events as JSON. */
+  async saveRun() {
     const { data } = this.state;
     if (!data) return;
+    const path = `${data.path}/events`;
+    this.#save(embeddedRun === null ? path : URL.createObjectURL(await (await this.api.request(path)).blob()), `${data.runId}.json`);
+  }
+
+  /** The run and this page in one file. */
+  savePage() {
+    const { data } = this.state;
+    if (data) this.#save(`${data.path}/html`, `${data.runId}.html`);
+  }
+
+  /** @param {string} href @param {string} name */
+  #save(href, name) {
     const link = document.createElement("a");
-    link.href = `${data.path}/events`;
-    link.download = `${data.runId}.json`;
+    link.href = href;
+    link.download = name;
     link.click();
   }
 

@@ -10,6 +10,7 @@ import { parseJson } from "../model/details/parse-json.js";
 import { findingOf } from "../model/rounds.js";
 import { RowCache, rowsQuery } from "../model/row-cache.js";
 import { Skeleton } from "../model/skeleton.js";
+import { embeddedRun } from "./embedded.js";
 import { LiveSocket } from "./live.js";
 
 /** @typedef {import("../model/types.js").Row} Row */
@@ -60,8 +61,9 @@ export class RunData extends EventTarget {
   #summaryCame = new Promise((resolve) => (this.#cameSummary = () => resolve(null)));
   #findingsVersion = -1;
 
+  /** Whether there is more to come; in a file nothing is. */
   get isRunning() {
-    return this.run?.status === "running";
+    return this.run?.status === "running" && embeddedRun === null;
   }
 
   /** Load the run. @param {number} [around] an event number to begin near */

@@ -2,6 +2,7 @@
 /** What came of the run: its state and name, the cause in a sentence, what followed, and the figures on one line. */
 
 import { emit, h } from "../core/dom.js";
+import { embeddedRun, hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
 import { formatCost, formatCount, formatDuration, formatElapsed, formatStarted, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
@@ -42,11 +43,12 @@ export class RunVerdict extends HTMLElement {
     const item = (/** @type {string} */ label, /** @type {string} */ key, /** @type {string} */ intent, danger = false) =>
       h("button", { type: "button", class: danger ? "danger" : null, "data-action": intent, onclick: () => { menu.hidePopover(); emit(this, intent); } }, h("span", null, label), key ? h("kbd", null, key) : h("span"));
     const menu = h("div", { id: "run-menu", class: "menu", popover: "auto" },
-      item("Rename", "F2", "rename-run"),
+      embeddedRun === null && item("Rename", "F2", "rename-run"),
       item("Copy run id", "i", "copy-id"),
       item("Save all events as JSON", "", "save-run"),
+      embeddedRun === null && item("Save as one HTML file", "", "save-page"),
       item("Verdict short or long", "v", "verdict"),
-      item("Delete", "", "delete-run", true),
+      embeddedRun === null && item("Delete", "", "delete-run", true),
     );
     menu.addEventListener("toggle", (event) => {
       if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
@@ -94,7 +96,7 @@ export class RunVerdict extends HTMLElement {
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
       h("span", { class: `word ${tone}` }, glyph(sign), word),
-      h("h2", { class: "name cut", title: `${nameOf(run)} (F2 renames)`, ondblclick: () => emit(this, "rename-run") }, visibleText(nameOf(run))),
+      h("h2", { class: "name cut", title: embeddedRun === null ? `${nameOf(run)} (F2 renames)` : nameOf(run), ondblclick: embeddedRun === null ? () => emit(this, "rename-run") : null }, visibleText(nameOf(run))),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
       h("span", { class: "since quiet digits", title: run.started_at }, since),
     );
@@ -104,7 +106,7 @@ export class RunVerdict extends HTMLElement {
   #line(line, place) {
     const text = h("span", { class: "sentence" });
     for (const part of line.parts) text.append(part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)));
-    const jump = line.n === null ? null : h("a", { class: "jump digits", href: `?run_id=${this.data?.runId}&event=${line.n}`, "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `), `#${line.n}`);
+    const jump = line.n === null ? null : h("a", { class: "jump digits", href: hrefOf(`?run_id=${this.data?.runId}&event=${line.n}`), "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `), `#${line.n}`);
     return h("li", null, jump, text);
   }
 

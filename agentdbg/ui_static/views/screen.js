@@ -4,6 +4,7 @@
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { loadDetailsAhead, makeDetails } from "../core/details-loader.js";
+import { embeddedRun } from "../core/embedded.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
@@ -129,7 +130,7 @@ export class Screen {
     document.title = `${sign} ${nameOf(data.run)} · AgentDbg`;
     const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
     const href = `/static/icons/${tone}.svg`;
-    if (icon.getAttribute("href") !== href) icon.setAttribute("href", href);
+    if (embeddedRun === null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
     this.verdict.setAttribute("aria-label", word);
   }
 

@@ -9,6 +9,7 @@
  * `tab` names the shown tab; set it to show another. An element that is taken out and put back keeps what was open.
  */
 import { emit, h } from "../../core/dom.js";
+import { hrefOf } from "../../core/embedded.js";
 import { glyph } from "../../core/glyphs.js";
 import { exact } from "../../model/details/format.js";
 import { stringifyJson } from "../../model/details/parse-json.js";
@@ -226,7 +227,7 @@ export class EventDetails extends HTMLElement {
   /** Where this event can be found again; without the token that the page itself may have been opened with. */
   #address() {
     const query = new URLSearchParams({ run_id: this.#context?.runId ?? "", event: this.#event?.event_id ?? "" });
-    return `${location.origin}${location.pathname}?${query}`;
+    return new URL(hrefOf(`${location.pathname}?${query}`), location.href).href;
   }
 
   /** @param {string} id @param {boolean} focus */

@@ -1,0 +1,121 @@
+"""
+What the file holds of a run: everything the page would ask the viewer's server for.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
+from agentdbg.analysis.report import build_report
+from agentdbg.analysis.rows import RowBuilder
+from agentdbg.analysis.stats import Tally
+from agentdbg.analysis.summary import summarise
+from agentdbg.encoding import encode_json
+from agentdbg.index.events import NOT_STRICT, EventIndex
+from agentdbg.index.skeleton import pack_skeleton
+from agentdbg.interop.html_file.blocks import Packer, data_block
+from agentdbg.interop.html_file.receipt import Receipt
+from agentdbg.storage.layout import index_dir, run_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from agentdbg.config import Config
+    from agentdbg.events import RunMeta
+
+__all__ = ["Contents"]
+
+_ROWS_AT_ONCE = 200
+_MOST_EVENTS_LOOKED_AT = 20_000
+_HASHED_AT_ONCE = 1 << 20
+# The packer gives these a meaning of its own; a reader may have let one pass inside a string.
+_CONTROL = re.compile(rb"[\x00-\x1f]")
+_STILL_RUNNING = "Still running when this file was made. What came later is not in it."
+
+
+class Contents:
+    """The blocks of one run, as it was when this was made."""
+
+    def __init__(self, run: RunMeta, config: Config) -> None:
+        # Who ran it on which machine is needed to tell whether it still runs, and by nobody who is given the file.
+        self._run: RunMeta = {**run}
+        self._run.pop("owner", None)
+        self._config = config
+        self._index = EventIndex(run_dir(config.data_dir, run["run_id"]), run["run_id"], index_dir(config.data_dir))
+        self._index.extend()
+        self._rows = RowBuilder(self._index)
+        self._now_ms = time.time_ns() // 1_000_000
+
+    def opening(self) -> Iterator[bytes]:
+        """What the first screen shows, and the report, for which the same is counted."""
+        index = self._index
+        tally = Tally(index)
+        summary = summarise(
+            tally,
+            self._run,
+            now_ms=self._now_ms,
+            damaged_lines=index.damaged_lines,
+            damaged_total=index.damaged_total,
+        )
+        if self._run["status"] == "running":
+            summary["notes"].append(_STILL_RUNNING)
+        elif index.total <= _MOST_EVENTS_LOOKED_AT:
+            events = (index.event(number) for number in range(1, index.total + 1))
+            add_to_verdict(summary["verdict"], headline_lines(find(events, self._run)))
+        columns, types = pack_skeleton(index)
+        yield data_block("summary", encode_json(summary))
+        yield data_block("types", encode_json(types))
+        yield data_block("skeleton", columns)
+        yield self._rows_block(1)
+        yield data_block("report", build_report(tally, self._run, self._now_ms).encode())
+
+    def rest(self, progress: Callable[[float], object]) -> Iterator[bytes]:
+        """All other rows, all events, and the receipt."""
+        total = self._index.total
+        for first in range(1 + _ROWS_AT_ONCE, total + 1, _ROWS_AT_ONCE):
+            yield self._rows_block(first)
+            progress(0.5 * first / total)
+        packer = Packer()
+        receipt = Receipt(self._run, self._config)
+        for number in range(1, total + 1):
+            line = self._line(number)
+            receipt.count(line)
+            if blocks := packer.add(line):
+                yield blocks
+                progress(0.5 + 0.5 * number / total)
+        yield packer.flush()
+        yield receipt.block(self._source(), self._now_ms)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._index.close()
+
+    def _rows_block(self, first: int) -> bytes:
+        last = min(first + _ROWS_AT_ONCE - 1, self._index.total)
+        rows = self._rows.rows(range(first, last + 1), running=self._run["status"] == "running")
+        return data_block("rows", b"\n".join(map(encode_json, rows)), first, last)
+
+    def _line(self, number: int) -> bytes:
+        """One event in the strict form, on one line."""
+        line = self._index.line(number).strip()
+        if self._index.strictness[number - 1] == NOT_STRICT or _CONTROL.search(line):
+            return encode_json(self._index.event(number))
+        return line
+
+    def _source(self) -> dict[str, object]:
+        """What the file was made from, so that anyone who has the log can tell whether it is the same."""
+        index = self._index
+        digest = sha256()
+        for start in range(0, index.indexed_bytes, _HASHED_AT_ONCE):
+            digest.update(index.read(start, min(_HASHED_AT_ONCE, index.indexed_bytes - start)))
+        return {
+            "file": "events.jsonl",
+            "sha256": digest.hexdigest(),
+            "bytes": index.indexed_bytes,
+            "events": index.total,
+            "damaged_lines": index.damaged_total,
+        }
