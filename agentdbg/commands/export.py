@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,7 @@ from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
-from agentdbg.interop.exports.files import appearing, write_whole
+from agentdbg.interop.exports.files import write_whole
 from agentdbg.interop.exports.stored import Run, part_of
 from agentdbg.storage.layout import make_private_folder, run_dir
 from agentdbg.storage.reader import default_data_dir
@@ -41,7 +40,7 @@ class Format:
 
     suffix: str
     module: str = ""
-    """The one in `interop.exports` that writes it as a stream; none for what is no stream."""
+    """The one in `interop.exports` that writes it as a stream; none for tables, which are a folder."""
     holds_many: bool = True
 
 
@@ -51,7 +50,7 @@ FORMATS = {
     "markdown": Format("md", "markdown"),
     "chrome": Format("json", "chrome_trace"),
     "parquet": Format("parquet"),
-    "html": Format("html", holds_many=False),
+    "html": Format("html", "html", holds_many=False),
 }
 
 
@@ -109,9 +108,6 @@ def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[
 
 def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report) -> None:
     """One file, or standard output."""
-    if form == "html":
-        _write_html(chosen[0], out, progress)
-        return
     write = importlib.import_module(f"agentdbg.interop.exports.{FORMATS[form].module}").write
     if out != "-":
         write_whole(Path(out), lambda put: write(chosen, put, progress))
@@ -119,22 +115,6 @@ def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report) -> 
     standard_output = Terminal()
     write(chosen, standard_output.bytes, progress)
     standard_output.flush()
-
-
-def _write_html(run: Run, out: str, progress: Report) -> None:
-    from agentdbg.config import load_config  # noqa: PLC0415 -- most formats need neither
-    from agentdbg.interop.html_file import write_html  # noqa: PLC0415
-
-    if out != "-":
-        with appearing(Path(out)) as path:
-            write_html(run.run_id, load_config(), path, progress)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "run.html"
-        write_html(run.run_id, load_config(), path, progress)
-        standard_output = Terminal()
-        standard_output.bytes(path.read_bytes())
-        standard_output.flush()
 
 
 def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Report) -> None:

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 from agentdbg.analysis.findings import find
 from agentdbg.encoding import encode_json
 from agentdbg.interop.exports.files import appearing
+from agentdbg.interop.exports.reading import events_of
 from agentdbg.interop.tables.columns import EVENTS, FINDINGS, RUNS, event_row, finding_row, run_row
 from agentdbg.interop.tables.manifest import Manifest, Segment
 from agentdbg.interop.tables.parquet import TableFile, copy_rows, require, write_table
-from agentdbg.interop.tables.reading import events_of
 from agentdbg.storage.layout import make_private_folder, run_dir
 from agentdbg.storage.lines import events_path
 

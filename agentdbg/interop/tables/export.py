@@ -10,10 +10,10 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.exports.files import appearing
+from agentdbg.interop.exports.reading import events_of
 from agentdbg.interop.exports.stored import part_of
 from agentdbg.interop.tables.columns import EVENTS, RUNS, event_row, run_row
 from agentdbg.interop.tables.parquet import TableFile, require, write_table
-from agentdbg.interop.tables.reading import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
