@@ -68,7 +68,9 @@ def collector_at(url: str) -> Collector:
     if parts.username is not None or parts.password is not None:
         raise UsageError("--otlp takes no name and password; give them as --header 'authorization=Basic …'")
     if any(ord(character) <= 32 or ord(character) == 127 for character in url.strip()):
-        raise UsageError("the address after --otlp has a space or a control character in it")
+        raise UsageError(
+            "the address after --otlp has a space or a control character in it; it looks like http://localhost:4318"
+        )
     path = parts.path.rstrip("/")
     path = path if path.endswith(_PATH) else path + _PATH
     port = port or (443 if parts.scheme == "https" else 80)

@@ -48,7 +48,7 @@ def input_messages(prompt: Any, provider: str = "") -> tuple[list[dict[str, Any]
         if inner is None:
             break
         prompt = inner
-    if isinstance(prompt, list) and prompt and all(isinstance(item, list) for item in prompt):
+    if isinstance(prompt, list) and prompt and all(isinstance(item, list) and not _is_pair(item) for item in prompt):
         prompt = prompt[-1]  # LangChain hands over batches
     listed = prompt if isinstance(prompt, list) else [] if prompt is None else [prompt]
     messages = [made for item in listed for made in _messages(item)]
@@ -112,7 +112,7 @@ def _merged(messages: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _messages(item: Any, speaker: str = "user") -> list[dict[str, Any]]:
     """One message; several where a provider puts the results of several tools into one."""
-    if isinstance(item, list) and len(item) == 2 and all(isinstance(word, str) for word in item):
+    if _is_pair(item):
         return [{"role": _ROLES.get(item[0], item[0]), "parts": [_text(item[1])]}]
     if not isinstance(item, dict):
         parts = _parts(item)
@@ -143,6 +143,11 @@ def _messages(item: Any, speaker: str = "user") -> list[dict[str, Any]]:
         parts = [_text(encode_json(item).decode())]
     name = item.get("name")
     return _split(role, parts, name if isinstance(name, str) else None)
+
+
+def _is_pair(item: Any) -> bool:
+    """A role and what it said."""
+    return isinstance(item, list) and len(item) == 2 and all(isinstance(word, str) for word in item)
 
 
 def _split(role: str, parts: list[dict[str, Any]], name: str | None) -> list[dict[str, Any]]:

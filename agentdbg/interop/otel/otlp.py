@@ -103,5 +103,5 @@ def _pair(key: str, value: Any) -> KeyValue:
 
 
 def _text(value: str) -> str:
-    """Text that UTF-8 can hold; half of a surrogate pair, which other writers' files may have, is replaced."""
+    """Text that UTF-8 can hold; a word of the command line may have bytes in it that are no text."""
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
