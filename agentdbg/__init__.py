@@ -11,6 +11,9 @@ AgentDbg: the debugger for AI agents. Local-first, plain files, one decorator.
 
 Then `agentdbg view` shows what happened. Importing this package does no work: what recording needs is loaded when the
 first run starts.
+
+PYTEST_DONT_REWRITE: pytest would like to rewrite the asserts of a package that brings a plugin, and complains when the
+package is loaded before it, as `agentdbg run` does.
 """
 
 import os as _os

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.facts import TOTALS
-from agentdbg.analysis.effects import SideEffect
+from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -181,6 +181,5 @@ def _number(value: Any) -> float:
 
 def _parsed_call(call: Mapping[str, Any]) -> SideEffect:
     # A stored call has no event any more; 0 stands for that.
-    return SideEffect(
-        0, "", str(call["name"]), call["args"], call.get("source", "unknown"), bool(call.get("returned", True))
-    )
+    args, source = normal_form(call["args"]), call.get("source", "unknown")
+    return SideEffect(0, "", str(call["name"]), args, source, bool(call.get("returned", True)))

@@ -30,11 +30,12 @@ LAYERS: list[set[str]] = [
     {"integrations", "interop", "demo"},
     {"autorun"},
     {"server", "mcp_server"},
-    {"commands"},
+    {"receiver"},
+    {"commands", "pytest_plugin"},
     {"cli", "__main__", "__init__"},
 ]
 # What records does so through the one pipeline; everything else lives on the read side and never loads it.
-MAY_RECORD = {"integrations", "interop", "autorun", "demo", "__init__"}
+MAY_RECORD = {"integrations", "interop", "receiver", "autorun", "demo", "pytest_plugin", "__init__"}
 RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_runs.py"}
 
 

@@ -81,6 +81,6 @@ def judge(facts: RunFacts, policy: Policy, baseline: Baseline | None = None) -> 
     if not results:
         raise UsageError(
             "there is nothing to check, and no checks is not a pass; "
-            "give a baseline, a limit like --max-tokens 5000, or a policy (`agentdbg init` writes one)"
+            "give a baseline, a rule like max_tokens, or a policy (`agentdbg init` writes one)"
         )
     return Report(facts, results, baseline)

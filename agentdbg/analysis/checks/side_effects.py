@@ -7,8 +7,6 @@ good runs all the time, what they leave behind does not.
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections import Counter
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.facts import EventRef
 from agentdbg.analysis.checks.result import CheckResult, joined, numbered
+from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
 from agentdbg.analysis.wording import as_json, cut
 
 if TYPE_CHECKING:
@@ -24,12 +23,14 @@ if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline, Variant
     from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.diff.changes import Change
+    from agentdbg.analysis.diff.effect_changes import ChangedEffect
     from agentdbg.analysis.effects import SideEffect
 
 __all__ = ["check_effects"]
 
-_CALLS_SHOWN = 20
-_LINES_PER_CALL = 40
+_SAID = 3
+_LINES_SHOWN = 60
 _LONGEST_LINE = 400
 
 
@@ -41,98 +42,62 @@ def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
     if policy.effects == "none":
         return [_check_none(came)]
     variants = () if baseline is None else baseline.effects
-    missing, extra = _nearest(came, variants, policy.ignore_args)
-    if not missing and not extra:
-        said = f"The same side effects as in the baseline: {_listed(came)}.{_guessed(came)}"
+    changes = _nearest(came, variants, policy.ignore_args)
+    if changes.are_same:
+        said = f"The same side effects as in the baseline: {_listed(came)}.{_guessed(changes.guessed_tools)}"
         return [CheckResult("effects", True, said)]
-    return [_changed(missing, extra, came)]
+    return [_differing(changes)]
 
 
 def _check_none(came: Sequence[SideEffect]) -> CheckResult:
     if not came:
         return CheckResult("effects", True, "No side effects.")
-    events = tuple(EventRef(effect.number, effect.event_id) for effect in came)
-    sentence = f"{joined(dict.fromkeys(effect.name for effect in came))} changed something{numbered(events)}."
-    return CheckResult(
-        "effects", False, sentence + _guessed(came), events, "\n".join(map(_added_line, came[:_CALLS_SHOWN]))
-    )
+    changes = compare_effects((), came)
+    events = _refs(came)
+    said = f"{joined(dict.fromkeys(effect.name for effect in came))} changed something{numbered(events)}."
+    return CheckResult("effects", False, said + _guessed(changes.guessed_tools), events, _diff(changes))
 
 
-def _nearest(
-    came: Sequence[SideEffect], variants: Sequence[Variant], ignored: Sequence[str]
-) -> tuple[list[SideEffect], list[SideEffect]]:
-    """What is missing and what is too much, against the variant of the baseline that the run comes closest to."""
-    found: list[tuple[list[SideEffect], list[SideEffect]]] = []
-    for variant in variants:
-        expected = [_kept(effect, ignored) for effect in variant.calls]
-        found.append((_rest(expected, came), _rest(came, expected)))
-    return min(found, key=lambda both: len(both[0]) + len(both[1]), default=([], list(came)))
+def _nearest(came: Sequence[SideEffect], variants: Sequence[Variant], ignored: Sequence[str]) -> EffectChanges:
+    """How the run differs from the variant of the baseline that it comes closest to."""
+    found = (compare_effects([_kept(call, ignored) for call in variant.calls], came) for variant in variants)
+    return min(found, key=lambda changes: changes.count, default=compare_effects((), came))
 
 
-def _rest(these: Sequence[SideEffect], those: Sequence[SideEffect]) -> list[SideEffect]:
-    """What is left of these when those are taken away, each once."""
-    taken = Counter(effect.signature for effect in those)
-    left = []
-    for effect in these:
-        if taken[effect.signature]:
-            taken[effect.signature] -= 1
-        else:
-            left.append(effect)
-    return left
+def _differing(changes: EffectChanges) -> CheckResult:
+    said = [f"#{effect.b.number}: `{effect.b.name}` has other arguments" for effect in changes.changed]
+    said += [f"#{effect.number}: `{effect.name}` is new" for effect in changes.only_b]
+    said += [f"`{effect.name}` is missing" for effect in changes.only_a]
+    more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
+    sentence = f"Other side effects: {'; '.join(said[:_SAID])}{more}.{_guessed(changes.guessed_tools)}"
+    events = _refs([*(effect.b for effect in changes.changed), *changes.only_b])
+    return CheckResult("effects", False, sentence, events, _diff(changes))
 
 
-def _changed(missing: list[SideEffect], extra: list[SideEffect], came: Sequence[SideEffect]) -> CheckResult:
-    """Say what changed: a call of the same tool with other arguments is one change, not one call less and one more."""
-    pairs: list[tuple[SideEffect, SideEffect]] = []
-    for effect in list(extra):
-        partner = max(
-            (one for one in missing if one.name == effect.name), key=lambda one: _likeness(one, effect), default=None
-        )
-        if partner is not None:
-            pairs.append((partner, effect))
-            missing.remove(partner)
-            extra.remove(effect)
-    said = [f"#{effect.number}: `{effect.name}` has other arguments" for _, effect in pairs]
-    said += [f"#{effect.number}: `{effect.name}` is new" for effect in extra]
-    said += [f"`{effect.name}` is missing" for effect in missing]
-    shown, more = said[:3], len(said) - 3
-    sentence = f"Other side effects: {'; '.join(shown)}{f'; and {more} more' if more > 0 else ''}.{_guessed(came)}"
-    diff = [_pair_diff(before, after) for before, after in pairs]
-    diff += [f"- {_line(effect)}" for effect in missing] + [_added_line(effect) for effect in extra]
-    events = sorted(EventRef(effect.number, effect.event_id) for effect in [*(after for _, after in pairs), *extra])
-    return CheckResult("effects", False, sentence, tuple(events), "\n".join(diff[:_CALLS_SHOWN]))
+def _diff(changes: EffectChanges) -> str:
+    lines = [line for effect in changes.changed for line in _changed_lines(effect)]
+    lines += [f"- {effect.signature}" for effect in changes.only_a]
+    lines += [f"+ #{effect.number} {effect.signature}" for effect in changes.only_b]
+    shown = [cut(line, _LONGEST_LINE) for line in lines[:_LINES_SHOWN]]
+    return "\n".join([*shown, f"  {len(lines) - _LINES_SHOWN} more lines"] if len(lines) > _LINES_SHOWN else shown)
 
 
-def _likeness(one: SideEffect, other: SideEffect) -> int:
-    """How many arguments two calls of one tool share."""
-    if not isinstance(one.args, dict) or not isinstance(other.args, dict):
-        return 0
-    return sum(key in other.args and other.args[key] == value for key, value in one.args.items())
+def _changed_lines(effect: ChangedEffect) -> list[str]:
+    """One call, and the arguments of it that differ by their paths."""
+    lines = [f"  #{effect.b.number} {effect.b.name}"]
+    for change in effect.changes:
+        path = change.path.removeprefix("args.")
+        lines += [f"{sign} {path}: {value}" for sign, value in _sides(change)]
+    return lines
 
 
-def _pair_diff(before: SideEffect, after: SideEffect) -> str:
-    """One call's arguments before and after, the changed lines with a little around them."""
-    told = difflib.unified_diff(_pretty(before.args), _pretty(after.args), lineterm="", n=1)
-    lines = [line for line in list(told)[2:] if not line.startswith("@@")]
-    if before.returned != after.returned:
-        lines.append("+ it never returned" if before.returned else "- it never returned")
-    kept = [f"  #{after.number} {after.name}", *(cut(f"{line[:1]} {line[1:]}", _LONGEST_LINE) for line in lines)]
-    return "\n".join(kept[:_LINES_PER_CALL])
+def _sides(change: Change) -> list[tuple[str, str]]:
+    sides = [("-", as_json(change.was))] if change.op != "added" else []
+    return sides + ([("+", as_json(change.now))] if change.op != "removed" else [])
 
 
-def _pretty(args: Any) -> list[str]:
-    try:
-        return json.dumps(args, indent=2, ensure_ascii=False, sort_keys=True, default=str).split("\n")
-    except (ValueError, TypeError, RecursionError):
-        return [as_json(args)]
-
-
-def _added_line(effect: SideEffect) -> str:
-    return f"+ #{effect.number} {_line(effect)}"
-
-
-def _line(effect: SideEffect) -> str:
-    return cut(effect.signature, _LONGEST_LINE)
+def _refs(effects: Sequence[SideEffect]) -> tuple[EventRef, ...]:
+    return tuple(sorted(EventRef(effect.number, effect.event_id) for effect in effects))
 
 
 def _listed(came: Sequence[SideEffect]) -> str:
@@ -142,9 +107,8 @@ def _listed(came: Sequence[SideEffect]) -> str:
     return ", ".join(f"`{name}`" if count == 1 else f"`{name}` {count} times" for name, count in counts.items())
 
 
-def _guessed(came: Sequence[SideEffect]) -> str:
+def _guessed(names: Sequence[str]) -> str:
     """That a tool's side effects were only guessed from its name, which a person may want to settle."""
-    names = dict.fromkeys(effect.name for effect in came if effect.source == "guessed")
     if not names:
         return ""
     return f" That {joined(names)} {'has' if len(names) == 1 else 'have'} side effects is a guess from the name."

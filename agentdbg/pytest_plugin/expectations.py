@@ -1,0 +1,103 @@
+"""
+What a test expects of its run: rules and baselines, from its marker, the project's policy and its own assertions.
+
+With `--agentdbg-update` a baseline is not compared but collected, and written when the session ends.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.baseline import Baseline, baseline_of, combine, parse_baseline
+from agentdbg.analysis.checks.gate import judge
+from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.commands.assert_files import find_policy, read_baseline, read_policy, write_baseline
+from agentdbg.commands.terminal import clean
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from agentdbg.analysis.checks.gate import Report
+    from agentdbg.pytest_plugin.run import RecordedRun
+
+__all__ = ["Expectations", "write_collected"]
+
+_MARKER = "@pytest.mark.agentdbg"
+
+
+class Expectations:
+    """The expectations of one test. `folder` is where its baselines are, `root` where its policy is looked for."""
+
+    def __init__(self, folder: Path, root: Path, *, update: bool) -> None:
+        self._folder = folder
+        self._root = root
+        self._update = update
+        self.collected: dict[Path, Baseline] = {}
+        """The baselines this test would write, by file."""
+
+    def check_marked(self, run: RecordedRun, given: Mapping[str, Any]) -> None:
+        """Make the checks that a test's markers ask for, over the project's policy."""
+        __tracebackhide__ = True
+        rules = dict(given)
+        baseline, policy_file = rules.pop("baseline", None), rules.pop("policy", None)
+        path = find_policy(self._root) if policy_file is None else self._folder / policy_file
+        self._check(run, baseline, {} if path is None else read_policy(path), read_rules(rules, _MARKER))
+
+    def check(self, run: RecordedRun, baseline: str | Path | Baseline | None, rules: Mapping[str, Any]) -> None:
+        """Make the checks that a test asks for itself; the policy's names of tools hold there too."""
+        __tracebackhide__ = True
+        path = find_policy(self._root)
+        from_file = {} if path is None else read_policy(path)
+        names = {key: value for key, value in from_file.items() if key in ("write_tools", "read_tools", "ignore_args")}
+        self._check(run, baseline, names, read_rules(rules, "this check"))
+
+    def as_texts(self) -> list[tuple[str, str]]:
+        """The collected baselines as paths and JSON, which is what processes can send to each other."""
+        return [(str(path), json.dumps(baseline.as_json())) for path, baseline in self.collected.items()]
+
+    def _check(self, run: RecordedRun, baseline: str | Path | Baseline | None, *layers: Mapping[str, Any]) -> None:
+        __tracebackhide__ = True
+        policy = make_policy(*layers, with_baseline=baseline is not None)
+        facts = run.facts(policy)
+        expected = baseline if isinstance(baseline, Baseline) else None
+        if isinstance(baseline, (str, Path)):
+            path = (self._folder / baseline).absolute()
+            if self._update:
+                self.collected[path] = baseline_of(facts)
+            expected = self.collected[path] if self._update else _stored(path)
+        report = judge(facts, policy, expected)
+        if not report.passed:
+            raise AssertionError(_failure_text(report))
+
+
+def _stored(path: Path) -> Baseline:
+    if not path.exists():
+        raise UsageError(f"there is no baseline {path} yet; `pytest --agentdbg-update` accepts this run as the first")
+    return read_baseline(path)
+
+
+def _failure_text(report: Report) -> str:
+    """The checks that do not hold, the first of them first, and the way out where a baseline is the reason."""
+    lines: list[str] = []
+    for result in report.failures:
+        lines.append(f"{result.name}: {clean(result.sentence)}")
+        lines += [f"  {clean(line)}" for line in result.diff.split("\n") if line]
+    if report.baseline is not None and report.baseline.runs[0].run_id:
+        lines.append("If this is what the agent should do now: pytest --agentdbg-update")
+    return "\n".join(lines)
+
+
+def write_collected(collected: Iterable[tuple[str, str]]) -> list[tuple[Path, int]]:
+    """Write the baselines of a session, each a path and its JSON; gives the files and how many runs each holds."""
+    by_path: dict[str, list[Baseline]] = {}
+    for path, content in collected:
+        by_path.setdefault(path, []).append(parse_baseline(json.loads(content), path))
+    written = []
+    for path, baselines in by_path.items():
+        baseline = combine(baselines)
+        write_baseline(Path(path), baseline)
+        written.append((Path(path), len(baseline.runs)))
+    return written

@@ -1,0 +1,193 @@
+"""
+The run a test gets: what was recorded so far, and assertions that say what is wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.baseline import Baseline, BaselineRun, Variant
+from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.conversation import answer
+from agentdbg.analysis.effects import SideEffect, normal_form
+from agentdbg.commands.assert_files import effect_rules, facts_of
+from agentdbg.storage.layout import run_dir
+from agentdbg.storage.reader import list_runs, load_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentdbg.analysis.checks.facts import RunFacts
+    from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.findings import Finding
+    from agentdbg.events import Event
+    from agentdbg.pytest_plugin.expectations import Expectations
+    from agentdbg.pytest_plugin.recording import Recording
+
+__all__ = ["RecordedRun"]
+
+Call = tuple[str, Any]
+"""A tool's name and its arguments."""
+
+
+class RecordedRun:
+    """
+    What a test recorded, read anew whenever it is asked.
+
+    While the test runs its run is open; it then counts as one that ends well, here and now. A function that is traced
+    with limits makes a run of its own; where the test itself recorded no call, that run is meant.
+    """
+
+    def __init__(self, recording: Recording, expectations: Expectations) -> None:
+        self._recording = recording
+        self._expectations = expectations
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run."""
+        own = self._recording.run_id
+        others = [run["run_id"] for run in list_runs(None, self.data_dir) if run["run_id"] != own]
+        if others and not any(event["event_type"] in ("LLM_CALL", "TOOL_CALL") for event in self._events_of(own)):
+            return others[0]
+        return own
+
+    @property
+    def data_dir(self) -> Path:
+        """The data folder of this test alone; `AGENTDBG_DATA_DIR=… agentdbg view` opens it."""
+        return self._recording.data_dir
+
+    @property
+    def path(self) -> Path:
+        """The run's own folder, with run.json and events.jsonl."""
+        return Path(run_dir(self.data_dir, self.run_id))
+
+    @property
+    def events(self) -> list[Event]:
+        """Every event, in the order of the file."""
+        return list(self._events_of(self.run_id))
+
+    @property
+    def status(self) -> str:
+        """`ok` or `error`."""
+        return self.facts().status
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools that were called, in order, each as often as it was called."""
+        return [call.name for call in self.facts().calls]
+
+    @property
+    def effects(self) -> list[Call]:
+        """The calls that changed something outside: name and arguments."""
+        return [(effect.name, effect.args) for effect in self.facts().effects]
+
+    @property
+    def errors(self) -> list[str]:
+        """What failed, in its own words."""
+        return [f"{failed.name}: {failed.text}" for failed in self.facts().errors]
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What `agentdbg explain` would find, the worst first."""
+        return list(self.facts().findings)
+
+    @property
+    def loops(self) -> list[str]:
+        """The loops of warning and worse, a sentence each."""
+        return [finding.sentence for finding in self.facts().loops]
+
+    @property
+    def answer(self) -> str | None:
+        """What the model said last, if it said anything."""
+        said = [event for event in self._events_of(self.run_id) if event["event_type"] == "LLM_CALL"][-1:]
+        return (answer(said[0]["payload"].get("response")).text or None) if said else None
+
+    @property
+    def llm_calls(self) -> int:
+        """How many calls of models."""
+        return int(self._total("llm_calls", ""))
+
+    @property
+    def tool_calls(self) -> int:
+        """How many calls of tools."""
+        return int(self._total("tool_calls", ""))
+
+    @property
+    def steps(self) -> int:
+        """Calls of models and of tools."""
+        return int(self._total("steps", ""))
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens in all. An AssertionError where models were called and none said how many it used."""
+        return int(self._total("total_tokens", "no model call of this run said how many tokens it used"))
+
+    @property
+    def cost_usd(self) -> float:
+        """What the models cost. An AssertionError where models were called and no price is known."""
+        return self._total("cost_usd", "what this run cost is not known: no call had both usage and a known price")
+
+    def args_of(self, tool: str) -> list[Any]:
+        """The arguments of each call of one tool, in order."""
+        called = [event for event in self.events if event["event_type"] == "TOOL_CALL" and event["name"] == tool]
+        return [normal_form(event["payload"].get("args")) for event in called]
+
+    def assert_no_loops(self) -> None:
+        """The agent did not go round in circles: no loop of warning or worse."""
+        __tracebackhide__ = True
+        self.check(loops="none")
+
+    def assert_no_errors(self) -> None:
+        """No call failed and no error was recorded."""
+        __tracebackhide__ = True
+        self.check(max_errors=0)
+
+    def assert_effects(self, expected: str | Path | Iterable[Call], **rules: Any) -> None:
+        """
+        The same side effects as expected: those of a baseline file, or a list of `(tool, arguments)`.
+
+        A file is looked for beside the test; `pytest --agentdbg-update` writes it.
+        """
+        __tracebackhide__ = True
+        others = ("status", "loops", "max_tokens", "max_cost_usd")
+        if isinstance(expected, (str, Path)):
+            self.check(baseline=expected, **{**dict.fromkeys(others, "off"), **rules})
+        else:
+            self._expectations.check(self, _inline(expected), {**dict.fromkeys(others, "off"), **rules})
+
+    def check(self, baseline: str | Path | None = None, **rules: Any) -> None:
+        """The rules of a policy, by the same names: `run.check(must_call=["search"], max_tokens=5000)`."""
+        __tracebackhide__ = True
+        self._expectations.check(self, baseline, rules)
+
+    def facts(self, policy: Policy | None = None) -> RunFacts:
+        """All that checks look at, as far as it is recorded."""
+        policy = policy or make_policy(read_rules({}, ""), with_baseline=False)
+        facts = facts_of(self.run_id, self.data_dir, effect_rules(policy))
+        if self._recording.is_open and facts.run_id == self._recording.run_id:
+            return replace(facts, status="ok")
+        return facts
+
+    def _total(self, name: str, unknown: str) -> float:
+        __tracebackhide__ = True
+        totals = self.facts().totals
+        value = totals.get(name)
+        if value is None and totals.get("llm_calls"):
+            raise AssertionError(unknown)
+        return value or 0
+
+    def _events_of(self, run_id: str) -> Iterable[Event]:
+        return load_events(run_id, self.data_dir)
+
+    def __repr__(self) -> str:
+        totals = self.facts().totals
+        said = ", ".join(f"{totals[name]} {name}" for name in ("llm_calls", "tool_calls", "errors"))
+        return f"<agentdbg run {self.run_id[:8]}: {said}; {self.path}>"
+
+
+def _inline(calls: Iterable[Call]) -> Baseline:
+    """A baseline of side effects alone, as a test writes them down."""
+    expected: Sequence[SideEffect] = [SideEffect(0, "", name, normal_form(args), "declared") for name, args in calls]
+    return Baseline((BaselineRun("", "the test", ""),), ("ok",), {}, (Variant(1, tuple(expected)),))

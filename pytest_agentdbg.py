@@ -1,0 +1,171 @@
+"""
+The pytest plugin of AgentDbg: the fixture `agentdbg_run`, the marker `agentdbg`, `--agentdbg-update`.
+
+It stands outside the package and imports nothing of it until a test asks for its run, so that it costs the tests of
+other projects nothing. What it does is in `agentdbg.pytest_plugin`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from agentdbg.pytest_plugin.expectations import Expectations
+    from agentdbg.pytest_plugin.recording import Recording
+    from agentdbg.pytest_plugin.run import RecordedRun
+
+_FIXTURE = "agentdbg_run"
+_COLLECTED = "agentdbg_baselines"
+_JUDGEMENTS = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("agentdbg", "recorded agents (agentdbg)")
+    group.addoption(
+        "--agentdbg-update",
+        action="store_true",
+        help="accept the runs of the tests that pass as their new baselines",
+    )
+    group.addoption(
+        "--agentdbg-dir",
+        metavar="DIR",
+        help="keep recorded runs in DIR, a folder for each test, rather than in pytest's temporary folder",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "agentdbg(baseline=None, policy=None, **rules): record the test and check its run, "
+        "for example @pytest.mark.agentdbg(baseline='refund.json', max_tokens=5000)",
+    )
+    # A worker of xdist sends what it collects to the process that started it, which writes all of it.
+    if config.getoption("agentdbg_update") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_BaselineWriter(), "agentdbg-baselines")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """A test with the marker is recorded, whether or not it takes the run as an argument."""
+    names: list[str] | None = getattr(item, "fixturenames", None)
+    if names is not None and _FIXTURE not in names and item.get_closest_marker("agentdbg") is not None:
+        names.append(_FIXTURE)
+
+
+class _Recorded:
+    """A test that is recorded: its recording, its run, what it expects of it."""
+
+    def __init__(self, item: pytest.Item, data_dir: Path) -> None:
+        from agentdbg.pytest_plugin.expectations import Expectations  # noqa: PLC0415 -- the first test that asks
+        from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
+        from agentdbg.pytest_plugin.run import RecordedRun  # noqa: PLC0415
+
+        update = bool(item.config.getoption("agentdbg_update"))
+        self.expectations: Expectations = Expectations(item.path.parent, item.config.rootpath, update=update)
+        self.recording: Recording = Recording(item.nodeid, data_dir)
+        self.run: RecordedRun = RecordedRun(self.recording, self.expectations)
+
+
+_RECORDED = pytest.StashKey[_Recorded]()
+
+
+@pytest.fixture
+def agentdbg_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RecordedRun]:
+    """The run of this test: what the agent in it does is recorded, and can be asked for and asserted on."""
+    item: pytest.Item = request.node
+    chosen = item.config.getoption("agentdbg_dir")
+    name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")[-80:]
+    data_dir = item.config.invocation_params.dir / chosen / name if chosen else tmp_path_factory.mktemp("agentdbg")
+    recorded = _failing_kindly(lambda: _Recorded(item, data_dir))
+    item.stash[_RECORDED] = recorded
+    yield recorded.run
+    recorded.recording.close()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """When the test's own code has run: end the run, and make the checks its markers ask for."""
+    outcome: Any = yield
+    recorded = item.stash.get(_RECORDED, None)
+    if recorded is None:
+        return
+    error = outcome.excinfo[1] if outcome.excinfo else None
+    instead = None if error is None else recorded.recording.public_form(error)
+    # An assertion of the test, a skip and the like are what the test says of the run, and no failure of the agent.
+    is_judgement = isinstance(error, _JUDGEMENTS)
+    recorded.recording.close(None if is_judgement else instead or error)
+    if instead is not None:
+        outcome.force_exception(instead)
+    markers = list(item.iter_markers("agentdbg"))
+    if error is None and markers:
+        try:
+            _failing_kindly(lambda: _check_marked(recorded, markers))
+        except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
+            outcome.force_exception(failure)
+
+
+def _check_marked(recorded: _Recorded, markers: list[pytest.Mark]) -> None:
+    """The rules of all markers, the closest over the others."""
+    given: dict[str, Any] = {}
+    for marker in reversed(markers):
+        if marker.args:
+            raise AssertionError(f"@pytest.mark.agentdbg takes rules by name, and was given {marker.args[0]!r}")
+        given.update(marker.kwargs)
+    recorded.expectations.check_marked(recorded.run, given)
+
+
+def _failing_kindly(action: Any) -> Any:
+    """Do it; what is wrong with the run or with what was asked fails the test with a sentence, not with a stack."""
+    from agentdbg.exceptions import UsageError  # noqa: PLC0415
+
+    try:
+        return action()
+    except (AssertionError, UsageError) as error:
+        reason = str(error)
+    pytest.fail(reason, pytrace=False)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Say in the report of a failed test where its run is; send on the baselines of one that passed."""
+    outcome: Any = yield
+    recorded = item.stash.get(_RECORDED, None)
+    if recorded is None or call.when != "call":
+        return
+    report = outcome.get_result()
+    if report.failed:
+        from agentdbg.pytest_plugin.failure import failure_section  # noqa: PLC0415
+
+        report.sections.append(("agentdbg", failure_section(recorded.run)))
+    elif report.passed and recorded.expectations.collected:
+        setattr(report, _COLLECTED, recorded.expectations.as_texts())
+
+
+class _BaselineWriter:
+    """Collects what the tests accept as their baselines, and writes it when all have run."""
+
+    def __init__(self) -> None:
+        self._collected: list[tuple[str, str]] = []
+        self._written: list[tuple[Path, int]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._collected += getattr(report, _COLLECTED, ())
+
+    def pytest_sessionfinish(self) -> None:
+        if self._collected:
+            from agentdbg.pytest_plugin.expectations import write_collected  # noqa: PLC0415
+
+            self._written = write_collected(self._collected)
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        terminalreporter.section("agentdbg baselines")
+        for path, runs in self._written:
+            shown = path.relative_to(config.rootpath) if path.is_relative_to(config.rootpath) else path
+            terminalreporter.line(f"wrote {shown}, from {runs} run{'' if runs == 1 else 's'}")
+        if not self._written:
+            terminalreporter.line("no test that passed uses a baseline; nothing was written")
