@@ -37,6 +37,7 @@ COMMANDS = {
     "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
     "sql": "Ask all stored runs in SQL.",
     "import": "Make runs of other tools' traces.",
+    "receive": "Make runs of spans as programs send them.",
     "push": "Send runs to an OpenTelemetry collector.",
     "mcp": "Serve the runs to a coding assistant.",
     "validate": "Check a run's files against the trace format.",

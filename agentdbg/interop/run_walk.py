@@ -75,17 +75,21 @@ class Ending:
     at_ms: float
     failure: dict[str, Any] | None = None
     outcome: dict[str, Any] = field(default_factory=dict)
+    duration_ms: int | None = None
+    """As a clock measured it; else from the beginning to the end."""
     is_told: bool = False
-    """Whether the ERROR event of the failure, if there was one, is among the steps."""
+    """Whether the events of the end, but for RUN_END, are among the steps."""
 
 
 class RunWalk:
     """One run; `run_id` and the ids of steps are the caller's."""
 
-    def __init__(self, run_id: str, name: str, folder: Path, config: Config, redactor: Redactor) -> None:
+    def __init__(
+        self, run_id: str, name: str, folder: Path, config: Config, redactor: Redactor, *, start_id: str | None = None
+    ) -> None:
         self.run_id = run_id
         self.name = redactor.clean_text(name)
-        self.start_id = stable_id(run_id, "0")
+        self.start_id = start_id or stable_id(run_id, "0")
         self.started_ms = 0.0
         self.written = 0
         self.writer = RunWriter(folder, fsync=False)
@@ -170,7 +174,9 @@ class RunWalk:
         failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
         if failure is not None and not ending.is_told:
             self._fatal_error(failure, at_ms)
-        duration_ms = max(0, round(at_ms - self.started_ms))
+        duration_ms = ending.duration_ms
+        if duration_ms is None:
+            duration_ms = max(0, round(at_ms - self.started_ms))
         status = "ok" if failure is None else "error"
         summary = {"status": status, "summary": end_summary(self._counters, duration_ms)}
         outcome = {**ending.outcome, **({} if failure is None else {"error": failure})}
@@ -209,9 +215,11 @@ class RunWalk:
             )
         )
 
-    def rename(self, name: str) -> None:
-        """The run is called something else than was known when it began; run.json says so from its next refresh."""
+    def describe(self, name: str, meta: dict[str, Any] | None = None) -> None:
+        """What is known now of the run and was not when it began; run.json says so from its next refresh."""
         self.name = self._redactor.clean_text(name)
+        if meta is not None:
+            self._meta = self._redactor.seal(meta).encoded
 
     def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
         fields = step.fields

@@ -17,7 +17,7 @@ from agentdbg.interop.sources import moment_ms
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["REMOTE_PARENT", "Span", "SpanEvent", "attributes_of", "is_span_document", "read_spans"]
+__all__ = ["REMOTE_PARENT", "Span", "SpanEvent", "attributes_of", "depths_of", "is_span_document", "read_spans"]
 
 _BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp")
 _ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
@@ -114,6 +114,22 @@ def attributes_of(given: Any) -> dict[str, Any]:
     if not isinstance(given, list):
         return {}
     return {item["key"]: _value(item.get("value")) for item in given if as_word(as_dict(item).get("key"))}
+
+
+def depths_of(spans: list[Span]) -> dict[str, int]:
+    """How many of these spans each one lies in, by span id; spans that lie in each other have some depth too."""
+    parents = {found.span_id: found.parent_id for found in spans}
+    depths: dict[str, int] = {}
+    for span_id in parents:
+        path: list[str] = []
+        at: str | None = span_id
+        while at in parents and at not in depths and at not in path:
+            path.append(at)
+            at = parents[at]
+        depth = depths.get(at, -1) if at is not None else -1
+        for step, known in enumerate(reversed(path), 1):
+            depths[known] = depth + step
+    return depths
 
 
 def _span(item: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:

@@ -48,7 +48,7 @@ _HEADERS = [
 
 @dataclass(frozen=True)
 class Policy:
-    """Whom this viewer answers."""
+    """Whom this server answers."""
 
     token: str
     allowed_hosts: frozenset[str] = frozenset()
@@ -56,6 +56,12 @@ class Policy:
     bound_host: str = "127.0.0.1"
     is_loopback: bool = field(init=False)
     cookie: str = "agentdbg_token"
+    service: str = "viewer"
+    """What the server calls itself when it refuses."""
+    token_hint: str = "open the address that `agentdbg view` printed; it holds the token"  # noqa: S105
+    largest_body: int = LARGEST_BODY
+    takes_posts: bool = False
+    """Whether programs of this machine may send without a token, as exporters do. A page of a browser may not."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_loopback", is_loopback(self.bound_host))
@@ -66,19 +72,18 @@ class Policy:
         host = headers.only("host")
         parsed = parse_host(host)
         if parsed is None or not self._is_our_host(parsed[0]):
-            return (
-                403,
-                "foreign_host",
-                ("this viewer does not answer to that Host; start it with --allow-host NAME if the name is yours"),
+            message = (
+                f"this {self.service} does not answer to that Host; start it with --allow-host if the name is yours"
             )
+            return 403, "foreign_host", message
         origin = headers.only("origin")
         if origin is not None and not self._is_our_origin(origin, parsed):
-            return 403, "foreign_origin", "this viewer answers only its own page"
+            return 403, "foreign_origin", f"this {self.service} answers only its own page"
         if headers.count("origin") > 1 or _is_from_elsewhere(headers, scope):
-            return 403, "foreign_origin", "this viewer answers only its own page"
+            return 403, "foreign_origin", f"this {self.service} answers only its own page"
         has_token = self._has_token(headers, scope)
         if not self.is_loopback and not has_token:
-            return 401, "token_needed", "open the address that `agentdbg view` printed; it holds the token"
+            return 401, "token_needed", self.token_hint
         return self._refusal_of_method(scope, origin, headers)
 
     def is_token(self, text: str | None) -> bool:
@@ -91,11 +96,12 @@ class Policy:
         method = scope["method"]
         if method not in _METHODS:
             return 405, "method_not_allowed", f"{method} is not answered here"
-        if method not in _SAFE_METHODS and origin is None and not self.is_token(headers.only(TOKEN_HEADER)):
+        is_meant = origin is not None or self.takes_posts or self.is_token(headers.only(TOKEN_HEADER))
+        if method not in _SAFE_METHODS and not is_meant:
             return 403, "not_meant", "a change needs the viewer's own page, or its token in X-AgentDbg-Token"
         length = headers.only("content-length")
-        if length is not None and (not length.isdigit() or int(length) > LARGEST_BODY):
-            return 413, "body_too_large", f"a request has at most {LARGEST_BODY} bytes"
+        if length is not None and (not length.isdigit() or int(length) > self.largest_body):
+            return 413, "body_too_large", f"a request has at most {self.largest_body} bytes"
         return None
 
     def _is_our_host(self, name: str) -> bool:
@@ -147,7 +153,7 @@ class Guard:
             await send({"type": "http.response.start", "status": 303, "headers": entering})
             await send({"type": "http.response.body", "body": b""})
             return
-        await self._serve(scope, _Bounded(receive), send)
+        await self._serve(scope, _Bounded(receive, self._policy.largest_body), send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; what nobody expected is told to the terminal and not to whoever asked."""
@@ -164,7 +170,8 @@ class Guard:
             if has_started:
                 raise
             logging.getLogger("agentdbg.server").exception("%s %a failed", scope["method"], scope["path"])
-            answer = error_response(500, "internal_error", "something went wrong; the viewer's terminal says what")
+            message = f"something went wrong; the {self._policy.service}'s terminal says what"
+            answer = error_response(500, "internal_error", message)
             await answer(scope, receive, send)
 
     def _enter(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
@@ -187,9 +194,9 @@ class BodyTooLarge(Exception):
 class _Bounded:
     """What a request without a Content-Length may send."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, largest_body: int) -> None:
         self._receive = receive
-        self._left = LARGEST_BODY
+        self._left = largest_body
 
     async def __call__(self) -> Message:
         message = await self._receive()

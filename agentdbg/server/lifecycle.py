@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-    from agentdbg.server.state import ViewerState
-
-__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "Viewer", "find_viewer", "serve"]
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "Viewer", "ended_by_signals", "find_viewer", "listen", "serve"]
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8712
@@ -87,7 +85,7 @@ def serve(
     from agentdbg.server.app import create_app  # noqa: PLC0415
 
     root = Path(data_dir)
-    listener = _listen(host, port)
+    listener = listen(host, port)
     with contextlib.closing(listener):
         viewer = Viewer(host, listener.getsockname()[1], secrets.token_urlsafe(24))
         app = create_app(root, host=host, token=viewer.token, allowed_hosts=allowed_hosts)
@@ -105,6 +103,9 @@ def serve(
             ws_per_message_deflate=False,
         )
 
+        def stopping() -> None:
+            app.state.viewer.is_stopping = True
+
         class Server(uvicorn.Server):
             """Tells when it answers, and ends on a signal without passing the signal on."""
 
@@ -115,14 +116,15 @@ def serve(
 
             @contextlib.contextmanager
             def capture_signals(self) -> Iterator[None]:
-                with _ended_by_signals(self, app.state.viewer):
+                with ended_by_signals(self, stopping):
                     yield
 
         with _lock_file(root, viewer):
             asyncio.run(Server(config).serve(sockets=[listener]))
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; ViewerUnavailable says why there is none."""
     name = host.strip("[]")
     if not 0 <= port < 65_536:  # some systems would quietly take another
         raise ViewerUnavailable(f"{port} is no port; choose one from 1 to 65535, or 0 for any that is free")
@@ -173,14 +175,15 @@ def _lock_file(root: Path, viewer: Viewer) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _ended_by_signals(server: uvicorn.Server, state: ViewerState) -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the viewer and nothing more: the process goes on and exits as it likes."""
+def ended_by_signals(server: uvicorn.Server, stopping: Callable[[], None] | None = None) -> Iterator[None]:
+    """Ctrl-C and SIGTERM end the server and nothing more: the process goes on and exits as it likes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: Any) -> None:
-        state.is_stopping = True
+        if stopping is not None:
+            stopping()
         server.handle_exit(number, frame)
 
     names = [signal.SIGINT, signal.SIGTERM]

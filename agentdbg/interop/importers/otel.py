@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.span_steps import facts_of, failure_of, name_of_run, output_of, step_of
-from agentdbg.interop.spans import Span, is_span_document, read_spans
+from agentdbg.interop.spans import Span, depths_of, is_span_document, read_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> 
     ids = {found.span_id for found in spans}
     # Spans that are each other's parents have no root; the first one stands for it.
     roots = [found for found in spans if found.parent_id not in ids] or spans[:1]
-    depths = _depths(spans)
+    depths = depths_of(spans)
     began = [found.started_ms for found in spans if found.started_ms is not None]
     ended = [found.ended_ms for found in spans if found.ended_ms is not None]
     # In the order things ended, as a recorder writes them; what ends in the same instant from the inside out.
@@ -69,18 +69,3 @@ def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> 
 def _run_name(main: Span, source: Source, *, alone: bool) -> str:
     name = name_of_run(main)
     return f"{name} ({source.stem[:16]})" if alone else name
-
-
-def _depths(spans: list[Span]) -> dict[str, int]:
-    parents = {found.span_id: found.parent_id for found in spans}
-    depths: dict[str, int] = {}
-    for span_id in parents:
-        path: list[str] = []
-        at: str | None = span_id
-        while at in parents and at not in depths and at not in path:
-            path.append(at)
-            at = parents[at]
-        depth = depths.get(at, -1) if at is not None else -1
-        for step, known in enumerate(reversed(path), 1):
-            depths[known] = depth + step
-    return depths

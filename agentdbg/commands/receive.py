@@ -1,0 +1,77 @@
+"""`agentdbg receive`: spans of any instrumented program, as runs."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Annotated
+
+from agentdbg.commands.options import Option
+from agentdbg.commands.terminal import Styled, Terminal, problem
+from agentdbg.config import load_config
+from agentdbg.events import SPEC_VERSION
+
+if TYPE_CHECKING:
+    from agentdbg.receiver.serving import Receiver
+    from agentdbg.receiver.trace_run import TraceRun
+
+EXAMPLES = """
+agentdbg receive                      # then, where the agent runs:
+OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf python agent.py
+agentdbg receive --port 0 --json      # on any free port, told as JSON
+agentdbg receive --host 0.0.0.0       # for other machines too; needs the token it prints
+"""
+
+
+def command(
+    host: Annotated[str, Option("--host", metavar="HOST", help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, Option("--port", "-p", metavar="PORT", help="0 for any free one.", at_least=0)] = 4318,
+    idle: Annotated[
+        int, Option("--idle", metavar="SECONDS", help="How long a trace without a root is waited for.", at_least=1)
+    ] = 600,
+    as_json: Annotated[bool, Option("--json", help="Print what happens as lines of JSON.")] = False,
+    allow_host: Annotated[
+        list[str] | None, Option("--allow-host", metavar="HOST", help="Another name programs may send to.")
+    ] = None,
+) -> None:
+    """
+    Receive spans over OTLP/HTTP (protobuf or JSON) from any program that OpenTelemetry, OpenInference or OpenLLMetry
+    instruments, in any language, and write each trace as a run, live in the viewer. Secrets are removed like anywhere
+    else. Ctrl-C ends it; traces that are not complete by then go on when it is started again.
+    """
+    from agentdbg.receiver.serving import serve  # noqa: PLC0415 -- help and mistakes need no server
+
+    config = load_config()
+    for notice in (*config.problems, *config.notices):
+        problem(notice)
+    out = Terminal()
+
+    def ready(receiver: Receiver) -> None:
+        if as_json:
+            out.json(
+                {"spec_version": SPEC_VERSION, "url": receiver.url, "token": receiver.token, "status": "receiving"}
+            )
+        else:
+            _say_where(out, receiver)
+        out.flush()
+
+    def told(run: TraceRun, is_beginning: bool) -> None:
+        status = "running" if is_beginning else "ended"
+        with contextlib.suppress(OSError, ValueError):  # whoever read this has gone; receiving goes on
+            if as_json:
+                out.json({"run_id": run.run_id, "run_name": run.name, "trace_id": run.trace_id, "status": status})
+            else:
+                out.line(Styled(f"{run.run_id[:8]}  {status:7}  ", "muted"), run.name)
+            out.flush()
+
+    names = tuple(allow_host or ())
+    serve(config, host=host, port=port, allowed_hosts=names, idle_s=float(idle), on_ready=ready, on_run=told)
+
+
+def _say_where(out: Terminal, receiver: Receiver) -> None:
+    out.line("Receiving spans at ", Styled(f"{receiver.url}/v1/traces", "accent"), cut=False)
+    out.line(Styled("Start the agent with", "muted"), cut=False)
+    out.line(f"  OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}", cut=False)
+    out.line("  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", cut=False)
+    if receiver.token is not None:
+        out.line(f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={receiver.token}", cut=False)
+    out.line(Styled("and look at the runs with `agentdbg view`. Ctrl-C ends this.", "muted"), cut=False)

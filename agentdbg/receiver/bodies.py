@@ -1,0 +1,195 @@
+"""
+What an exporter sends, read with suspicion: unpacked within bounds, decoded, and turned into spans.
+
+`Refused` says which status a body deserves that cannot be read at all. A span that cannot be used costs only itself:
+it is counted and named, as OTLP wants it, and the others are taken.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.exceptions import UsageError
+from agentdbg.interop.sources import moment_ms, read_json
+from agentdbg.interop.spans import REMOTE_PARENT, Span, SpanEvent, read_spans
+
+try:
+    from google.protobuf.message import DecodeError
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+        ExportTraceServiceRequest,
+        ExportTraceServiceResponse,
+    )
+except ImportError as error:
+    raise UsageError(
+        "receiving needs the package opentelemetry-proto; `pip install 'agentdbg[otlp]'` brings it"
+    ) from error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["JSON", "LARGEST_BODY", "PROTOBUF", "Batch", "Refused", "answer_of", "media_type_of", "read_batch", "unpack"]
+
+PROTOBUF, JSON = "application/x-protobuf", "application/json"
+LARGEST_BODY = 64 << 20
+"""Bytes, as they are sent and once they are unpacked."""
+_CHUNK = 1 << 20
+_IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
+_MOST_REASONS = 5
+
+
+class Refused(Exception):
+    """A body that is not taken; the status says whose fault it is."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass
+class Batch:
+    """The spans of one request, and why others of it are none."""
+
+    spans: list[Span] = field(default_factory=list)
+    rejected: list[str] = field(default_factory=list)
+
+
+def media_type_of(content_type: str) -> str:
+    """Which of the two encodings a Content-Type names; Refused for any other."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "application/protobuf":
+        return PROTOBUF
+    if kind not in (PROTOBUF, JSON):
+        raise Refused(415, f"send {PROTOBUF} or {JSON}, not {kind[:60] or 'a body without a Content-Type'}")
+    return kind
+
+
+def unpack(body: bytes, encoding: str) -> bytes:
+    """A body as it was before it was compressed; stops as soon as it is too much."""
+    encoding = encoding.strip().lower()
+    if encoding in ("", "identity"):
+        return body
+    if encoding not in ("gzip", "deflate"):
+        raise Refused(415, f"send the body as it is or gzip it; {encoding[:60]} is not unpacked here")
+    found = bytearray()
+    rest = body
+    try:
+        while rest:  # gzip may consist of several members
+            inflater = zlib.decompressobj(wbits=31 if encoding == "gzip" else 15)
+            while not inflater.eof:
+                found += inflater.decompress(rest, _CHUNK)
+                rest = inflater.unconsumed_tail
+                if len(found) > LARGEST_BODY:
+                    raise Refused(413, f"unpacked, a body has at most {LARGEST_BODY >> 20} MB")
+                if not rest and not inflater.eof:
+                    raise Refused(400, f"the {encoding} body ends before its end")
+            rest = inflater.unused_data
+    except zlib.error as error:
+        raise Refused(400, f"the body is no {encoding} ({error})") from None
+    return bytes(found)
+
+
+def read_batch(body: bytes, media_type: str) -> Batch:
+    """The spans of a body; Refused when it is not what it claims to be."""
+    try:
+        found = _from_protobuf(body) if media_type == PROTOBUF else _from_json(body)
+        batch = Batch()
+        for span in found:
+            if isinstance(span, str):
+                batch.rejected.append(span)
+            elif not _IDS.fullmatch(f"{span.trace_id} {span.span_id}"):
+                batch.rejected.append(f"{span.name[:60]!r} has no valid trace id and span id")
+            else:
+                batch.spans.append(span)
+    except RecursionError:
+        raise Refused(400, "the body is nested too deeply") from None
+    return batch
+
+
+def answer_of(rejected: list[str], media_type: str) -> bytes:
+    """The answer to a request that was taken, except for these."""
+    if media_type == JSON:
+        partial = {"rejectedSpans": str(len(rejected)), "errorMessage": _reasons(rejected)}
+        return encode_json({"partialSuccess": partial} if rejected else {})
+    answer = ExportTraceServiceResponse()
+    if rejected:
+        answer.partial_success.rejected_spans = len(rejected)
+        answer.partial_success.error_message = _reasons(rejected)
+    encoded: bytes = answer.SerializeToString()
+    return encoded
+
+
+def _reasons(rejected: list[str]) -> str:
+    more = f"; and {len(rejected) - _MOST_REASONS} more" if len(rejected) > _MOST_REASONS else ""
+    text = "; ".join(rejected[:_MOST_REASONS]) + more
+    return text.encode(errors="replace").decode()
+
+
+def _from_json(body: bytes) -> Iterator[Span | str]:
+    try:
+        document = read_json(body)
+    except ValueError as error:
+        raise Refused(400, f"the body is not JSON ({error})") from None
+    groups = document.get("resourceSpans", document.get("resource_spans", [])) if isinstance(document, dict) else None
+    if not isinstance(groups, list):
+        raise Refused(400, "the body is no OTLP: an object with a list `resourceSpans` was expected")
+    return read_spans({"resourceSpans": groups}) if groups else iter(())
+
+
+def _from_protobuf(body: bytes) -> Iterator[Span | str]:
+    request = ExportTraceServiceRequest()
+    try:
+        request.ParseFromString(body)
+    except (DecodeError, ValueError) as error:
+        raise Refused(400, f"the body is no ExportTraceServiceRequest ({error})") from None
+    for group in request.resource_spans:
+        resource = _attributes(group.resource.attributes)
+        for part in group.scope_spans:
+            for span in part.spans:
+                yield _span(span, resource, part.scope.name)
+
+
+def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
+    return Span(
+        trace_id=_hex(span.trace_id),
+        span_id=_hex(span.span_id),
+        parent_id=_hex(span.parent_span_id) or None,
+        name=span.name or "span",
+        started_ms=moment_ms(span.start_time_unix_nano),
+        ended_ms=moment_ms(span.end_time_unix_nano),
+        attributes=_attributes(span.attributes),
+        failed=span.status.code == 2,
+        message=span.status.message,
+        events=[
+            SpanEvent(event.name, moment_ms(event.time_unix_nano), _attributes(event.attributes))
+            for event in span.events
+        ],
+        resource=resource,
+        scope=scope,
+        has_remote_parent=bool(span.flags & REMOTE_PARENT),
+    )
+
+
+def _hex(given: bytes) -> str:
+    """An id as text; empty for one of nothing but zeros, which means none."""
+    return given.hex() if any(given) else ""
+
+
+def _attributes(pairs: Iterable[Any]) -> dict[str, Any]:
+    return {pair.key: _value(pair.value) for pair in pairs}
+
+
+def _value(value: Any) -> Any:
+    kind = value.WhichOneof("value")
+    if kind is None:
+        return None
+    given = getattr(value, kind)
+    if kind == "array_value":
+        return [_value(item) for item in given.values]
+    if kind == "kvlist_value":
+        return _attributes(given.values)
+    return base64.b64encode(given).decode() if kind == "bytes_value" else given

@@ -1,0 +1,79 @@
+"""
+Several instrumentations may tell of one call: a framework's, the client library's, another vendor's.
+
+Their spans lie inside each other. Whichever of such a nest is written first is the call; since a span arrives when it
+ends, that is the innermost, which stands closest to the model. The others stay in the tree as plain spans, so nothing
+they say is lost and nothing is counted twice. What lies between may be any number of plain spans, but no other call: a
+model that is asked inside a tool is asked once more.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["MODEL", "PLAIN", "TOOL", "Overlaps"]
+
+PLAIN, MODEL, TOOL = "", "model", "tool"
+
+
+class _Call(NamedTuple):
+    """A model call, or a call of a tool by an instrumentation."""
+
+    kind: str
+    name: str = ""
+    scope: str = ""
+
+    def is_same_as(self, other: _Call) -> bool:
+        """Whether two calls, one inside the other, are one."""
+        if self.kind != other.kind:
+            return False
+        # A tool may well use itself, but not in two instrumentations' words.
+        return self.kind == MODEL or (self.name == other.name and self.scope != other.scope)
+
+
+class Overlaps:
+    """The spans of one trace by event id: their parents, which of them are calls, and what those have around them."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        self._calls: dict[str, _Call] = {}
+        self._inside: dict[str, list[_Call]] = {}
+
+    def __contains__(self, event_id: str) -> bool:
+        return event_id in self._parents
+
+    def is_told_already(self, event_id: str, parent_id: str, kind: str, name: str, scope: str) -> bool:
+        """Take in a span; whether the call it tells of has been written, so that this one is a plain span."""
+        call = None if kind == PLAIN else _Call(kind, name if kind == TOOL else "", scope if kind == TOOL else "")
+        is_double = call is not None and (self._is_inside(event_id, call) or self._is_around(parent_id, call))
+        self._parents[event_id] = parent_id
+        if call is not None and not is_double:
+            self._calls[event_id] = call
+            self._spread([call], parent_id)
+        else:
+            self._spread(self._inside.get(event_id, []), parent_id)
+        return is_double
+
+    def _is_inside(self, event_id: str, call: _Call) -> bool:
+        return any(call.is_same_as(inner) for inner in self._inside.get(event_id, ()))
+
+    def _is_around(self, parent_id: str, call: _Call) -> bool:
+        """Whether the nearest call around is this one, told from further out."""
+        at, seen = parent_id, set()
+        while at not in self._calls:
+            if at not in self._parents or at in seen:
+                return False
+            seen.add(at)
+            at = self._parents[at]
+        return call.is_same_as(self._calls[at])
+
+    def _spread(self, calls: list[_Call], parent_id: str) -> None:
+        """Tell the spans around of the calls inside them, up to the next call or as far as is known yet."""
+        at = parent_id
+        while calls:
+            known = self._inside.setdefault(at, [])
+            calls = [call for call in calls if call not in known]
+            known += calls
+            if at in self._calls or at not in self._parents:
+                return
+            at = self._parents[at]

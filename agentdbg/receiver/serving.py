@@ -1,0 +1,91 @@
+"""
+A receiver from its start to its end: its socket, its signals, and the runs it leaves in good order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from agentdbg.receiver.app import create_app
+from agentdbg.receiver.traces import IDLE_SECONDS, Traces
+from agentdbg.server.addresses import is_loopback, own_url
+from agentdbg.server.lifecycle import ended_by_signals, listen
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterator
+
+    from agentdbg.config import Config
+    from agentdbg.receiver.trace_run import TraceRun
+
+__all__ = ["DEFAULT_PORT", "Receiver", "serve"]
+
+DEFAULT_PORT = 4318
+"""Where OTLP over HTTP is expected."""
+
+
+@dataclass(frozen=True)
+class Receiver:
+    """Where spans are received."""
+
+    host: str
+    port: int
+    token: str | None
+    """Needed by every request when the address is not loopback."""
+
+    @property
+    def url(self) -> str:
+        """What an exporter is given as its endpoint."""
+        # Bound to every address, it is reached by any of them; on this machine by this one.
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host.strip("[]"), self.host)  # noqa: S104 -- not bound
+        return own_url(host, self.port).rstrip("/")
+
+
+def serve(
+    config: Config,
+    *,
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...] = (),
+    idle_s: float = IDLE_SECONDS,
+    on_ready: Callable[[Receiver], None] | None = None,
+    on_run: Callable[[TraceRun, bool], None] | None = None,
+) -> None:
+    """Receive until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
+    with contextlib.closing(listen(host, port)) as listener:
+        token = secrets.token_urlsafe(24)
+        receiver = Receiver(host, listener.getsockname()[1], None if is_loopback(host) else token)
+        traces = Traces(config, idle_s=idle_s, on_run=on_run)
+        settings = uvicorn.Config(
+            create_app(traces, host=host, token=token, allowed_hosts=allowed_hosts),
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            lifespan="on",
+            limit_concurrency=500,
+            timeout_keep_alive=75,
+            timeout_graceful_shutdown=5,
+            ws="none",
+        )
+
+        class Server(uvicorn.Server):
+            """Tells when it answers, and ends on a signal without passing the signal on."""
+
+            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+                await super().startup(sockets=sockets)
+                if self.started and on_ready is not None:
+                    on_ready(receiver)
+
+            @contextlib.contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                with ended_by_signals(self):
+                    yield
+
+        asyncio.run(Server(settings).serve(sockets=[listener]))

@@ -1,0 +1,349 @@
+"""
+One trace on its way to becoming a run.
+
+Spans arrive when they end, children before their parents, in any number of requests and from any number of services.
+Events are only ever appended, so each is written when it comes: its id, and that of its parent, follow from the ids of
+the spans, whether or not the parent has been seen. RUN_START is written with the first span and RUN_END when the trace
+is known to be complete, or has been quiet for so long that nothing more is expected.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
+from agentdbg.interop.run_walk import Ending, RunWalk, stable_id
+from agentdbg.interop.shapes import as_dict
+from agentdbg.interop.span_names import SpanNames
+from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
+from agentdbg.interop.spans import depths_of
+from agentdbg.receiver.overlaps import MODEL, PLAIN, TOOL, Overlaps
+from agentdbg.receiver.plain_spans import as_plain_span, fill_from_around
+from agentdbg.recorder.errors import describe_error
+from agentdbg.storage.dialects import timestamp_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from agentdbg.config import Config
+    from agentdbg.events import Event
+    from agentdbg.interop.drafts import Step
+    from agentdbg.interop.spans import Span
+    from agentdbg.redaction import Redactor
+
+__all__ = ["NOTHING_EARLIER", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
+
+_KINDS = {"LLM_CALL": MODEL, "TOOL_CALL": TOOL}
+_RESULTS = ("output", "result", "response")
+_REFRESH_SECONDS = 1.0
+
+
+class NotStored(OSError):
+    """The disk did not take what arrived; the sender may try again."""
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """What is stored of a trace in runs that have ended."""
+
+    run_id: str = ""
+    run_name: str = ""
+    event_ids: frozenset[str] = frozenset()
+
+
+NOTHING_EARLIER = Earlier()
+
+
+@dataclass
+class Arrived:
+    """A step with the place it has in the run."""
+
+    step: Step
+    event_id: str
+    parent_id: str
+    at_ms: float
+    scope: str = ""
+
+
+@dataclass(frozen=True)
+class _Root:
+    """What the outermost span came to."""
+
+    started_ms: float
+    failure: dict[str, Any] | None
+    result: Any
+
+
+class TraceRun:
+    """The run of one trace; `heard_at` is when something last came, `rejected` says which spans could not be read."""
+
+    def __init__(
+        self,
+        trace_id: str,
+        run_id: str,
+        folder: Path,
+        config: Config,
+        redactor: Redactor,
+        *,
+        start_id: str | None = None,
+        earlier: Earlier = NOTHING_EARLIER,
+    ) -> None:
+        self.trace_id = trace_id
+        self.heard_at = 0.0
+        self.rejected: list[str] = []
+        self._earlier = earlier
+        self._walk = RunWalk(run_id, "", folder, config, redactor, start_id=start_id)
+        self._overlaps = Overlaps()
+        self._missing: dict[str, bool] = {}
+        """Parents that were named and have not come; True for those of another process."""
+        self._has_root = bool(earlier.event_ids)
+        self._root: _Root | None = None
+        self._told: ToldRun | None = None
+        self._told_run_id = ""
+        self._began_untold = False
+        self._services: set[str] = set()
+        self._ended_ms = 0.0
+        self._is_begun = False
+        self._is_fresh = True
+        self._refreshed_at = 0.0
+
+    @property
+    def run_id(self) -> str:
+        return self._walk.run_id
+
+    @property
+    def name(self) -> str:
+        return self._walk.name
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the root is here, and everything that was named as a parent."""
+        if self._told_run_id:
+            return self._told is not None
+        return self._has_root and not self._missing
+
+    @property
+    def has_many_services(self) -> bool:
+        return len(self._services) > 1
+
+    def resume(self, events: Iterable[Event]) -> None:
+        """Go on with a run that an earlier receiver began and did not end."""
+        parents: set[str] = set()
+        for event in events:
+            self._walk.count_again(event)
+            at_ms = float(timestamp_ms(event["ts"]))
+            self._ended_ms = max(self._ended_ms, at_ms)
+            if event["event_type"] == "RUN_START":
+                self._is_begun = True
+                self._began_untold = True
+                self._told_run_id = str(as_dict(event["meta"].get("received_from")).get("run_id") or "")
+                self._walk.describe(event["name"])
+                self._walk.started_ms = at_ms
+            elif event["event_type"] != "LOOP_WARNING":
+                parent_id = event["parent_id"] or ""
+                parents.add(parent_id)
+                self._note(event["event_id"], parent_id, event["event_type"], event["name"], "")
+                if parent_id == self._walk.start_id and not self._told_run_id:
+                    self._see_root(at_ms - (event["duration_ms"] or 0), event["payload"])
+        if not self._told_run_id:
+            self._missing = {parent: False for parent in parents if parent not in self._overlaps}
+            self._missing.pop(self._walk.start_id, None)
+
+    def take(self, spans: Iterable[Span], now: float) -> int:
+        """Write what is new among these spans; how many spans that were. Raises NotStored."""
+        # An exporter that tries again sends a span twice.
+        fresh = list({event_id_of(self.trace_id, span): span for span in spans if not self._is_known(span)}.values())
+        if not fresh:
+            return 0
+        self.heard_at = now
+        if not self._is_begun:
+            self._begin(fresh)
+        arrived = [item for _, item in sorted(self._arrived(fresh), key=lambda pair: pair[0])]
+        fill_from_around(arrived)
+        for item in arrived:
+            self._write(item)
+        self._walk.flush()
+        if self._walk.writer.dropped:
+            raise NotStored("the disk is full, or the data folder cannot be written to")
+        self._is_fresh = False
+        self.refresh(now)
+        return len(fresh)
+
+    def refresh(self, now: float) -> None:
+        """Keep run.json up to date, about once a second."""
+        if not self._is_fresh and now - self._refreshed_at >= _REFRESH_SECONDS:
+            self._walk.refresh()
+            self._is_fresh, self._refreshed_at = True, now
+
+    def end(self, quiet_s: float) -> None:
+        """Write RUN_END; `quiet_s` is how long nothing has come."""
+        self._walk.end(self._ending(quiet_s))
+
+    def let_go(self) -> None:
+        """Close the file and leave the run as it is on disk, for a later receiver to go on with."""
+        if not self._is_fresh:
+            self._walk.refresh()
+        self._walk.writer.close()
+
+    # Spans to steps.
+
+    def _is_known(self, span: Span) -> bool:
+        event_id = event_id_of(self.trace_id, span)
+        is_told_again = self._told is not None and told_run_id(span) == self._told_run_id and span.parent_id is None
+        return event_id in self._overlaps or event_id in self._earlier.event_ids or is_told_again
+
+    def _begin(self, spans: list[Span]) -> None:
+        roots = [span for span in spans if span.parent_id is None]
+        main = min(roots or spans, key=lambda span: span.started_ms or 0.0)
+        told = told_run(main)
+        self._told_run_id = told_run_id(main)
+        self._began_untold = bool(self._told_run_id) and told is None
+        moments = [moment for span in spans if (moment := span.started_ms or span.ended_ms)]
+        name = told.name if told else name_of_run(main) if roots else _early_name(main)
+        if self._earlier.run_id:
+            name = f"{self._earlier.run_name} (continued)"
+        self._walk.describe(name)
+        self._ended_ms = min(moments, default=time.time() * 1000)
+        known = {key: value for key, value in told.start.items() if key != "run_name"} if told else None
+        self._walk.begin(self._ended_ms, self._meta(main, told), known)
+        self._is_begun = True
+
+    def _meta(self, main: Span, told: ToldRun | None) -> dict[str, Any]:
+        origin: dict[str, Any] = {"format": "otlp"}
+        if self._told_run_id:
+            origin["run_id"] = self._told_run_id
+        if self._earlier.run_id:
+            origin["continues"] = self._earlier.run_id
+        return {**(told.meta if told else {}), **facts_of(main), "received_from": origin}
+
+    def _arrived(self, spans: list[Span]) -> Iterator[tuple[tuple[float, float], Arrived]]:
+        """What the spans say happened, each with what it is sorted by: its time, and children before parents."""
+        depths = depths_of(spans)
+        for span in spans:
+            try:
+                yield from self._told_steps(span) if is_own(span) else self._one_step(span, depths[span.span_id])
+            except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
+                self.rejected.append(f"span {span.span_id} cannot be read ({type(error).__name__}: {error})")
+
+    def _one_step(self, span: Span, depth: int) -> Iterator[tuple[tuple[float, float], Arrived]]:
+        step, at_ms = step_of(span), self._moment_of(span)
+        event_id, parent_id = event_id_of(self.trace_id, span), self._parent_id(span)
+        if parent_id == self._walk.start_id:
+            self._see_outermost(span, step, at_ms)
+        elif parent_id not in self._overlaps:
+            self._missing.setdefault(parent_id, span.has_remote_parent)
+        yield (at_ms, -depth), Arrived(step, event_id, parent_id, at_ms, span.scope)
+
+    def _told_steps(self, span: Span) -> Iterator[tuple[tuple[float, float], Arrived]]:
+        """What a span tells that was an event of ours: that event, and those that happened in it."""
+        run, at_ms = told_run(span), self._moment_of(span)
+        if run is not None:
+            self._told = run
+            self._walk.describe(run.name, self._meta(span, run))
+            self._walk.started_ms = span.started_ms or self._walk.started_ms
+        for sequence, step in told_steps(span, self._rename):
+            yield (sequence, 0), Arrived(step, str(step.key), step.parent or self._walk.start_id, step.at_ms or at_ms)
+
+    def _moment_of(self, span: Span) -> float:
+        at_ms = span.ended_ms or span.started_ms or time.time() * 1000
+        self._ended_ms = max(self._ended_ms, at_ms)
+        self._services.add(str(span.resource.get("service.instance.id") or span.resource.get("service.name")))
+        return at_ms
+
+    def _parent_id(self, span: Span) -> str:
+        if span.parent_id is None or span.parent_id == span.span_id:
+            return self._walk.start_id
+        parent_id = stable_id("span", self.trace_id, span.parent_id)
+        return self._walk.start_id if parent_id in self._earlier.event_ids else parent_id
+
+    def _see_outermost(self, span: Span, step: Step, at_ms: float) -> None:
+        if span.parent_id is not None and self._earlier.run_id:
+            return  # a late child of something in the run before
+        if self._see_root(span.started_ms or at_ms, step.fields) and not self._earlier.run_id:
+            self._walk.describe(name_of_run(span), self._meta(span, None))
+
+    def _see_root(self, started_ms: float, fields: dict[str, Any]) -> bool:
+        """Whether this root stands for the run: the first to begin, unless only a later one failed."""
+        self._has_root = True
+        before, failure = self._root, fields.get("error")
+        self._walk.started_ms = min(self._walk.started_ms, started_ms)
+        if before is not None and (before.failure or not failure) and before.started_ms <= started_ms:
+            return False
+        result = next((fields[key] for key in _RESULTS if fields.get(key) is not None), None)
+        self._root = _Root(started_ms, failure if isinstance(failure, dict) else None, result)
+        return before is None or started_ms < before.started_ms
+
+    def _rename(self, told_id: str) -> str:
+        return stable_id("event", self.trace_id, told_id)
+
+    # Steps to events.
+
+    def _write(self, item: Arrived) -> None:
+        step = item.step
+        if step.is_told:
+            self._overlaps.is_told_already(item.event_id, item.parent_id, PLAIN, "", "")
+        elif self._note(item.event_id, item.parent_id, step.event_type, step.name, item.scope):
+            step = as_plain_span(step)
+        self._missing.pop(item.event_id, None)
+        self._walk.take(step, item.event_id, item.parent_id, item.at_ms)
+
+    def _note(self, event_id: str, parent_id: str, event_type: str, name: str, scope: str) -> bool:
+        return self._overlaps.is_told_already(event_id, parent_id, _KINDS.get(event_type, PLAIN), name, scope)
+
+    # The end.
+
+    def _ending(self, quiet_s: float) -> Ending:
+        if self._told is not None:
+            return self._told_ending(self._told)
+        root = self._root
+        if root is not None and root.failure is not None:
+            return Ending(self._ended_ms, root.failure)
+        is_part_of_more = bool(self._missing) and all(self._missing.values())
+        if not self._has_root and not is_part_of_more:
+            message = (
+                f"the root span of the trace did not come within {quiet_s:.0f} s of the last one: the program ended "
+                "before it, or sends it elsewhere"
+            )
+            return Ending(self._ended_ms, describe_error({"error_type": "TraceIncomplete", "message": message}))
+        return Ending(self._ended_ms, outcome={} if root is None or root.result is None else {"result": root.result})
+
+    def _told_ending(self, told: ToldRun) -> Ending:
+        end = told.end or {}
+        failure = end.get("error")
+        if told.failed and not isinstance(failure, dict):
+            failure = describe_error({"error_type": "RunNotEnded", "message": "the run ended without being closed"})
+        outcome = {key: value for key, value in end.items() if key not in ("status", "summary", "error")}
+        if self._began_untold:
+            outcome["run_start"] = told.start
+        duration_ms = as_dict(end.get("summary")).get("duration_ms")
+        return Ending(
+            self._ended_ms,
+            failure if told.failed else None,
+            outcome,
+            duration_ms if isinstance(duration_ms, int) and duration_ms >= 0 else None,
+            is_told=True,
+        )
+
+
+def event_id_of(trace_id: str, span: Span) -> str:
+    """The id of the event that a span becomes."""
+    told = told_event_id(span)
+    return stable_id("event", trace_id, told) if told else stable_id("span", trace_id, span.span_id)
+
+
+def start_id_of(trace_id: str, spans: list[Span]) -> str | None:
+    """The id RUN_START must have, where spans of ours name it as their parent."""
+    told = told_start_id([span for span in spans if is_own(span)])
+    return None if told is None else stable_id("event", trace_id, told)
+
+
+def _early_name(span: Span) -> str:
+    """What a run is called whose root has not come yet."""
+    told = next((span.attributes[key] for key in SpanNames.WORKFLOW_NAME if span.attributes.get(key)), None)
+    service = span.resource.get("service.name")
+    if not told and isinstance(service, str) and not service.startswith("unknown_service"):
+        told = service
+    return str(told or f"trace {span.trace_id[:8]}")

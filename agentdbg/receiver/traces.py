@@ -1,0 +1,179 @@
+"""
+All traces that are being received, each the run it becomes.
+
+A batch is on disk when `take` returns, so what was acknowledged survives the receiver. One lock: requests are served
+in threads, and the runs are few. A run is ended when its trace is complete and has been quiet for a moment, or has
+been quiet for `idle_s`. A span that comes after that begins a run of its own which says what it continues, because
+nothing is written after RUN_END. A receiver that is started again goes on with the runs it finds unfinished.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agentdbg.interop.run_walk import make_redactor, stable_id
+from agentdbg.receiver.trace_run import NOTHING_EARLIER, Earlier, NotStored, TraceRun, event_id_of, start_id_of
+from agentdbg.storage.dialects import DamagedLine, parse_event
+from agentdbg.storage.layout import run_dir
+from agentdbg.storage.lines import events_path, iter_lines, open_events
+from agentdbg.storage.liveness import is_being_written
+from agentdbg.storage.runfile import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentdbg.config import Config
+    from agentdbg.events import Event
+    from agentdbg.interop.spans import Span
+
+__all__ = ["IDLE_SECONDS", "Traces"]
+
+IDLE_SECONDS = 600.0
+_COMPLETE_SECONDS = 2.0
+_MANY_SERVICES_SECONDS = 12.0
+"""Exporters send every five seconds; of several services the slowest decides."""
+_MOST_OPEN = 200
+_MOST_PARTS = 1000
+
+Clock = Callable[[], float]
+
+
+class Traces:
+    """Takes spans, writes runs. `on_run` is told of each run when it begins and when it ends."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        idle_s: float = IDLE_SECONDS,
+        clock: Clock = time.monotonic,
+        on_run: Callable[[TraceRun, bool], None] | None = None,
+    ) -> None:
+        self._config = config
+        self._idle_s = idle_s
+        self._clock = clock
+        self._on_run = on_run
+        self._redactor = make_redactor(config)
+        self._open: dict[str, TraceRun] = {}
+        self._lock = threading.Lock()
+
+    def take(self, spans: Sequence[Span]) -> list[str]:
+        """Store the spans of one request; says which could not be read. Raises NotStored, and may be tried again."""
+        by_trace: dict[str, list[Span]] = {}
+        for span in spans:
+            by_trace.setdefault(span.trace_id, []).append(span)
+        rejected: list[str] = []
+        with self._lock:
+            for trace_id, group in by_trace.items():
+                rejected += self._take_trace(trace_id, group)
+        return rejected
+
+    def look_around(self) -> None:
+        """End what has been quiet for long enough, and keep the others' run.json up to date; call it now and then."""
+        with self._lock:
+            now = self._clock()
+            for run in list(self._open.values()):
+                quiet_s = now - run.heard_at
+                patience_s = _MANY_SERVICES_SECONDS if run.has_many_services else _COMPLETE_SECONDS
+                if quiet_s >= (min(patience_s, self._idle_s) if run.is_complete else self._idle_s):
+                    self._end(run, quiet_s)
+                else:
+                    run.refresh(now)
+
+    def close(self) -> None:
+        """End the complete runs, and leave the others for a later receiver."""
+        with self._lock:
+            now = self._clock()
+            for run in list(self._open.values()):
+                if run.is_complete:
+                    self._end(run, now - run.heard_at)
+                else:
+                    run.let_go()
+            self._open.clear()
+
+    def _take_trace(self, trace_id: str, spans: list[Span]) -> list[str]:
+        run = self._open.get(trace_id) or self._find_or_begin(trace_id, spans)
+        if run is None:
+            return []
+        is_new = trace_id not in self._open
+        self._open[trace_id] = run
+        try:
+            run.take(spans, self._clock())
+        except NotStored:
+            # What really is on disk is found out when the sender tries again.
+            del self._open[trace_id]
+            run.let_go()
+            raise
+        if is_new and self._on_run is not None:
+            self._on_run(run, True)
+        rejected, run.rejected = run.rejected, []
+        return rejected
+
+    def _find_or_begin(self, trace_id: str, spans: list[Span]) -> TraceRun | None:
+        """The run of a trace that is not open: one to go on with, or a new one; None when all of this is stored."""
+        earlier = NOTHING_EARLIER
+        for part in range(1, _MOST_PARTS):
+            run_id = stable_id("run", "otlp", trace_id, str(part))
+            folder = run_dir(self._config.data_dir, run_id)
+            if not os.path.lexists(folder):
+                break
+            events = list(_stored(str(folder), run_id))
+            is_over = any(event["event_type"] == "RUN_END" for event in events)
+            if not is_over and not is_being_written(events_path(folder), None, now=float("inf")):
+                return self._resume(trace_id, run_id, events, earlier)
+            found = read_run(str(folder), run_id)
+            earlier = Earlier(
+                run_id=run_id,
+                run_name=earlier.run_name or str(found["run_name"] if found else ""),
+                event_ids=earlier.event_ids | {event["event_id"] for event in events},
+            )
+        if all(event_id_of(trace_id, span) in earlier.event_ids for span in spans):
+            return None
+        self._make_room()
+        return TraceRun(
+            trace_id,
+            run_id,
+            folder,
+            self._config,
+            self._redactor,
+            start_id=None if earlier.run_id else start_id_of(trace_id, spans),
+            earlier=earlier,
+        )
+
+    def _resume(self, trace_id: str, run_id: str, events: list[Event], earlier: Earlier) -> TraceRun:
+        self._make_room()
+        start_id = next((event["event_id"] for event in events if event["event_type"] == "RUN_START"), None)
+        folder = run_dir(self._config.data_dir, run_id)
+        run = TraceRun(trace_id, run_id, folder, self._config, self._redactor, start_id=start_id, earlier=earlier)
+        run.resume(events)
+        return run
+
+    def _make_room(self) -> None:
+        """Each open run holds a file; where there are too many, the one that was quiet longest is ended."""
+        if len(self._open) >= _MOST_OPEN:
+            quietest = min(self._open.values(), key=lambda run: (not run.is_complete, run.heard_at))
+            self._end(quietest, self._clock() - quietest.heard_at)
+
+    def _end(self, run: TraceRun, quiet_s: float) -> None:
+        del self._open[run.trace_id]
+        run.end(quiet_s)
+        if self._on_run is not None:
+            self._on_run(run, False)
+
+
+def _stored(folder: str, run_id: str) -> Iterator[Event]:
+    """The events that are on disk, damaged lines left out."""
+    file = open_events(folder)
+    if file is None:
+        return
+    with file:
+        for offset, line in iter_lines(file):
+            if line is not None and line.strip():
+                try:
+                    yield parse_event(line, run_id, offset)
+                except DamagedLine:
+                    continue
