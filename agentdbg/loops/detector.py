@@ -11,14 +11,14 @@ block is complete, and the finding obsolete, or broken.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.loops.blocks import find_period, has_period
 from agentdbg.loops.calls import RecentCalls, streak_of
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.kinds import classify, is_one_failing_call
 from agentdbg.loops.ledger import Candidate, Held, Ledger
-from agentdbg.loops.rounds import Round, skip_rounds
+from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
@@ -81,24 +81,34 @@ class LoopDetector:
     def observe(self, event: Event) -> LoopFinding | None:
         """Take the next event of the run; the finding it completes, if any."""
         event_type = event["event_type"]
-        if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in (event.get("meta") or ())):
+        return self.take(
+            event_type, event["event_id"], event["ts"], event["name"], event["payload"], event.get("meta") or {}
+        )
+
+    def take(
+        self, event_type: str, event_id: str, ts: str, name: str, payload: dict[str, Any], meta: dict[str, Any]
+    ) -> LoopFinding | None:
+        """The same for an event that is only being made."""
+        if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in meta):
             return None
         spoke = False
         if event_type == "LLM_CALL":
-            prompt = event["payload"].get("prompt")
-            spoke = isinstance(prompt, (list, dict)) and self._turns.begins_turn(prompt, self._last_call)
+            prompt = payload.get("prompt")
+            if type(prompt) is list or type(prompt) is dict:
+                spoke = self._turns.begins_turn(prompt, self._last_call)
         round_ = self._round
         if round_ is not None and round_.is_learnt:
-            if not spoke and self._only_count(round_, event):
+            if not spoke and self._only_count(round_, event_type, event_id, ts, name, payload, meta):
                 return None
             self._catch_up(round_)
         self._ledger.current = None
         if event_type == "TOOL_CALL":
-            step, finer = self._tool_call(event)
+            step, finer = self._tool_call(Step(event_id, ts, self._tape.named("tool", name)), name, payload, meta)
         elif event_type == "LLM_CALL":
-            step, finer = self._model_call(event, spoke=spoke)
+            step, finer = self._model_call(Step(event_id, ts, self._tape.named("model", name)), payload, spoke)
         else:
-            step, finer = self._state(event), None
+            step, finer = Step(event_id, ts, self._tape.named("state", "")), None
+            self._take_state(step)
         if finer is None and not step.recurs:
             self._names_period = 0
             self._round = None
@@ -106,7 +116,7 @@ class LoopDetector:
         finding = self._judge(step, finer)
         may_be_steady = self._until == self._number or self._states_in_a_row
         if may_be_steady and finding is None and self._is_steady():
-            self._learn(step, event)
+            self._learn(step, name, fingerprint(event_type, payload, meta))
         else:
             self._round = None
             self._is_unlike = False
@@ -119,9 +129,9 @@ class LoopDetector:
 
     # -- taking events in ----------------------------------------------------------------------------------------------
 
-    def _tool_call(self, event: Event) -> tuple[Step, Candidate | None]:
-        name, payload, meta = event["name"], event["payload"], event.get("meta")
-        step = Step(event["event_id"], event["ts"], self._tape.named("tool", name))
+    def _tool_call(
+        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any]
+    ) -> tuple[Step, Candidate | None]:
         if not step.recurs:
             step.unread = unread(payload)
         if step.unread is None:
@@ -163,11 +173,8 @@ class LoopDetector:
         new_work = self._calls.worked_between(similar, self._tape.oldest())
         return Candidate("stall", [step], similar, step.near, new_work=new_work)
 
-    def _model_call(self, event: Event, *, spoke: bool) -> tuple[Step, Candidate | None]:
-        payload = event["payload"]
+    def _model_call(self, step: Step, payload: dict[str, Any], spoke: bool) -> tuple[Step, Candidate | None]:
         got, asked = self._recall.reply(payload)
-        named = self._tape.named("model", event["name"])
-        step = Step(event["event_id"], event["ts"], named)
         step.hold(asked, got)
         if spoke:
             self._begin_turn()
@@ -193,12 +200,6 @@ class LoopDetector:
             return Candidate("echo", [step], calls[::-1], step.near)
         self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
         return None
-
-    def _state(self, event: Event) -> Step:
-        named = self._tape.named("state", "")
-        step = Step(event["event_id"], event["ts"], named)
-        self._take_state(step)
-        return step
 
     def _take_state(self, step: Step) -> None:
         self._append(step)
@@ -233,23 +234,37 @@ class LoopDetector:
                 return False
         return has_tool or not self._block_with_tool_is_possible()
 
-    def _learn(self, step: Step, event: Event) -> None:
+    def _learn(self, step: Step, name: str, known: str | bytes | None) -> None:
         """Get to know one round, one event at a time."""
         period = self._period if self._until == self._number else 1
         if self._round is None and not self._is_unlike:
             self._round = Round(period, self._tape.reach, self._repetitions)
-        if self._round is not None and not self._round.learn(step, event):
+        if self._round is not None and not self._round.learn(step, name, known):
             self._round = None
             self._is_unlike = True
 
-    def _only_count(self, round_: Round, event: Event) -> bool:
+    def _only_count(
+        self,
+        round_: Round,
+        event_type: str,
+        event_id: str,
+        ts: str,
+        name: str,
+        payload: dict[str, Any],
+        meta: dict[str, Any],
+    ) -> bool:
         """Count an event that was expected; False when it is another one."""
-        expected = round_.count(event, self._ledger.spent)
-        if expected is None:
+        expected = round_.expected()
+        if (
+            event_type != expected.event_type
+            or name != expected.name
+            or fingerprint(event_type, payload, meta) != expected.fingerprint
+        ):
             return False
-        if expected.step.kind == "model":
-            self._ledger.spend(event["payload"])
-        elif expected.step.kind == "tool":
+        round_.count((event_id, ts, self._ledger.spent))
+        if event_type == "LLM_CALL":
+            self._ledger.spend(payload)
+        elif event_type == "TOOL_CALL":
             self._last_call = expected.step
         return True
 

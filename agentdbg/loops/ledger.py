@@ -99,11 +99,11 @@ class Ledger:
         """Add up what a model call cost."""
         llm_calls, tokens, cost_usd, priced = self.spent
         usage = payload.get("usage")
-        if isinstance(usage, dict):
+        if type(usage) is dict:
             total = usage.get("total_tokens")
-            tokens += total if isinstance(total, int) else _parts(usage)
+            tokens += total if type(total) is int else _parts(usage)
         cost = payload.get("cost_usd")
-        if cost is not None and isinstance(cost, (int, float)) and not isinstance(cost, bool):
+        if type(cost) is float or type(cost) is int:
             cost_usd += cost
             priced += 1
         self.spent = (llm_calls + 1, tokens, cost_usd, priced)

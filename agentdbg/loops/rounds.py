@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections import deque
 from itertools import cycle
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.loops.turns import is_cut
 
 if TYPE_CHECKING:
-    from agentdbg.events import Event
     from agentdbg.loops.steps import Spent, Step
     from agentdbg.loops.values import Input, Outcome
 
@@ -27,19 +26,25 @@ _MAX_PRINT = 16_384
 _ROUNDS_LOOKED_BACK = 8
 """As many as there are calls or answers that nearly equal ones are looked for among."""
 
+_TYPES = {"tool": "TOOL_CALL", "model": "LLM_CALL", "state": "STATE_UPDATE"}
+
 Counted = tuple[str, str, "Spent"]
 """The id, the time and what had been spent, of an event that was only counted."""
 
 
-class Expected(NamedTuple):
+class Expected:
     """An event of the block: how to know it again, and what it was reduced to."""
 
-    fingerprint: str | bytes
-    event_type: str
-    name: Any
-    step: Step
-    asked: Input
-    got: Outcome
+    __slots__ = ("asked", "event_type", "fingerprint", "got", "name", "step")
+
+    def __init__(self, name: str, known: str | bytes, step: Step) -> None:
+        self.name = name
+        self.fingerprint = known
+        self.event_type = _TYPES[step.kind]
+        self.step = step
+        # The step lets go of them after a while.
+        self.asked: Input = step.asked
+        self.got: Outcome = step.got
 
 
 class Round:
@@ -55,27 +60,22 @@ class Round:
         self._expected: list[Expected] = []
         self._kept: deque[Counted] = deque(maxlen=rounds * period)
 
-    def learn(self, step: Step, event: Event) -> bool:
+    def learn(self, step: Step, name: str, known: str | bytes | None) -> bool:
         """Remember the next event of the round; False when it is one that has to be looked into each time."""
-        known = fingerprint(event)
         if known is None:
             return False
-        self._expected.append(Expected(known, event["event_type"], event["name"], step, step.asked, step.got))
+        self._expected.append(Expected(name, known, step))
         self.is_learnt = len(self._expected) == self.period
         return True
 
-    def count(self, event: Event, spent: Spent) -> Expected | None:
-        """Count an event if it is the one that has to come next, and say what it repeats."""
-        expected = self._expected[self.counted % self.period]
-        if (
-            event["event_type"] != expected.event_type
-            or event["name"] != expected.name
-            or fingerprint(event) != expected.fingerprint
-        ):
-            return None
+    def expected(self) -> Expected:
+        """What has to come next."""
+        return self._expected[self.counted % self.period]
+
+    def count(self, event: Counted) -> None:
+        """Count the event that had to come."""
         self.counted += 1
-        self._kept.append((event["event_id"], event["ts"], spent))
-        return expected
+        self._kept.append(event)
 
     def replay(self) -> tuple[int, list[tuple[Expected, Counted]]]:
         """How many whole rounds were let go, and the events after them with what each repeats."""
@@ -100,17 +100,16 @@ def skip_rounds(steps: list[Step], rounds: int) -> int:
     return rounds * sum(step.kind == "tool" for step in newest)
 
 
-def fingerprint(event: Event) -> str | bytes | None:
-    """Equal for events that no rule can tell apart; None for those that have to be looked into."""
-    event_type, payload, meta = event["event_type"], event["payload"], event.get("meta")
+def fingerprint(event_type: str, payload: dict[str, Any], meta: dict[str, Any]) -> str | bytes | None:
+    """Equal for events of one name that no rule can tell apart; None for those that have to be looked into."""
     if event_type == "STATE_UPDATE":
         return ""
     get = payload.get
     error, status = get("error"), get("status")
     if event_type == "LLM_CALL":
-        prompt, said = get("prompt"), get("response")
-        if prompt is not None and is_cut(prompt):
+        if is_cut(get("prompt")):
             return None
+        said = get("response")
         if type(said) is str and error is None and status != "error":
             return said if len(said) <= _MAX_PRINT else None
         judged: tuple[Any, ...] = (said, error, status)

@@ -52,9 +52,9 @@ class UserTurns:
 
 def is_cut(prompt: Any) -> bool:
     """Whether the end of a prompt was cut off, so that a new user message cannot be seen."""
-    if isinstance(prompt, list) and prompt:
+    if type(prompt) is list and prompt:
         prompt = prompt[-1]
-    return isinstance(prompt, str) and prompt.endswith(TRUNCATED)
+    return type(prompt) is str and prompt.endswith(TRUNCATED)
 
 
 def _newest_user_text(prompt: Any) -> str:

@@ -65,7 +65,7 @@ _NOTHING = Verdict(None, None)
 class Guards:
     """Counts what a run does and judges it against its limits."""
 
-    __slots__ = ("_counters", "_detector", "_has_limits", "_limits", "_limits_set")
+    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_stops_loops")
 
     def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
         self._limits = limits
@@ -74,24 +74,39 @@ class Guards:
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
-        self._has_limits = bool(self._limits_set) or bool(limits.stop_on_loop)
+        self._stops_loops = bool(limits.stop_on_loop)
 
-    def judge(self, event: Event, elapsed_s: float, is_span: bool, recorded_by_call: bool) -> Verdict:
+    def judge(self, event: Event, elapsed_s: float, *, is_span: bool, recorded_by_call: bool) -> Verdict:
         """Count one event and say what follows from it. The caller holds the run's lock."""
-        by_type, event_type = self._counters.by_type, event["event_type"]
+        parts = (event["event_type"], event["event_id"], event["ts"], event["name"], event["payload"], event["meta"])
+        return self.judge_parts(*parts, elapsed_s, is_span, recorded_by_call)
+
+    def judge_parts(
+        self,
+        event_type: str,
+        event_id: str,
+        ts: str,
+        name: str,
+        payload: dict[str, Any],
+        meta: dict[str, Any],
+        elapsed_s: float,
+        is_span: bool,
+        recorded_by_call: bool,
+    ) -> Verdict:
+        """The same for an event that is only being made: putting it together would cost more than judging it."""
+        by_type = self._counters.by_type
         by_type[event_type] = by_type.get(event_type, 0) + 1
         finding = None
         if not is_span:
-            self._count(event_type, event["payload"], recorded_by_call)
+            self._count(event_type, payload, recorded_by_call)
             try:
-                finding = self._detector.observe(event)
+                finding = self._detector.take(event_type, event_id, ts, name, payload, meta)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
-        stop = self._judge_limits(elapsed_s) if self._has_limits else None
+        stop = self._loop_stop() if self._stops_loops else None
+        if stop is None and self._limits_set:
+            stop = self._crossed(elapsed_s)
         return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
-
-    def _judge_limits(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
-        return (self._loop_stop() if self._limits.stop_on_loop else None) or self._crossed(elapsed_s)
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
@@ -139,11 +154,11 @@ class Guards:
             self._counters.total_tokens += tokens
             self._counters.tokens_known += 1
         cost = payload.get("cost_usd")
-        if cost is not None and isinstance(cost, (int, float)):
+        if type(cost) is float or type(cost) is int:
             self._counters.cost_usd += cost
             self._counters.cost_known += 1
 
-    def _loop_stop(self) -> AgentDbgLoopAbort | None:
+    def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
         threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
         loop = self._detector.active
         if loop is None or loop.repetitions < threshold:

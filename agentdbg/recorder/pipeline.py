@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.events import SPEC_VERSION, new_id, utc_timestamp
+from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentdbg.config import Config
-    from agentdbg.events import Event
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
     from agentdbg.recorder.deadline import Deadline
@@ -126,18 +125,6 @@ class ActiveRun:
         event_id = event_id or new_id()
         ts = utc_timestamp()
         line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta_bytes)
-        event: Event = {
-            "spec_version": SPEC_VERSION,
-            "event_id": event_id,
-            "run_id": self.run_id,
-            "parent_id": parent_id,
-            "event_type": event_type,
-            "ts": ts,
-            "duration_ms": duration_ms,
-            "name": clean_name,
-            "payload": sealed.value,
-            "meta": meta_value,
-        }
         with self.lock:
             if self.closed or (self._is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
@@ -145,7 +132,17 @@ class ActiveRun:
             if kind is not None:
                 self._guards.release(kind)
             elapsed_s = time.monotonic() - self._started
-            finding, stop = self._guards.judge(event, elapsed_s, is_span, failed_call_id is not None)
+            finding, stop = self._guards.judge_parts(
+                event_type,
+                event_id,
+                ts,
+                clean_name,
+                sealed.value,
+                meta_value,
+                elapsed_s,
+                is_span,
+                failed_call_id is not None,
+            )
             self._last_event_ts = ts
             self._last_parent_id = parent_id
             if finding is not None:

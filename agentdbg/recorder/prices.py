@@ -51,8 +51,8 @@ PRICES: dict[str, dict[str, float]] = {
     for model, (prompt, cached, completion) in _PUBLISHED.items()
 }
 
-_PARTS = 10**15
-"""A dollar in the smallest parts that are told apart."""
+_PARTS = 10**12
+"""A dollar in the smallest parts that are told apart; the price of a token is then still a small number."""
 
 
 class PriceTable:

@@ -83,9 +83,9 @@ def test_a_block_that_goes_round_is_only_counted(kind: str, monkeypatch: pytest.
     counted = []
     count = Round.count
 
-    def watched(self: Round, event: Event, spent: Any) -> Any:
-        counted.append(event["event_id"])
-        return count(self, event, spent)
+    def watched(self: Round, event: tuple[str, str, Any]) -> None:
+        counted.append(event[0])
+        count(self, event)
 
     monkeypatch.setattr(Round, "count", watched)
     run, detector = Recorder(), LoopDetector()
