@@ -11,7 +11,7 @@ A call that failed did nothing and is no effect. A call that never returned may 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -29,6 +29,7 @@ __all__ = [
     "NO_RULES",
     "Effect",
     "EffectKind",
+    "EffectReader",
     "EffectRules",
     "EffectSource",
     "SideEffect",
@@ -112,34 +113,60 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
 
 def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
     """The calls of a run that changed something, in the order they stand in the file."""
-    found: list[SideEffect] = []
-    open_calls: dict[str, SideEffect] = {}
-    for number, event in enumerate(events, 1):
-        event_type, payload = event.get("event_type"), _dict(event.get("payload"))
+    reader = EffectReader(rules)
+    for event in events:
+        reader.add(event)
+    return reader.found()
+
+
+class EffectReader:
+    """Collects the side effects of a run, one event after the other."""
+
+    def __init__(self, rules: EffectRules = NO_RULES) -> None:
+        self._rules = rules
+        self._number = 0
+        self._done: list[SideEffect] = []
+        self._open: dict[str, SideEffect] = {}
+
+    def add(self, event: Event) -> None:
+        self._number += 1
+        event_type = event.get("event_type")
         if event_type == "TOOL_CALL":
-            open_calls.pop(event["event_id"], None)
-            if status_of(TOOL, payload) != ERROR:
-                _add(found, number, event, payload.get("args"), rules)
-        elif event_type == "CALL_START" and payload.get("kind") == "tool":
-            waiting: list[SideEffect] = []
-            _add(waiting, number, event, payload.get("input"), rules, returned=False)
-            open_calls.update((str(payload.get("call_id")), effect) for effect in waiting)
-    return sorted([*found, *open_calls.values()], key=lambda effect: effect.number)
+            payload = _dict(event.get("payload"))
+            self._open.pop(event["event_id"], None)
+            if status_of(TOOL, payload) != ERROR and (effect := self._effect(event, payload.get("args"))):
+                self._done.append(effect)
+        elif event_type == "CALL_START":
+            payload = _dict(event.get("payload"))
+            if payload.get("kind") == "tool" and (effect := self._effect(event, payload.get("input"))):
+                self._open[str(payload.get("call_id"))] = replace(effect, returned=False)
 
+    def found(self) -> list[SideEffect]:
+        """The effects so far; a call that has not returned is one of them."""
+        return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
 
-def _add(
-    found: list[SideEffect], number: int, event: Event, args: Any, rules: EffectRules, *, returned: bool = True
-) -> None:
-    effect = effect_of(event, rules)
-    if effect.kind == "write":
-        name = _tool_name(event)
-        found.append(SideEffect(number, event["event_id"], name, normal_form(args), effect.source, returned))
+    def _effect(self, event: Event, args: Any) -> SideEffect | None:
+        effect = effect_of(event, self._rules)
+        if effect.kind != "write":
+            return None
+        return SideEffect(self._number, event["event_id"], _tool_name(event), normal_form(args), effect.source)
 
 
 def normal_form(args: Any) -> Any:
-    """Arguments as they are compared: JSON in a text is opened, 2.0 is 2, nothing given is an empty table."""
+    """
+    Arguments as they are compared: JSON in a text is opened, 2.0 is 2, nothing given is an empty table.
+
+    An id made for the single call (`idempotency_key`, `request_id`) is no part of what was asked.
+    """
     args = parse_embedded(args)
+    if isinstance(args, dict):
+        args = {key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL}
     return {} if args is None or args == [] else _plain(args)
+
+
+_IDS_OF_THE_CALL = frozenset(
+    {"call_id", "correlation_id", "idempotency_key", "nonce", "request_id", "span_id", "tool_call_id", "trace_id"}
+)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,123 @@
+"""
+Compare two runs: what is the same, what changed, where they part, and whether they left the same behind.
+
+`compare` reads two runs' events and aligns them as trees. `compare_rows` is the same as light JSON for a page.
+`make_patch` and `apply` rebuild one run from the other. Everything is pure: events in, values out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
+from agentdbg.analysis.diff.effect_changes import compare_effects
+from agentdbg.analysis.diff.ignoring import Ignored
+from agentdbg.analysis.diff.layout import Placed, lay_out
+from agentdbg.analysis.diff.pairing import in_tree_order, pair_sides
+from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
+from agentdbg.analysis.diff.result import Diff, Row, mirror
+from agentdbg.analysis.diff.steps import Side, Step, read_side
+from agentdbg.analysis.effects import NO_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentdbg.analysis.effects import EffectRules
+    from agentdbg.events import Event
+
+__all__ = ["Change", "Diff", "Row", "apply", "compare", "compare_rows", "make_patch", "mirror", "mirror_patch"]
+
+
+def compare(
+    a_events: Iterable[Event], b_events: Iterable[Event], rules: EffectRules = NO_RULES, ignore: Sequence[str] = ()
+) -> Diff:
+    """Compare run A with run B. `ignore` names parts that may differ: `args.date`, `result.items[*].price`."""
+    ignored = Ignored(ignore) if ignore else None
+    return compare_sides(read_side(a_events, rules, ignored), read_side(b_events, rules, ignored))
+
+
+def compare_rows(
+    a_events: Iterable[Event], b_events: Iterable[Event], rules: EffectRules = NO_RULES, ignore: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The comparison as a page draws it: aligned rows with short changes, verdict, effects, totals."""
+    return compare(a_events, b_events, rules, ignore).rows_json()
+
+
+def compare_sides(a: Side, b: Side) -> Diff:
+    """Compare two runs that have been read."""
+    pairing = pair_sides(a, b)
+    depths_a = [(step.number, depth) for step, depth in in_tree_order(a.top)]
+    depths_b = [(step.number, depth) for step, depth in in_tree_order(b.top)]
+    placed = Placed([number for number, _ in depths_a], [number for number, _ in depths_b])
+    rows = _RowMaker(a, b, dict(depths_a), dict(depths_b), pairing.moved)
+    for place in lay_out(pairing, placed):
+        rows.add(*place)
+    unknown = sorted({*a.unknown_tools, *b.unknown_tools})
+    effects = compare_effects(a.effects, b.effects, unknown)
+    return Diff(
+        tuple(rows.rows), effects, tuple(rows.context), a.totals, b.totals, placed, pairing, (a.starts, b.starts)
+    )
+
+
+class _RowMaker:
+    """Turns places into rows, remembering which differences have been told."""
+
+    def __init__(
+        self, a: Side, b: Side, depths_a: dict[int, int], depths_b: dict[int, int], moved: dict[int, int]
+    ) -> None:
+        self.rows: list[Row] = []
+        self.context: list[tuple[int, Change]] = []
+        self._a, self._b = a, b
+        self._depths_a, self._depths_b = depths_a, depths_b
+        self._moved = moved
+        self._moved_back = {there: here for here, there in moved.items()}
+        self._told: set[tuple[str, str]] = set()
+        self._differs = False
+
+    def add(self, a: int | None, b: int | None) -> None:
+        if a is not None and b is not None:
+            row = self._pair(self._a.steps[a], self._b.steps[b])
+        elif a is not None:
+            row = _alone("deleted", self._a.steps[a], self._depths_a[a], self._moved.get(a))
+        else:
+            assert b is not None
+            row = _alone("inserted", self._b.steps[b], self._depths_b[b], self._moved_back.get(b))
+            row = replace(row, a=None, b=b)
+        self._differs = self._differs or row.op != "same"
+        self.rows.append(row)
+
+    def _pair(self, a: Step, b: Step) -> Row:
+        changes = changes_between(a, b)
+        told = (a.context_digest, b.context_digest)
+        if told not in self._told:
+            # Other instructions or tools are the same news in every call that has them; they are told in the first.
+            self._told.add(told)
+            context = context_changes(a, b)
+            self.context += [(len(self.rows), change) for change in context]
+            changes = [*context, *changes]
+        if not changes and a.history != b.history and not self._differs:
+            # Nothing before explains that the same conversation is remembered differently.
+            changes = [Change("history", "changed", a.history[0], b.history[0])]
+        wording = bool(changes) and all(change.wording and not change.is_given for change in changes)
+        writes = a.writes or b.writes
+        # A write with other words in it did something else.
+        wording = wording and not writes
+        return Row(
+            "changed" if changes else "same",
+            a.number,
+            b.number,
+            a.kind,
+            a.name,
+            self._depths_a[a.number],
+            writes,
+            wording,
+            name_b=b.name if b.name != a.name else None,
+            changes=tuple(changes),
+        )
+
+
+def _alone(op: Literal["deleted", "inserted"], step: Step, depth: int, moved_to: int | None) -> Row:
+    return Row(
+        op if moved_to is None else "moved", step.number, None, step.kind, step.name, depth, step.writes, other=moved_to
+    )

@@ -1,0 +1,146 @@
+"""
+What the two runs left behind: side effects both have, those that got other arguments, those only one has.
+
+Effects are compared by tool and arguments, whatever their order and whatever steps led to them. That is what holds
+between good runs of one agent, where the steps never do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
+from agentdbg.analysis.diff.likeness import argument_likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.analysis.effects import SideEffect
+
+__all__ = ["ChangedEffect", "EffectChanges", "compare_effects"]
+
+
+_TABLE = 2_500
+"""Beyond this many combinations effects of one tool are paired in their order."""
+
+
+@dataclass(frozen=True)
+class ChangedEffect:
+    """The same tool with other arguments."""
+
+    a: SideEffect
+    b: SideEffect
+    changes: tuple[Change, ...]
+
+    def swapped(self) -> ChangedEffect:
+        return ChangedEffect(self.b, self.a, tuple(change.swapped() for change in self.changes))
+
+    def to_json(self) -> dict[str, Any]:
+        changes = [change.to_json() for change in self.changes]
+        return {"a": self.a.to_json(), "b": self.b.to_json(), "changes": changes}
+
+
+@dataclass(frozen=True)
+class EffectChanges:
+    """How the effects of two runs differ; `guessed_tools` are those whose effect only their name tells."""
+
+    same: int
+    changed: tuple[ChangedEffect, ...]
+    only_a: tuple[SideEffect, ...]
+    only_b: tuple[SideEffect, ...]
+    same_order: bool
+    guessed_tools: tuple[str, ...]
+    unknown_tools: tuple[str, ...]
+
+    @property
+    def are_same(self) -> bool:
+        return not (self.changed or self.only_a or self.only_b)
+
+    @property
+    def count(self) -> int:
+        """How many effects differ."""
+        return len(self.changed) + len(self.only_a) + len(self.only_b)
+
+    def swapped(self) -> EffectChanges:
+        changed = sorted((effect.swapped() for effect in self.changed), key=lambda effect: effect.a.number)
+        return replace(self, changed=tuple(changed), only_a=self.only_b, only_b=self.only_a)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "same": self.same,
+            "changed": [effect.to_json() for effect in self.changed],
+            "only_a": [effect.to_json() for effect in self.only_a],
+            "only_b": [effect.to_json() for effect in self.only_b],
+            "same_order": self.same_order,
+            "guessed_tools": list(self.guessed_tools),
+            "unknown_tools": list(self.unknown_tools),
+        }
+
+
+def compare_effects(
+    a: Sequence[SideEffect], b: Sequence[SideEffect], unknown_tools: Sequence[str] = ()
+) -> EffectChanges:
+    """Compare the side effects of two runs."""
+    counts_a, counts_b = Counter(effect.signature for effect in a), Counter(effect.signature for effect in b)
+    rest_a, rest_b = _without(a, counts_b), _without(b, counts_a)
+    changed = _alike(rest_a, rest_b)
+    taken = {id(effect) for pair in changed for effect in (pair.a, pair.b)}
+    return EffectChanges(
+        same=len(a) - len(rest_a),
+        changed=tuple(changed),
+        only_a=tuple(effect for effect in rest_a if id(effect) not in taken),
+        only_b=tuple(effect for effect in rest_b if id(effect) not in taken),
+        same_order=[effect.signature for effect in a] == [effect.signature for effect in b],
+        guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
+        unknown_tools=tuple(unknown_tools),
+    )
+
+
+def _without(effects: Sequence[SideEffect], others: Counter[str]) -> list[SideEffect]:
+    """The effects that the other run has not, or not as often."""
+    left = others.copy()
+    rest = []
+    for effect in effects:
+        if left[effect.signature] > 0:
+            left[effect.signature] -= 1
+        else:
+            rest.append(effect)
+    return rest
+
+
+def _alike(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[ChangedEffect]:
+    """Effects of the same tool, those with the most arguments in common together."""
+    by_name: dict[str, tuple[list[SideEffect], list[SideEffect]]] = {}
+    for side, effects in enumerate((a, b)):
+        for effect in effects:
+            by_name.setdefault(effect.name, ([], []))[side].append(effect)
+    pairs = [pair for ours, theirs in by_name.values() for pair in _best_pairs(ours, theirs)]
+    pairs.sort(key=lambda pair: pair[0].number)
+    return [ChangedEffect(effect, other, _effect_changes(effect, other)) for effect, other in pairs]
+
+
+def _best_pairs(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[tuple[SideEffect, SideEffect]]:
+    if len(a) * len(b) > _TABLE:
+        return list(zip(a, b, strict=False))
+    # Candidates as good as each other never share an effect, for then the sum of their places differs.
+    candidates = sorted(
+        (-argument_likeness(effect.args, other.args), at + at_b, at, at_b)
+        for at, effect in enumerate(a)
+        for at_b, other in enumerate(b)
+    )
+    pairs, taken, taken_b = [], set(), set()
+    for _, _, at, at_b in candidates:
+        if at not in taken and at_b not in taken_b:
+            taken.add(at)
+            taken_b.add(at_b)
+            pairs.append((a[at], b[at_b]))
+    return pairs
+
+
+def _effect_changes(a: SideEffect, b: SideEffect) -> tuple[Change, ...]:
+    found = tuple(sorted_changes(value_changes(a.args, b.args, "args")))
+    if a.returned == b.returned:
+        return found
+    return (*found, Change("returned", "changed", a.returned, b.returned))

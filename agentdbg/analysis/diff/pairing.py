@@ -1,0 +1,206 @@
+"""
+Which step of one run is which step of the other.
+
+The runs are walked as trees: what hangs under two paired steps is compared with each other. A model call and the tools
+it asked for stand in one line, because the tools say best where the runs meet. Steps that ran at the same time are
+put into an order of their own first, so that their real order, which is chance, does not matter. Where a step with
+steps inside has no partner, what is inside is compared in its place: a new span around old steps hides nothing.
+
+The result does not depend on which run is called A.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
+from agentdbg.analysis.diff.likeness import likeness
+from agentdbg.analysis.diff.prompts import digest_of
+from agentdbg.analysis.diff.sequences import pair_alike
+from agentdbg.analysis.wording import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator, Sequence
+
+    from agentdbg.analysis.diff.steps import Side, Step
+
+__all__ = ["Pairing", "in_tree_order", "pair_sides"]
+
+_AT_ONCE_MS = 3
+"""Stored times are whole milliseconds: one that begins while the other ends is not yet at the same time."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """Numbers of steps that belong together, and of equal steps that stand in another place."""
+
+    pairs: dict[int, int]
+    moved: dict[int, int]
+
+    def swapped(self) -> Pairing:
+        return Pairing({b: a for a, b in self.pairs.items()}, {b: a for a, b in self.moved.items()})
+
+
+def pair_sides(a: Side, b: Side) -> Pairing:
+    """Pair the steps of two runs."""
+    if _standing(b) < _standing(a):
+        return _pair(b, a).swapped()
+    return _pair(a, b)
+
+
+def _standing(side: Side) -> tuple[int, str]:
+    """Decides which run is walked first, by what is in them alone."""
+    order = [(step.key, step.context_digest, depth) for step, depth in in_tree_order(side.top)]
+    return len(order), digest_of(order)
+
+
+def in_tree_order(steps: Iterable[Step]) -> list[tuple[Step, int]]:
+    """Every step with its depth, parents before children; what a model call asked for stands as deep as the call."""
+    order: list[tuple[Step, int]] = []
+    stack = [(step, 0) for step in reversed(list(steps))]
+    while stack:
+        step, depth = stack.pop()
+        order.append((step, depth))
+        stack.extend((child, depth if step.kind == LLM else depth + 1) for child in reversed(step.children))
+    return order
+
+
+def _pair(left: Side, right: Side) -> Pairing:
+    pairs: list[tuple[Step, Step]] = []
+    waiting = [(_in_line(left.top), _in_line(right.top))]
+    while waiting:
+        line, other = waiting.pop()
+        found = pair_alike(line, other, (lambda step: step.key, lambda step: step.action), likeness)
+        for at, at_other in found:
+            pairs.append((line[at], other[at_other]))
+            if line[at].kind != LLM and line[at].children and other[at_other].children:
+                waiting.append((_in_line(line[at].children), _in_line(other[at_other].children)))
+        edges = [(-1, -1), *found, (len(line), len(other))]
+        for (begin, begin_other), (end, end_other) in pairwise(edges):
+            opened = _opened(line[begin + 1 : end]), _opened(other[begin_other + 1 : end_other])
+            if (opened[0][1] or opened[1][1]) and opened[0][0] and opened[1][0]:
+                waiting.append((opened[0][0], opened[1][0]))
+    _pair_findings(pairs, left, right)
+    taken = {step.number for step, _ in pairs}
+    taken_right = {step.number for _, step in pairs}
+    rest = [step for step in left.steps.values() if step.number not in taken]
+    rest_right = [step for step in right.steps.values() if step.number not in taken_right]
+    if rest and rest_right:
+        _pair_in_groups(pairs, rest, rest_right)
+        taken.update(step.number for step, _ in pairs)
+        taken_right.update(step.number for _, step in pairs)
+    moved = _moved(
+        (step for step in rest if step.number not in taken),
+        (step for step in rest_right if step.number not in taken_right),
+    )
+    return Pairing({step.number: other.number for step, other in pairs}, moved)
+
+
+def _opened(line: Sequence[Step]) -> tuple[list[Step], bool]:
+    """Steps without partner, those with steps inside replaced by what is inside; and whether there were any."""
+    opened: list[Step] = []
+    found = False
+    for step in line:
+        if step.children and step.kind != LLM:
+            opened += _in_line(step.children)
+            found = True
+        else:
+            opened.append(step)
+    return opened, found
+
+
+def _in_line(siblings: Sequence[Step]) -> list[Step]:
+    """Siblings one after the other, each model call followed by what it asked for; parallel ones in a fixed order."""
+    line: list[Step] = []
+    group: list[Step] = []
+    group_end = 0
+    for step in siblings:
+        if step.kind == LOOP:
+            continue
+        if not (group and _overlaps(step, group_end)):
+            _put(line, group)
+            group, group_end = [], 0
+        group.append(step)
+        group_end = max(group_end, step.end_ms)
+    _put(line, group)
+    return line
+
+
+def _overlaps(step: Step, group_end: int) -> bool:
+    runs = step.kind in (LLM, TOOL, SPAN) and step.end_ms - step.start_ms >= _AT_ONCE_MS
+    return runs and step.start_ms + _AT_ONCE_MS <= group_end
+
+
+def _put(line: list[Step], group: list[Step]) -> None:
+    if len(group) > 1:
+        group = sorted(group, key=_by_content)
+    for step in group:
+        line.append(step)
+        if step.kind == LLM and step.children:
+            if all(child.kind == TOOL for child in step.children):
+                line += sorted(step.children, key=_by_content)
+            else:
+                line += _in_line(step.children)
+
+
+def _by_content(step: Step) -> tuple[str, str, str, int]:
+    return step.name, as_json(step.content.get("args"))[:200], step.key, step.number
+
+
+def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_right: Sequence[Step]) -> None:
+    """Tools asked for at once may still be unpaired only because their order is none: pair those most alike."""
+    partner = {step.number: other.number for step, other in pairs}
+    by_parent: dict[int, list[Step]] = {}
+    for step in rest_right:
+        if step.parent is not None and step.kind == TOOL:
+            by_parent.setdefault(step.parent.number, []).append(step)
+    candidates = []
+    for step in rest:
+        if step.parent is None or step.kind != TOOL:
+            continue
+        for other in by_parent.get(partner.get(step.parent.number, 0), ())[:20]:
+            alike = likeness(step, other)
+            if alike > 0:
+                candidates.append((-alike, step.number + other.number, step, other))
+    taken: set[tuple[int, int]] = set()
+    for _, _, step, other in sorted(candidates, key=lambda found: found[:2]):
+        if not taken & {(0, step.number), (1, other.number)}:
+            taken |= {(0, step.number), (1, other.number)}
+            pairs.append((step, other))
+
+
+def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> None:
+    """Loop findings are ours and hold nothing together: equal ones are paired where the steps around them are."""
+    partner = {step.number: other.number for step, other in pairs}
+    places: dict[tuple[int, str], Step] = {}
+    for before, step in _findings(left, partner):
+        places.setdefault((partner.get(before, 0), step.key), step)
+    for before, step in _findings(right, set(partner.values())):
+        found = places.pop((before, step.key), None)
+        if found is not None:
+            pairs.append((found, step))
+
+
+def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
+    """Each finding with the nearest paired step before it."""
+    before = 0
+    for step, _ in in_tree_order(side.top):
+        if step.kind == LOOP:
+            yield before, step
+        elif step.number in paired:
+            before = step.number
+
+
+def _moved(rest: Iterable[Step], rest_right: Iterable[Step]) -> dict[int, int]:
+    """Equal calls that have no partner in their own place."""
+    places: dict[str, list[int]] = {}
+    for step in rest_right:
+        if step.kind in (LLM, TOOL, SPAN):
+            places.setdefault(step.key, []).append(step.number)
+    moved = {}
+    for step in rest:
+        if places.get(step.key):
+            moved[step.number] = places[step.key].pop(0)
+    return moved

@@ -1,0 +1,291 @@
+"""
+A run as the steps that are compared: each event's own content, without what is different every time.
+
+Ids, times, durations, token counts and costs are no content, nor is what a prompt only repeats; meta is labels. What
+a step keeps is small, so a long run is read once and its events need not be kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.columns import (
+    CALL_START,
+    END,
+    ERROR,
+    EXCEPTION,
+    LLM,
+    LOOP,
+    SPAN,
+    START,
+    STATE,
+    TOOL,
+    kind_of,
+    status_of,
+)
+from agentdbg.analysis.conversation import Turn, answer
+from agentdbg.analysis.diff.prompts import PromptReader, digest_of, without_ids
+from agentdbg.analysis.diff.totals import Totals, TotalsCounter
+from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, effect_of, normal_form
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.wording import timestamp_ms
+from agentdbg.loops.volatile import VOLATILE_KEYS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from agentdbg.analysis.diff.ignoring import Ignored
+    from agentdbg.analysis.effects import EffectRules
+    from agentdbg.events import Event
+
+__all__ = ["Side", "Step", "read_side"]
+
+# Numbers that follow from the rest, places in the code, and what only repeats the event's name.
+_NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
+_LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | _NOT_CONTENT
+_START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
+_DEEPEST = 1_000
+_LOOP_PARTS = ("pattern", "kind", "severity")
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """
+    One event as it is compared.
+
+    `content` is what it says itself, `context` what a model was given beside the messages (instructions, tools,
+    parameters), `history` how many messages its prompt holds, and their digest.
+    """
+
+    number: int
+    kind: int
+    name: str
+    content: dict[str, Any]
+    key: str
+    action: str
+    start_ms: int
+    end_ms: int
+    context: dict[str, Any] | None = None
+    context_digest: str = ""
+    history: tuple[int, str] = (0, "")
+    effect: Effect | None = None
+    failed: bool = False
+    said: Turn | None = None
+    parent: Step | None = None
+    children: list[Step] = field(default_factory=list)
+    features: Any = None
+
+    @property
+    def writes(self) -> bool:
+        return self.effect is not None and self.effect.kind == "write"
+
+
+@dataclass
+class Side:
+    """One of two runs: its steps by event number, those at the top, and what it came to."""
+
+    steps: dict[int, Step]
+    top: list[Step]
+    totals: Totals
+    effects: list[SideEffect]
+    unknown_tools: tuple[str, ...]
+    starts: dict[int, int]
+    """The CALL_STARTs that have no step of their own, and the event each belongs to."""
+    count: int
+
+
+def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: Ignored | None = None) -> Side:
+    """Read one run."""
+    reader = _Reader(rules, ignored)
+    for event in events:
+        reader.add(event)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self, rules: EffectRules, ignored: Ignored | None) -> None:
+        self._rules = rules
+        self._ignored = ignored
+        self._prompts = PromptReader()
+        self._totals = TotalsCounter()
+        self._steps: dict[int, Step] = {}
+        self._numbers: dict[str, int] = {}
+        self._parents: dict[int, str | None] = {}
+        self._open: dict[str, Step] = {}
+        self._starts: dict[int, str] = {}
+        self._effects = EffectReader(rules)
+        self._unknown: Counter[str] = Counter()
+        self._tools_seen = False
+        self._count = 0
+
+    def add(self, event: Event) -> None:
+        self._count += 1
+        number = self._count
+        payload: Any = event.get("payload")
+        payload = payload if isinstance(payload, dict) else {}
+        event_id = str(event.get("event_id") or "")
+        kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
+        self._totals.add(kind, event, payload)
+        self._effects.add(event)
+        step = self._step(number, kind, event, payload)
+        if kind == CALL_START:
+            call_id = str(payload.get("call_id") or "")
+            self._open[call_id] = step
+            self._starts[number] = call_id
+        else:
+            self._open.pop(event_id, None)
+        self._numbers.setdefault(event_id, number)
+        self._parents[number] = event.get("parent_id")
+        self._steps[number] = step
+
+    def _step(self, number: int, kind: int, event: Event, payload: dict[str, Any]) -> Step:
+        name = str(event.get("name") or "")
+        end_ms = timestamp_ms(event.get("ts")) or 0
+        length = event.get("duration_ms")
+        start_ms = end_ms - length if isinstance(length, int) and kind not in (START, END) else end_ms
+        step = Step(number, kind, name, {}, "", "", start_ms, end_ms)
+        step.failed = status_of(kind, payload) == ERROR
+        if kind == LLM:
+            self._read_model_call(step, payload)
+        elif kind == TOOL:
+            step.effect = effect_of(event, self._rules)
+            self._tools_seen = True
+            if step.effect.source == "unknown":
+                self._unknown[name] += 1
+            step.content = _tool_content(payload, failed=step.failed)
+        elif kind == CALL_START and payload.get("kind") == "tool":
+            step.effect = effect_of(event, self._rules)
+            step.content = {"args": parse_embedded(payload.get("input"))}
+        else:
+            step.content = _CONTENTS.get(kind, _other_content)(payload)
+        if self._ignored is not None:
+            step.content = self._ignored.strip(step.content)
+            step.context = None if step.context is None else self._ignored.strip(step.context)
+        if step.context is not None:
+            step.context_digest = digest_of(step.context)
+        name_or_kind = kind if kind in (LLM, START, END) else f"{kind}:{name}"
+        step.key = digest_of([name_or_kind, _comparable(step.content)])
+        step.action = _action(step)
+        return step
+
+    def _read_model_call(self, step: Step, payload: Mapping[str, Any]) -> None:
+        new = self._prompts.read(payload.get("prompt"), tools_are_events=self._tools_seen)
+        parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
+        parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
+        step.context = {
+            "system": new.system,
+            "tools": payload.get("tools", new.rest.get("tools")),
+            "parameters": parameters,
+        }
+        step.history = new.history
+        step.content = {
+            "appended": new.appended,
+            "response": without_ids(payload.get("response")),
+            "stop_reason": payload.get("stop_reason"),
+        }
+        if step.failed:
+            step.content["error"] = failure_of(payload).text
+
+    def finish(self) -> Side:
+        open_numbers = {step.number for step in self._open.values()}
+        ended = {number: call_id for number, call_id in self._starts.items() if number not in open_numbers}
+        for number in ended:
+            del self._steps[number]
+        top = self._hang()
+        return Side(
+            self._steps,
+            top,
+            self._totals.totals(),
+            [self._without_ignored(effect) for effect in self._effects.found()],
+            tuple(sorted(self._unknown)),
+            {number: self._numbers[call_id] for number, call_id in ended.items() if call_id in self._numbers},
+            self._count,
+        )
+
+    def _without_ignored(self, effect: SideEffect) -> SideEffect:
+        if self._ignored is None:
+            return effect
+        return replace(effect, args=self._ignored.strip({"args": effect.args}).get("args"))
+
+    def _hang(self) -> list[Step]:
+        """Parents and children; what hangs under RUN_START, under nothing, or in a circle stands at the top."""
+        top: list[Step] = []
+        for number, step in self._steps.items():
+            parent = self._steps.get(self._numbers.get(self._parents[number] or "", 0))
+            if parent is None or parent.kind == START or parent is step or _is_above(step, parent):
+                top.append(step)
+            else:
+                step.parent = parent
+                parent.children.append(step)
+        for siblings in (top, *(step.children for step in self._steps.values() if len(step.children) > 1)):
+            siblings.sort(key=lambda step: (step.kind == END, step.kind != START, step.start_ms, step.number))
+        return top
+
+
+def _is_above(step: Step, below: Step | None) -> bool:
+    """Whether hanging `step` there would close a circle, or a chain too long to be a tree of calls."""
+    for _ in range(_DEEPEST):
+        if below is None:
+            return False
+        if below is step:
+            return True
+        below = below.parent
+    return True
+
+
+def _tool_content(payload: Mapping[str, Any], *, failed: bool) -> dict[str, Any]:
+    content = {"args": parse_embedded(payload.get("args")), "result": payload.get("result")}
+    if failed:
+        content["error"] = failure_of(payload).text
+    known = _NOT_CONTENT | {"args", "result", "status", "error"}
+    return {**content, **{key: item for key, item in payload.items() if key not in known}}
+
+
+def _start_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    content = {key: payload[key] for key in _START_PARTS if key in payload}
+    if isinstance(content.get("argv"), list):
+        content["argv"] = content["argv"][1:]  # how the program was named says nothing
+    return content
+
+
+def _end_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    content = {key: payload.get(key) for key in ("status", "result", "exit_code") if key in payload}
+    return {**content, "error": failure_of(payload).text} if payload.get("error") else content
+
+
+def _other_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in payload.items() if key not in _NOT_CONTENT}
+
+
+_CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    START: _start_content,
+    END: _end_content,
+    STATE: lambda payload: {"state": payload.get("state")},
+    SPAN: lambda payload: {"error": failure_of(payload).text} if payload.get("error") else {},
+    EXCEPTION: lambda payload: {"error": failure_of(payload).text, "context": payload.get("context")},
+    LOOP: lambda payload: {key: payload.get(key) for key in _LOOP_PARTS},
+}
+
+
+def _action(step: Step) -> str:
+    """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
+    if step.kind == TOOL:
+        return digest_of([step.name, normal_form(step.content.get("args"))])
+    if step.kind in (START, END, SPAN):
+        return f"{step.kind}:{step.name if step.kind == SPAN else ''}"
+    if step.kind == LLM:
+        step.said = answer(step.content.get("response"))
+        if step.said.calls:
+            return digest_of([[call.name, normal_form(call.args)] for call in step.said.calls])
+    return step.key
+
+
+def _comparable(content: Mapping[str, Any]) -> Any:
+    """The content as its digest is made: a result without the fields that belong to the single call."""
+    result = content.get("result")
+    if isinstance(result, dict) and not VOLATILE_KEYS.isdisjoint(result):
+        return {**content, "result": {key: item for key, item in result.items() if key not in VOLATILE_KEYS}}
+    return content

@@ -1,0 +1,70 @@
+"""
+Two texts, word by word: which words went and came, and whether only the wording differs.
+
+Models never say a thing twice in the same words, so other words alone mean little. Figures, dates and codes in a text
+are facts; where each text has some that the other lacks, they say different things.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from agentdbg.analysis.diff.sequences import common_pairs
+
+__all__ = ["Segment", "is_other_wording", "is_prose", "word_segments"]
+
+Segment = tuple[Literal["same", "was", "now"], str]
+"""A stretch of text, and whether both texts have it."""
+
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+# A number, a date, a code like HAT172 or M05KNL; not the numbers of a numbered list.
+_FACT = re.compile(r"(?<![\w.])(?!\d{1,2}[.)](?:\s|$))[\w-]*\d(?:[\w.,:/-]*\w)?")
+_PROSE_WORDS = 3
+_MOST_TOKENS = 4_000
+_LOOKED_AT = 4_000
+
+
+def is_prose(text: str) -> bool:
+    """Whether a text is a sentence rather than a value: at least three words."""
+    found = _WORD.findall(text, 0, 400)
+    return len(found) >= _PROSE_WORDS and " " in text[:400]
+
+
+def is_other_wording(was: str, now: str) -> bool:
+    """Whether two texts are prose and do not contradict each other in their facts."""
+    if not is_prose(was) or not is_prose(now):
+        return False
+    facts_was, facts_now = _facts(was), _facts(now)
+    return not (facts_was - facts_now and facts_now - facts_was)
+
+
+def _facts(text: str) -> set[str]:
+    return {fact.replace(",", "").lstrip("0") for fact in _FACT.findall(text, 0, _LOOKED_AT)}
+
+
+def word_segments(was: str, now: str) -> list[Segment]:
+    """Both texts as one: what they share, what went, what came. Joining `same` and `was` gives the first text."""
+    left, right = _TOKEN.findall(was), _TOKEN.findall(now)
+    if len(left) + len(right) > 2 * _MOST_TOKENS:
+        return [("was", was), ("now", now)]
+    segments: list[Segment] = []
+    at_left = at_right = 0
+    for match_left, match_right in [*common_pairs(left, right), (len(left), len(right))]:
+        _put(segments, "was", left[at_left:match_left])
+        _put(segments, "now", right[at_right:match_right])
+        if match_left < len(left):
+            _put(segments, "same", [left[match_left]])
+        at_left, at_right = match_left + 1, match_right + 1
+    return segments
+
+
+def _put(segments: list[Segment], kind: Literal["same", "was", "now"], tokens: list[str]) -> None:
+    text = "".join(tokens)
+    if not text:
+        return
+    if segments and segments[-1][0] == kind:
+        segments[-1] = (kind, segments[-1][1] + text)
+    else:
+        segments.append((kind, text))
