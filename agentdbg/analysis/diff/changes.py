@@ -66,6 +66,11 @@ class Change:
         """Whether it is what the model was given beside the messages: a cause, and not what the agent did."""
         return self.part in ("system", "tools", "parameters")
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether the agent did nothing else because of it, as far as this step shows."""
+        return self.wording or self.is_given
+
     def swapped(self) -> Change:
         op: dict[str, Literal["added", "removed"]] = {"added": "removed", "removed": "added"}
         path = _SHIFTED.sub(r"[\2→\1]", self.path)

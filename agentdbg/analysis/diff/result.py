@@ -52,9 +52,9 @@ class Row:
     @property
     def diverges(self) -> bool:
         """Whether the runs do different things here, not only say the same in other words."""
-        return self.op != "same" and not (
-            self.changes and all(change.wording or change.is_given for change in self.changes)
-        )
+        if self.op == "same" or self.kind == LOOP:  # a finding of ours follows from what the agent did
+            return False
+        return self.op != "changed" or self.effect or not all(change.is_quiet for change in self.changes)
 
     def to_json(self) -> dict[str, Any]:
         return {**self._head(), "changes": [change.to_json() for change in self.changes]}
