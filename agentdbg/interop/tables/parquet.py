@@ -7,6 +7,7 @@ read them without knowing of us.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,11 @@ class TableFile:
     ) -> None:
         if kind is None:
             self.close()
-        else:
+            return
+        # Its end is written although nobody will read the file: the writer would try later, when the file is closed.
+        with contextlib.suppress(OSError, ValueError):
+            self._writer.close()
+        with contextlib.suppress(OSError):
             self._file.close()
 
 
