@@ -1,0 +1,66 @@
+"""`agentdbg init`: the files a project needs to test its agent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from agentdbg.commands.assert_files import POLICY_FILE
+from agentdbg.commands.init_files import FIRST_TEST, POLICY, WORKFLOW
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Styled, Terminal
+from agentdbg.exceptions import UsageError
+
+EXAMPLES = """
+agentdbg init
+agentdbg init ../shop-agent
+agentdbg init --force        # write all of it anew
+"""
+
+_TEST = Path("tests") / "test_agent.py"
+_FILES = (
+    (POLICY_FILE, POLICY, "what every run has to hold"),
+    (_TEST, FIRST_TEST, "a first test; put your agent into it"),
+    (Path(".github") / "workflows" / "agent.yml", WORKFLOW, "the tests in CI, with the runs of those that fail"),
+)
+
+
+def command(
+    folder: Annotated[str, Argument("[FOLDER]", "The project; the current folder by default.")] = ".",
+    force: Annotated[bool, Option("--force", help="Replace files that are there already.")] = False,
+) -> None:
+    """
+    Write what a project needs to test its agent: a policy with every rule explained, a first test that passes as it is,
+    and a CI workflow. A file that is there already is left as it is.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise UsageError(f"there is no folder {root}; make it first, or name another one")
+    out = Terminal()
+    width = max(len(str(path)) for path, _, _ in _FILES)
+    for path, content, what in _FILES:
+        wrote = _write(root / path, content, force=force)
+        head = Styled("wrote  ", "ok") if wrote else Styled("kept   ", "warn")
+        note = what if wrote else "it is there already; --force replaces it"
+        out.line(head, str(path).ljust(width), Styled(f"  {note}", "muted"), cut=False)
+    out.line()
+    out.line("Next:", cut=False)
+    steps = (
+        (f"pytest {_TEST}", "it passes; put your agent into it"),
+        ("agentdbg assert latest", "the policy, on the latest run you recorded"),
+    )
+    for typed, what in steps:
+        out.line(f"  {typed.ljust(28)}", Styled(what, "muted"), cut=False)
+
+
+def _write(path: Path, content: str, *, force: bool) -> bool:
+    """Write a file of the project; False when one is there and may not be replaced."""
+    os.makedirs(path.parent, exist_ok=True)
+    try:
+        # Exclusive, so that a file made in between is not lost either.
+        with open(path, "w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+    except FileExistsError:
+        return False
+    return True
