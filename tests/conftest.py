@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # Real processes, real servers, thousands of generated cases: worth their time, but not at every save.
 _SLOW = (
     "analysis/test_laws",
+    "carry/test_parquet",
+    "carry/test_sql",
     "cli/",
     "contract/",
     "docs/test_examples",

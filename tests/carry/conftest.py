@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -32,12 +32,8 @@ def cli(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> C
 @pytest.fixture
 def rich_run(data_dir: Path) -> str:
     """A run with every type of event, hostile text included."""
-    more: dict[str, Any] = {
-        "metadata": {"environment": "staging", "version": 3, "tags": ["a"]},
-        "cost_usd": 0.5,
-        "total_tokens": 240,
-    }
-    return store(data_dir, rich_story(), "error", "rich", **more)
+    metadata = {"environment": "staging", "version": 3, "tags": ["a"]}
+    return store(data_dir, rich_story(), "error", "rich", metadata=metadata, cost_usd=0.5, total_tokens=240)
 
 
 @pytest.fixture
