@@ -12,12 +12,13 @@ from typing import Any
 from agentdbg.encoding import encode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
 
-__all__ = ["NO_META", "LineMaker", "join_objects", "with_source"]
+__all__ = ["NO_META", "LineMaker", "join_objects"]
 
 NO_META = b"{}"
 _BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
 _MOST_SOURCES = 10_000
+_NO_SOURCE = b'},"meta":'
 _endings: dict[str, bytes] = {}
 
 
@@ -39,17 +40,25 @@ class LineMaker:
         name_json: str,
         payload: bytes,
         meta: bytes = NO_META,
+        source: str | None = None,
     ) -> bytes:
-        """The line of one event, newline included; `name_json`, `payload` and `meta` are JSON."""
+        """
+        The line of one event, newline included; `name_json`, `payload` and `meta` are JSON.
+
+        `source` is the place in the user's code it was recorded at, and goes into the payload.
+        """
         parent = "null" if parent_id is None else f'"{parent_id}"'
         duration: Any = "null" if duration_ms is None else duration_ms
         head = (
             f'{_BEFORE_ID}{event_id}{self._after_id}{parent},"event_type":"{event_type}",'
             f'"ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
         ).encode()
-        if len(head) + len(payload) + len(meta) > MAX_LINE_BYTES - 20:  # the payload is bounded, so the meta gives way
+        ending = _NO_SOURCE if source is None else _endings.get(source) or _make_ending(source)
+        if payload == b"{}" and source is not None:
+            ending = ending[1:]
+        if len(head) + len(payload) + len(ending) + len(meta) > MAX_LINE_BYTES - 20:  # the others are bounded
             meta = _CUT_META
-        return b"".join((head, payload, b',"meta":', meta, b"}\n"))
+        return b"".join((head, payload[:-1], ending, meta, b"}\n"))
 
 
 def join_objects(first: bytes, second: bytes) -> bytes:
@@ -58,14 +67,13 @@ def join_objects(first: bytes, second: bytes) -> bytes:
         return first
     if first == b"{}":
         return second
-    return b"%b,%b" % (first[:-1], second[1:])
+    return b"".join((first[:-1], b",", second[1:]))
 
 
-def with_source(payload: bytes, source: str) -> bytes:
-    """The payload with the place in the user's code it was recorded at."""
-    ending = _endings.get(source)
-    if ending is None:
-        ending = encode_json({"source": source.encode("utf-8", "replace").decode()})[1:]
-        if len(_endings) < _MOST_SOURCES:
-            _endings[source] = ending
-    return b"{" + ending if payload == b"{}" else payload[:-1] + b"," + ending
+def _make_ending(source: str) -> bytes:
+    """What ends a payload, up to the meta; the few places of a program come up again and again."""
+    place = encode_json(source.encode("utf-8", "replace").decode())
+    ending = b',"source":%b},"meta":' % place
+    if len(_endings) < _MOST_SOURCES:
+        _endings[source] = ending
+    return ending

@@ -20,7 +20,7 @@ from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.errors import describe_error, safe_text
-from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects, with_source
+from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_summary import encode_run_meta, end_summary
@@ -98,13 +98,13 @@ class ActiveRun:
         event_type: str,
         name: Any,
         fields: dict[str, Any],
-        meta: Any = None,
-        *,
+        meta: Any,
         parent_id: str,
         given: tuple[Any, ...] | None = None,
-        event_id: str | None = None,
         duration_ms: int | None = None,
         source: str | None = None,
+        *,
+        event_id: str | None = None,
         is_span: bool = False,
         kind: str | None = None,
         failed_call_id: str | None = None,
@@ -121,10 +121,11 @@ class ActiveRun:
         sealed = sealed or self._redactor.seal(fields, given)  # may run user code, so never under the lock
         clean_name, name_json = self._name(name)
         meta_value, meta_bytes = ({}, NO_META) if meta is None else self._seal_meta(meta)
-        payload = sealed.encoded if source is None else with_source(sealed.encoded, source)
         event_id = event_id or new_id()
         ts = utc_timestamp()
-        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta_bytes)
+        line = self._line(
+            event_type, event_id, parent_id, ts, duration_ms, name_json, sealed.encoded, meta_bytes, source
+        )
         with self.lock:
             if self.closed or (self._is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
@@ -286,7 +287,7 @@ class ActiveRun:
                 self._append(line)
         call_id = self._failed_call_of(error)
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
-        self.emit("ERROR", failure["error_type"], fields, parent_id=self.start_id, failed_call_id=call_id, quiet=True)
+        self.emit("ERROR", failure["error_type"], fields, None, self.start_id, failed_call_id=call_id, quiet=True)
         return failure
 
     # Stopping.

@@ -58,10 +58,10 @@ def record_llm_call(
             model,
             fields,
             meta,
-            given=given,
-            parent_id=scope.parent_id,
-            duration_ms=None if duration_ms is None else whole_ms(duration_ms),
-            source=None if "source" in extra else user_source(),
+            scope.parent_id,
+            given,
+            None if duration_ms is None else whole_ms(duration_ms),
+            None if "source" in extra else user_source(),
         )
     except STOPS:
         raise
@@ -94,10 +94,10 @@ def record_tool_call(
             name,
             fields,
             meta,
-            given=given,
-            parent_id=scope.llm_id or scope.parent_id,
-            duration_ms=None if duration_ms is None else whole_ms(duration_ms),
-            source=None if "source" in extra else user_source(),
+            scope.llm_id or scope.parent_id,
+            given,
+            None if duration_ms is None else whole_ms(duration_ms),
+            None if "source" in extra else user_source(),
         )
     except STOPS:
         raise
