@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(st.dictionaries(_TEXTS, _VALUES, max_size=4), min_size=1, max_size=8))
 def test_what_is_packed_is_unpacked_again(events: list[dict[str, Any]]) -> None:
     """Quotes, backslashes, control characters, strings that come again: none of it may change on the way."""
@@ -31,7 +33,7 @@ def test_what_is_packed_is_unpacked_again(events: list[dict[str, Any]]) -> None:
 def test_a_block_is_ready_when_it_is_large() -> None:
     """Memory does not grow with the run."""
     packer = Packer()
-    ready = [packer.add(encode_json({"number": number, "text": f"{number} " * 5_000})) for number in range(40)]
+    ready = [packer.add(encode_json({"number": number, "text": f"{number} " * 5_000})) for number in range(120)]
 
     assert sum(map(bool, ready)) >= 2
     assert opened(b"".join(ready) + packer.flush()).blocks("events")[0][0] == 1
