@@ -311,6 +311,22 @@ def test_the_first_batches_are_not_sent_again_after_a_failure(
     assert len({span.span_id for span in collector.spans}) == len(collector.spans) == 1201
 
 
+def test_a_batch_that_is_full_by_its_size_is_remembered_without_the_span_after_it(
+    push: Callable[..., Ran], data_dir: Path, collector: Collector, pauses: list[float]
+) -> None:
+    """A span that was made but not sent when the network broke would be missing for ever."""
+    story = Story()
+    for number in range(12):
+        story.llm("x" * 200_000, f"answer {number}")
+    story.end()
+    run_id = store(data_dir, story)
+    collector.answers = [Answer(200, keeps=True), Answer(400)]
+    push(run_id)
+    push(run_id)
+
+    assert len({span.span_id for span in collector.spans}) == len(collector.spans) == 13
+
+
 def test_a_run_that_is_still_recorded_is_pushed_as_far_as_it_is(
     push: Callable[..., Ran], data_dir: Path, collector: Collector
 ) -> None:

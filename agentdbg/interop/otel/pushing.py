@@ -83,6 +83,8 @@ class RunPush:
         self._made = 0
         self._batch: list[Any] = []
         self._batch_bytes = 0
+        self._batch_end = 0
+        """How many spans there are up to the last of the batch."""
 
     @property
     def run_id(self) -> str:
@@ -138,6 +140,7 @@ class RunPush:
             self._flush(delivery)
         self._batch.append(encoded)
         self._batch_bytes += size
+        self._batch_end = self._made
         if len(self._batch) >= _MOST_SPANS:
             self._flush(delivery)
 
@@ -145,8 +148,8 @@ class RunPush:
         if not self._batch or delivery is None:
             return
         self._send(self._batch, delivery)
+        self._memory.remember(self._batch_end)
         self._batch, self._batch_bytes = [], 0
-        self._memory.remember(self._made)
 
     def _send(self, spans: list[Any], delivery: Delivery) -> None:
         try:
