@@ -59,11 +59,38 @@ def peers(folder: Path) -> list[Peer]:
 
 def _floor(folder: Path) -> Peer:
     descriptor = os.open(folder / "floor.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    return Peer(
-        "floor: orjson + os.write",
-        lambda work: os.write(descriptor, orjson.dumps(work, option=orjson.OPT_APPEND_NEWLINE)),
-        lambda: os.close(descriptor),
-    )
+    events: dict[int, dict[str, Any]] = {}
+
+    def record(work: dict[str, Any]) -> object:
+        event = events.get(id(work)) or events.setdefault(id(work), _stored_event(work))
+        return os.write(descriptor, orjson.dumps(event, option=orjson.OPT_APPEND_NEWLINE))
+
+    return Peer("floor: orjson + os.write", record, lambda: os.close(descriptor))
+
+
+def _stored_event(work: dict[str, Any]) -> dict[str, Any]:
+    """The event as it stands in the file, made once: the floor does nothing but encode and write it."""
+    given, result = work["input"], work["output"]
+    payload = {
+        "llm": {"model": work["name"], "prompt": given, "response": result, "usage": work.get("usage")},
+        "tool": {"tool_name": work["name"], "args": given, "result": result, "status": "ok", "error": None},
+        "state": {"state": result, "diff": {}},
+    }[work["kind"]]
+    if work["kind"] == "llm":
+        payload |= {"provider": "unknown", "temperature": None, "stop_reason": None, "status": "ok", "error": None}
+        payload |= {"cost_usd": 0.00267}
+    return {
+        "spec_version": "0.1",
+        "event_id": "6437449f-ba6b-4520-8a86-4457c5348fa7",
+        "run_id": "0d1c7a52-91b3-4c7e-a3f4-0b8a1d2c3e4f",
+        "parent_id": "b2a1c3d4-1e2f-4a5b-8c6d-7e8f90a1b2c3",
+        "event_type": {"llm": "LLM_CALL", "tool": "TOOL_CALL", "state": "STATE_UPDATE"}[work["kind"]],
+        "ts": "2026-01-01T00:00:00.000Z",
+        "duration_ms": None,
+        "name": work["name"],
+        "payload": {**payload, "source": "benchmarks/peers.py:50"},
+        "meta": {},
+    }
 
 
 def _structlog(folder: Path) -> Peer:
