@@ -86,7 +86,7 @@ class RecordedRun:
     @property
     def errors(self) -> list[str]:
         """What failed, in its own words."""
-        return [f"{failed.name}: {failed.text}" for failed in self.facts().errors]
+        return [failed.said for failed in self.facts().errors]
 
     @property
     def findings(self) -> list[Finding]:

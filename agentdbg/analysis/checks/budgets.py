@@ -90,7 +90,7 @@ def _overspent(
     crossing = _crossing(budget, facts.steps, allowed)
     if crossing is not None:
         said += f"; #{crossing.number} went over it"
-    diff = [f"- {budget.total} {budget.shown(allowed)}", f"+ {budget.total} {budget.shown(spent)}"]
+    diff = [f"- {budget.total} {_whole(budget, allowed)}", f"+ {budget.total} {budget.shown(spent)}"]
     if baseline is not None:
         diff += _more_calls(facts, baseline)
     return CheckResult(budget.rule, False, f"{said}.", () if crossing is None else (crossing,), "\n".join(diff))
@@ -101,9 +101,12 @@ def _spent(budget: _Budget, spent: float) -> str:
 
 
 def _limit(budget: _Budget, allowed: float) -> str:
-    # A limit that the tolerance made is rarely a whole number, and nobody wants its fractions.
-    whole = float(int(allowed)) if budget.shown is grouped else allowed
-    return f"{budget.shown(whole)} allowed"
+    return f"{_whole(budget, allowed)} allowed"
+
+
+def _whole(budget: _Budget, allowed: float) -> str:
+    """A limit as it is said: what the tolerance made of a count has fractions that nobody wants to see."""
+    return budget.shown(float(int(allowed)) if budget.shown is grouped else allowed)
 
 
 def _crossing(budget: _Budget, steps: Sequence[Step], allowed: float) -> EventRef | None:

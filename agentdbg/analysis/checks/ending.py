@@ -49,6 +49,6 @@ def check_errors(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
     passed = allowed is None or count <= allowed
     most = "" if not allowed else f", at most {allowed:g} allowed" if not passed else f" of {allowed:g} allowed"
     events = () if passed else tuple(failed.event for failed in facts.errors)
-    shown = [f"+ #{failed.event.number} {failed.name}: {failed.text}" for failed in facts.errors[:_ERRORS_SHOWN]]
+    shown = [f"+ #{failed.event.number} {failed.said}" for failed in facts.errors[:_ERRORS_SHOWN]]
     sentence = f"{count_noun(count, 'error') if count else 'No errors'}{most}{numbered(events)}."
     return [CheckResult("max_errors", passed, sentence, events, "" if passed else "\n".join(shown))]

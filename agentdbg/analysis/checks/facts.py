@@ -33,11 +33,15 @@ class EventRef(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """An error of the run: a call that failed, or an error recorded by itself."""
+    """An error of the run: a call that failed, or an error recorded by itself, which has no `call`."""
 
     event: EventRef
-    name: str
+    call: str
     text: str
+
+    @property
+    def said(self) -> str:
+        return f"{self.call}: {self.text}" if self.call else self.text
 
 
 class ToolCall(NamedTuple):
@@ -173,7 +177,7 @@ class _Watched:
             text = failure_of(payload).text
             # An exception that a failed call has already told of is one error, not two.
             if text not in self._told_by_calls:
-                self.errors.append(Failed(ref, name, text))
+                self.errors.append(Failed(ref, "", text))
         elif event_type == "RUN_END":
             self.ended = True
             self.end_text = failure_of(payload).text if payload.get("error") else ""

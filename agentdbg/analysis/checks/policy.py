@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["BASELINE_RULES", "RULES", "Amount", "Policy", "Rule", "make_policy", "read_rules", "rules_markdown"]
 
@@ -175,7 +176,14 @@ class Policy:
 
     def effect_rules(self, settings: EffectRules) -> EffectRules:
         """Which tools have side effects: the policy's names before those of the settings."""
-        return EffectRules((*self.write_tools, *settings.write_tools), (*self.read_tools, *settings.read_tools))
+        # What the policy says of a tool stands, whatever the settings say of it.
+        writes = [name for name in settings.write_tools if not _matches(name, self.read_tools)]
+        reads = [name for name in settings.read_tools if not _matches(name, self.write_tools)]
+        return EffectRules((*self.write_tools, *writes), (*self.read_tools, *reads))
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def read_rules(given: Mapping[Any, Any], source: str) -> dict[str, Any]:

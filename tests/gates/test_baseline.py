@@ -1,0 +1,96 @@
+"""The file that good runs make: small, stable, and the same whichever way it is added up."""
+
+from __future__ import annotations
+
+import json
+import stat
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg.analysis.baseline import baseline_of, combine, parse_baseline
+from agentdbg.commands.assert_files import baseline_bytes, read_baseline, write_baseline
+from agentdbg.exceptions import UsageError
+from tests.gates.runs import baseline, facts_of, refund_story, report
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_baseline_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    """What a review saw is what is compared."""
+    made = baseline(refund_story(), refund_story(amount=10), refund_story(tokens=1500))
+    path = tmp_path / "new" / "refund.json"
+    write_baseline(path, made)
+
+    assert read_baseline(path).as_json() == made.as_json()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_baseline_is_short_and_its_lines_say_one_thing_each() -> None:
+    """Twenty runs must not make twenty lines of each number, or nobody reads the difference."""
+    stories = [refund_story(tokens=1000 + 10 * number) for number in range(20)]
+    lines = baseline_bytes(baseline(*stories)).decode().splitlines()
+
+    assert '    "find_order": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],' in lines
+    assert len([line for line in lines if "run_id" not in line]) < 130
+    assert json.loads("\n".join(lines))["totals"]["total_tokens"][0] == 2000
+
+
+def test_several_runs_accept_each_of_their_sets_of_effects() -> None:
+    """Some tasks have two right answers."""
+    made = baseline(refund_story(), refund_story(amount=20), refund_story())
+
+    assert [(variant.runs, len(variant.calls)) for variant in made.effects] == [(2, 1), (1, 1)]
+    assert report(refund_story(amount=20), made).passed
+    assert not report(refund_story(amount=30), made).passed
+
+
+def test_several_runs_widen_the_budget_to_the_largest_of_them() -> None:
+    """That is the noise of the agent itself."""
+    noisy = baseline(refund_story(tokens=1000), refund_story(tokens=1700))
+
+    assert not report(refund_story(tokens=2000), baseline(refund_story(tokens=1000))).passed
+    assert report(refund_story(tokens=2000), noisy).passed
+    assert not report(refund_story(tokens=2000), noisy, tolerance=0).passed
+
+
+def test_the_same_run_counts_once() -> None:
+    """`agentdbg baseline latest latest` must not look like two runs that agree."""
+    facts = facts_of(refund_story())
+
+    assert len(combine([baseline_of(facts), baseline_of(facts)]).runs) == 1
+
+
+def test_a_tool_that_a_run_did_not_call_counts_as_nought() -> None:
+    """Numbers stand in the order of the runs, so none may be left out."""
+    made = baseline(refund_story(reads=("find_order",)), refund_story(reads=("get_customer",)))
+
+    assert made.as_json()["tools"] == {"find_order": [1, 0], "get_customer": [0, 1], "refund": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ([], "agentdbg_baseline"),
+        ({"spec_version": "0.1"}, "agentdbg_baseline"),
+        ({"agentdbg_baseline": 2}, "this version reads 1"),
+        ({"agentdbg_baseline": 1, "runs": []}, "statuses"),
+        ({"agentdbg_baseline": 1, "budget": 3}, "'budget' is not known"),
+    ],
+)
+def test_what_is_no_baseline_is_refused_with_the_reason(content: Any, why: str) -> None:
+    """A wrong file that compares equal to everything would be a gate that is always open."""
+    with pytest.raises(UsageError, match=r"refund.json is not a baseline") as caught:
+        parse_baseline(content, "refund.json")
+
+    assert why in str(caught.value)
+    assert "agentdbg baseline RUN --out FILE" in str(caught.value)
+
+
+def test_a_number_that_is_none_is_refused() -> None:
+    """Edited by hand, and a word slipped in."""
+    content = baseline().as_json()
+    content["totals"]["total_tokens"] = ["many"]
+    with pytest.raises(UsageError, match="'many' is not a number"):
+        parse_baseline(content, "refund.json")

@@ -1,0 +1,226 @@
+"""`agentdbg baseline`, `assert` and `init` as a shell and a CI server see them."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.stored import HOSTILE, Ran, store
+from tests.gates.runs import refund_story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Cli = Callable[..., Ran]
+
+
+@pytest.fixture
+def good(data_dir: Path) -> str:
+    return store(data_dir, refund_story(), name="refund")
+
+
+@pytest.fixture
+def wrong(data_dir: Path) -> str:
+    return store(data_dir, refund_story(amount=4000, tokens=3000), name="refund, after the change")
+
+
+def test_a_good_run_passes_and_a_wrong_one_fails_with_the_reason(cli: Cli, good: str, wrong: str) -> None:
+    """The whole walk: keep a run, change the agent, see what that did."""
+    kept = cli("baseline", good, "--out", "refund.json")
+    passed = cli("assert", good, "--baseline", "refund.json")
+    failed = cli("assert", wrong, "--baseline", "refund.json")
+
+    assert kept.code == 0
+    assert "Wrote refund.json: 1 run, 1 side effect." in kept.out
+    assert "That `refund` has side effects is a guess from the name" in kept.out
+    assert (passed.code, failed.code) == (0, 1)
+    assert passed.out.startswith("PASS  4 checks hold  refund  ")
+    assert failed.out.startswith("FAIL  2 of 4 checks do not hold")
+    assert "    - amount: 40\n    + amount: 4000\n" in failed.out
+    assert f"agentdbg show {wrong[:8]} --event 5 shows #5 in full." in failed.out
+
+
+def test_several_runs_make_one_baseline(cli: Cli, good: str, wrong: str) -> None:
+    """Printed when no file is named, so that it can be looked at first."""
+    printed = cli("baseline", good, wrong)
+
+    assert [run["run_id"] for run in printed.json["runs"]] == [good, wrong]
+    assert printed.json["totals"]["total_tokens"] == [2000, 6000]
+
+
+def test_a_baseline_of_a_failed_run_is_made_but_not_without_a_word(cli: Cli, data_dir: Path) -> None:
+    """Most likely the wrong run was named."""
+    failed = store(data_dir, refund_story(), "error")
+    made = cli("baseline", failed, "--out", "b.json")
+
+    assert made.code == 0
+    assert "ended with an error, and the baseline will expect that" in made.err
+    assert cli("assert", failed, "-b", "b.json").code == 0
+
+
+def test_nothing_to_check_is_wrong_use(cli: Cli, good: str) -> None:
+    """Exit 2 and not 0: an empty gate is a mistake."""
+    Path(".agentdbg").mkdir()
+    Path(".agentdbg/policy.yaml").write_text("# nothing yet\n")
+    ran = cli("assert", good)
+
+    assert ran.code == 2
+    assert "no checks is not a pass" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("assert", "ffffffff", "--max-steps", "5"), "no run matches 'ffffffff'"),
+        (("assert", "GOOD", "--baseline", "gone.json"), "the baseline gone.json cannot be read: No such file"),
+        (("assert", "GOOD", "--policy", "gone.yaml"), "the policy gone.yaml cannot be read: No such file"),
+        (("assert", "GOOD", "--policy", "list.yaml"), "the policy list.yaml is not a table of rules"),
+        (("assert", "GOOD", "--policy", "torn.yaml"), "the policy torn.yaml is not YAML"),
+        (("assert", "GOOD", "--baseline", "torn.yaml"), "the baseline torn.yaml is not JSON"),
+        (("assert", "GOOD", "--max-tokens", "few"), "max_tokens in the options is 'few'"),
+        (("assert", "GOOD", "--effects", "baseline"), "effects: baseline needs a baseline"),
+        (("assert", "GOOD", "--max-steps", "5", "--format", "html"), "--format html is not known"),
+        (("baseline", "GOOD", "--out", "."), "is a folder; name a file in it"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_exits_with_two(
+    cli: Cli, good: str, arguments: tuple[str, ...], says: str
+) -> None:
+    """A CI server must be able to tell a broken gate from a run that does not pass it."""
+    Path("list.yaml").write_text("- max_steps\n")
+    Path("torn.yaml").write_text("a: [1,\n")
+    ran = cli(*(good if word == "GOOD" else word for word in arguments))
+
+    assert ran.code == 2
+    assert says in ran.err
+    assert ran.out == ""
+
+
+def test_options_beat_the_policy_of_the_project(cli: Cli, good: str) -> None:
+    """The file is found from the current folder upwards."""
+    Path(".agentdbg").mkdir()
+    Path(".agentdbg/policy.yaml").write_text("max_steps: 3\nmust_call: [refund]\n")
+
+    assert cli("assert", good).code == 1
+    assert cli("assert", good, "--max-steps", "30").code == 0
+    assert cli("assert", good, "--max-steps", "off", "--must-call", "gone").code == 1
+
+
+def test_json_has_every_check_with_its_events(cli: Cli, good: str, wrong: str) -> None:
+    """For programs: nothing has to be read out of a sentence."""
+    cli("baseline", good, "--out", "b.json")
+    told = cli("assert", wrong, "-b", "b.json", "--format", "json").json
+
+    assert told["passed"] is False
+    assert told["run"]["run_id"] == wrong
+    assert [check["name"] for check in told["checks"]] == ["status", "loops", "effects", "max_tokens"]
+    failed = {check["name"]: check for check in told["checks"] if not check["passed"]}
+    assert failed["effects"]["events"][0]["n"] == 5
+    assert failed["effects"]["diff"].endswith("+ amount: 4000")
+
+
+def test_junit_is_what_a_ci_server_reads(cli: Cli, data_dir: Path, good: str) -> None:
+    """Valid XML whatever a run is called and whatever its arguments hold."""
+    cli("baseline", good, "--out", "b.json")
+    story = refund_story(ended=False)
+    story.tool("delete_file", {"path": HOSTILE + ']]></failure> & "quoted" <b>'}, "ok")
+    story.end()
+    hostile = store(data_dir, story, name=HOSTILE)
+    suites = ET.fromstring(cli("assert", hostile, "-b", "b.json", "--format", "junit").out)
+    suite = suites[0]
+    cases = {case.get("name"): case for case in suite.findall("testcase")}
+
+    assert suites.tag == "testsuites"
+    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+    assert cases["status"].find("failure") is None
+    failure = cases["effects"].find("failure")
+    assert failure is not None
+    assert failure.text is not None
+    assert "delete_file" in failure.text
+    assert "]]></failure>" in failure.text
+    assert "`delete_file` is new" in (failure.get("message") or "")
+
+
+def test_markdown_is_a_table_and_a_diff_that_recorded_text_cannot_break_out_of(
+    cli: Cli, data_dir: Path, good: str
+) -> None:
+    """It is posted on pull requests, where a fence or a pipe in an argument would spill over the page."""
+    cli("baseline", good, "--out", "b.json")
+    story = refund_story(ended=False)
+    story.tool("delete_file", {"path": "```\n| a | b |\n<script>"}, "ok")
+    story.end()
+    hostile = store(data_dir, story, name="| x <img> |")
+    page = cli("assert", hostile, "-b", "b.json", "--format", "markdown").out
+    rows = [re.split(r"(?<!\\)\|", line) for line in page.splitlines() if line.startswith("|")]
+    fence = re.search(r"^(`{3,})diff\n(.*?)\n\1$", page, re.MULTILINE | re.DOTALL)
+
+    assert page.startswith("## ❌ 1 of 4 checks does not hold: ")
+    assert "<img>" not in page.splitlines()[0]
+    assert [len(row) for row in rows] == [5] * 6
+    assert [row[2].strip() for row in rows[2:]] == ["`status`", "`loops`", "`effects`", "`max_tokens`"]
+    assert fence is not None
+    assert len(fence[1]) > 3
+    assert "<script>" in fence[2]
+
+
+def test_a_terminal_gets_no_control_characters(cli: Cli, data_dir: Path) -> None:
+    """A run's name comes from anywhere."""
+    hostile = store(data_dir, refund_story(), name=HOSTILE)
+    ran = cli("assert", hostile, "--max-steps", "1")
+
+    assert ran.code == 1
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\u2028]", ran.out)
+
+
+def test_tools_are_named_as_writes_on_the_command_line_and_by_settings(
+    cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name that says nothing is taken for a read until somebody who knows says otherwise."""
+    story = refund_story(refunds=0, reads=("frobnicate",))
+    run = store(data_dir, story)
+
+    assert cli("assert", run, "--effects", "none").code == 0
+    assert cli("assert", run, "--effects", "none", "--write-tools", "frob*").code == 1
+    monkeypatch.setenv("AGENTDBG_WRITE_TOOLS", "frobnicate")
+    assert cli("assert", run, "--effects", "none").code == 1
+    assert cli("assert", run, "--effects", "none", "--read-tools", "frobnicate").code == 0
+
+
+def test_init_writes_three_files_once(cli: Cli, good: str) -> None:
+    """What a person has changed since is theirs."""
+    first = cli("init")
+    Path("tests/test_agent.py").write_text("# mine\n")
+    second = cli("init")
+    checked = cli("assert", good)
+
+    assert first.code == second.code == 0
+    assert re.findall(r"wrote +(\S+)", first.out) == [
+        ".agentdbg/policy.yaml",
+        "tests/test_agent.py",
+        ".github/workflows/agent.yml",
+    ]
+    assert second.out.count("kept ") == 3
+    assert "--force replaces it" in second.out
+    assert Path("tests/test_agent.py").read_text() == "# mine\n"
+    assert checked.code == 0
+    assert [line.split()[1] for line in checked.out.splitlines()[1:]] == ["status", "loops"]
+    assert cli("init", "--force").code == 0
+    assert "def test_" in Path("tests/test_agent.py").read_text()
+    assert cli("init", "nowhere").code == 2
+
+
+def test_the_workflow_that_init_writes_is_yaml_with_steps() -> None:
+    """A workflow that does not parse is silently not run."""
+    import yaml
+
+    from agentdbg.commands.init_files import WORKFLOW
+
+    steps = yaml.safe_load(WORKFLOW)["jobs"]["agent"]["steps"]
+
+    assert any("pytest tests/test_agent.py" in step.get("run", "") for step in steps)
+    assert json.dumps(steps)

@@ -1,0 +1,100 @@
+"""Rules by the same names everywhere, and none that is silently ignored."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_rules
+from agentdbg.analysis.effects import EffectRules
+from agentdbg.analysis.findings import __file__ as findings_package
+from agentdbg.commands.assert_run import command
+from agentdbg.commands.init_files import POLICY
+from agentdbg.commands.options import Option, parameters_of
+from agentdbg.exceptions import UsageError
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"max_token": 5}, "policy.yaml has no rule 'max_token'; did you mean max_tokens?"),
+        ({"budget": 5}, "policy.yaml has no rule 'budget'; the rules are status, max_errors"),
+        ({7: 5}, "policy.yaml has no rule 7"),
+        ({"max_tokens": "many"}, "max_tokens in policy.yaml is 'many', which is not a number from 0 upwards"),
+        ({"max_tokens": -1}, "which is not a number from 0 upwards; it may be a number or `baseline`, or off"),
+        ({"max_errors": True}, "max_errors in policy.yaml is True, which is not a number"),
+        ({"loops": "some"}, "loops in policy.yaml is 'some', which is neither none nor baseline"),
+        ({"must_call": {"a": 1}}, "which is not a list of names"),
+        ({"must_not_find": ["lop"]}, "in which 'lop' is no kind of finding (first_failure"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused_by_name(given: dict[Any, Any], says: str) -> None:
+    """A typing mistake that switches a check off is found in production."""
+    with pytest.raises(UsageError, match=re.escape(says)):
+        read_rules(given, "policy.yaml")
+
+
+def test_later_layers_beat_earlier_ones_rule_by_rule() -> None:
+    """The command line over the file, and the file over what a baseline asks by itself."""
+    file = read_rules({"max_tokens": 10, "loops": "none", "must_call": "a, b"}, "the file")
+    options = read_rules({"max_tokens": "20", "effects": "off"}, "the options")
+    policy = make_policy(file, options, with_baseline=True)
+
+    assert (policy.max_tokens, policy.loops, policy.must_call) == (20, "none", ("a", "b"))
+    assert policy.effects is None
+    assert policy.status == "baseline"
+    assert policy.by_default == {"status", "max_cost_usd"}
+
+
+def test_yaml_words_for_off_take_a_rule_away() -> None:
+    """YAML reads a bare `off` as false, and people write it bare."""
+    for text in ("effects: off", "effects: 'off'", "effects: false"):
+        assert make_policy(read_rules(yaml.safe_load(text), "p"), with_baseline=True).effects is None
+
+
+def test_a_rule_without_a_value_asks_nothing() -> None:
+    """`must_call:` with nothing behind it is what is left when the list was commented out."""
+    assert read_rules({"must_call": None}, "p") == {}
+
+
+def test_a_rule_about_a_baseline_needs_one() -> None:
+    """Otherwise the check would quietly not be made."""
+    with pytest.raises(UsageError, match="max_steps: baseline needs a baseline"):
+        make_policy(read_rules({"max_steps": "baseline"}, "p"), with_baseline=False)
+
+
+def test_the_policy_names_side_effects_before_the_settings() -> None:
+    """A project knows its tools better than a machine's settings do."""
+    policy = make_policy(read_rules({"read_tools": ["update_view"]}, "p"), with_baseline=False)
+    rules = policy.effect_rules(EffectRules(("update_*",), ()))
+
+    assert rules.kind_of("update_view") == "read"
+    assert rules.kind_of("update_order") == "write"
+
+
+def test_every_rule_is_an_option_of_the_command() -> None:
+    """One name for one thing: in the file, on the command line, in the marker."""
+    declared = [parameter.declared for parameter in parameters_of(command)]
+    options = {name for option in declared if isinstance(option, Option) for name in option.names}
+
+    assert {f"--{rule.key.replace('_', '-')}" for rule in RULES} <= options
+
+
+def test_the_policy_that_init_writes_explains_every_rule_and_can_be_used() -> None:
+    """Each rule stands in it, as a comment or in force, and taking the `# ` away gives a policy that is right."""
+    without_comments = re.sub(r"^# (?=[a-z_]+: )", "", POLICY, flags=re.MULTILINE)
+    rules = read_rules(yaml.safe_load(without_comments), "init")
+
+    assert set(rules) == {rule.key for rule in RULES}
+    assert read_rules(yaml.safe_load(POLICY), "init") == {"status": "ok", "loops": "none"}
+
+
+def test_the_kinds_of_findings_are_those_there_are() -> None:
+    """A kind that a policy names and nothing finds would always pass."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(findings_package).parent.glob("*.py"))
+
+    assert set(re.findall(r"Finding\(\s*\"(\w+)\"", sources)) == set(FINDINGS)
