@@ -10,7 +10,7 @@ LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-newest bench bench-loops \
-	pins screenshots docs clean
+	test-instrumentations pins screenshots docs clean
 
 help: ## show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,12 @@ lane-%: $(READY)
 		.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS) --last-failed \
 		--last-failed-no-failures none
 
+test-instrumentations: $(READY) ## the receiver, against other vendors' real instrumentations (one environment)
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-instrumentations
+	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python -r requirements/instrumentations.txt
+	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python --no-deps -e .
+	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS)
+
 newest-%: $(READY)
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*
 	$(BIN)/uv pip install -q --upgrade --python .venv-frameworks-newest-$*/bin/python -r requirements/frameworks-$*.in
@@ -75,6 +81,8 @@ screenshots: $(READY) ## make the pictures in README and docs anew, from real ru
 pins: $(READY) ## choose the versions development and CI use anew
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
 		requirements/dev.in pyproject.toml -o requirements/dev.txt
+	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 --upgrade \
+		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
 	for lane in a a-oldest b c; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done

@@ -76,15 +76,20 @@ def failure_of(found: Span) -> dict[str, Any]:
     for event in reversed(found.events):
         if event.name == GenAI.EXCEPTION:
             return {
-                "error_type": event.attributes.get(GenAI.EXCEPTION_TYPE) or "Error",
+                "error_type": _class_name(event.attributes.get(GenAI.EXCEPTION_TYPE)),
                 "message": event.attributes.get(GenAI.EXCEPTION_MESSAGE) or found.message,
                 "stack": event.attributes.get(GenAI.EXCEPTION_STACK),
             }
     kind, separator, message = found.message.partition(": ")
     if separator and kind.replace(".", "").replace("_", "").isalnum():
-        return {"error_type": kind, "message": message}
-    told = as_word(found.attributes.get(GenAI.ERROR_TYPE))
-    return {"error_type": told or "Error", "message": found.message or f"{found.name} failed"}
+        return {"error_type": _class_name(kind), "message": message}
+    error_type = _class_name(found.attributes.get(GenAI.ERROR_TYPE))
+    return {"error_type": error_type, "message": found.message or f"{found.name} failed"}
+
+
+def _class_name(told: Any) -> str:
+    """An exception's class without its module, as a recorder names it."""
+    return as_word(told).rpartition(".")[2] or "Error"
 
 
 def _kind(attributes: dict[str, Any]) -> str:
@@ -122,11 +127,15 @@ def _embedding_step(found: Span, error: dict[str, Any] | None, place: dict[str, 
         as_dict(as_dict(item).get("embedding")) for item in listed_under(found.attributes, "embedding.embeddings.")
     ]
     vectors = [item["vector"] for item in items if isinstance(item.get("vector"), list)]
-    prompt = [item["text"] for item in items if "text" in item] or _input_of(found)
-    if isinstance(prompt, list) and len(prompt) == 1:
-        prompt = prompt[0]
-    response = {"embeddings": len(vectors), "dimensions": len(vectors[0])} if vectors else None
-    return _call_of_model(found, prompt, response, error, place, tools=None, usage=_usage(found.attributes))
+    prompt = [item["text"] for item in items if "text" in item]
+    prompt = prompt or [as_dict(message).get("content") for message in messages_in(found, "input") or ()]
+    dimensions = len(vectors[0]) if vectors else found.attributes.get("gen_ai.embeddings.dimension.count")
+    response = None if dimensions is None else {"embeddings": len(vectors) or None, "dimensions": dimensions}
+    usage = _usage(found.attributes)
+    if usage is not None and usage["total_tokens"] is None:
+        usage["total_tokens"] = usage["prompt_tokens"]  # nothing is generated
+    given = prompt[0] if len(prompt) == 1 else prompt or _input_of(found)
+    return _call_of_model(found, given, response, error, place, usage=usage)
 
 
 def _call_of_model(
@@ -137,7 +146,7 @@ def _call_of_model(
     temperature = attributes.get(GenAI.TEMPERATURE)
     provider = as_word(_first(attributes, *SpanNames.PROVIDER)).lower()
     return model_call(
-        _first(attributes, *SpanNames.MODEL) or found.name,
+        _first(attributes, *SpanNames.MODEL) or parameters.get("model") or found.name,
         prompt,
         None if error else response,
         provider=provider_here(provider),
