@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import agentdbg
 from tests.run.conftest import without_our_line
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.conftest import Recorded, RecordedRun
     from tests.run.conftest import Programs
 
@@ -394,3 +397,56 @@ def _depth(runs: list[RecordedRun]) -> list[int]:
         return 0 if parent is None else 1 + depth(by_id[parent])
 
     return [depth(run) for run in runs]
+
+
+RAISED_EXITS: dict[str, tuple[str, int]] = {
+    "a number": ("raise SystemExit(3)", 3),
+    "what main gives": ("def main(): return 5\nraise SystemExit(main())", 5),
+    "a text": ("raise SystemExit('no key')", 1),
+    "zero": ("raise SystemExit(0)", 0),
+    "in a task": ("import asyncio\nasync def work(): raise SystemExit(6)\nasyncio.run(work())", 6),
+    "caught": ("try: raise SystemExit(3)\nexcept SystemExit: pass", 0),
+    "in a thread": (
+        "import threading\nat = threading.Thread(target=lambda: exec('raise SystemExit(9)'))\nat.start(); at.join()",
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("way", "raised"),
+    [*(("AGENTDBG_AUTO", raised) for raised in RAISED_EXITS), ("child", "a number"), ("child", "caught")],
+)
+@pytest.mark.slow
+def test_an_exit_the_program_raises_itself_is_its_exit_status(
+    programs: Programs, recorded: Recorded, raised: str, way: str
+) -> None:
+    """`raise SystemExit(main())` is how many a script ends; a failure that counts as ended well is never looked at."""
+    python = _python_that_tells()
+    source, code = RAISED_EXITS[raised]
+    programs.write("agent.py", f"import agentdbg\n{source}")
+    programs.write(
+        "parent.py", "import subprocess, sys\nsys.exit(subprocess.run([sys.executable, 'agent.py']).returncode)"
+    )
+    words = [python, "agent.py"] if way == "AGENTDBG_AUTO" else [python, *programs.run_command[1:], "parent.py"]
+    # The other Python has none of our wheels; what it needs of ours lies here.
+    environment = {"PYTHONPATH": os.path.dirname(os.path.dirname(agentdbg.__file__))}
+    result = programs.start(words, environment=environment | ({"AGENTDBG_AUTO": "1"} if way == "AGENTDBG_AUTO" else {}))
+
+    run = next(run for run in recorded.all() if "agent.py" in run.meta["run_name"])
+    assert result.returncode == code
+    assert run.one("RUN_END")["payload"]["exit_code"] == code
+    assert run.meta["status"] == ("error" if code else "ok")
+    assert [event["name"] for event in run.of_type("ERROR")] == (["SystemExit"] if code else [])
+
+
+def _python_that_tells() -> str:
+    """A Python that tells which exception leaves a program: 3.12 or later, this one or another one at hand."""
+    # Where several are installed by one tool they lie side by side.
+    neighbours = sorted(Path(sys.base_prefix).parent.glob("*/bin/python3"))
+    for candidate in (sys.executable, "python3.14", "python3.13", "python3.12", *map(str, neighbours)):
+        path = shutil.which(candidate)
+        asked = "import sys; sys.exit(not (3, 12) <= sys.version_info < (3, 15))"
+        if path and subprocess.run([path, "-c", asked], capture_output=True, check=False).returncode == 0:
+            return path
+    pytest.skip("needs Python 3.12 or later")
