@@ -18,6 +18,7 @@ from starlette.responses import Response  # noqa: TC002
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.server.answers import error_response
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
+from agentdbg.server.head import HeadAsGet
 from agentdbg.server.html_download import router as html_router
 from agentdbg.server.routes import router
 from agentdbg.server.sockets import router as socket_router
@@ -48,7 +49,6 @@ def create_app(
         bound_host=host,
     )
     state = ViewerState(Path(data_dir), policy)
-    static = StaticFiles(ui_folder)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -63,18 +63,12 @@ def create_app(
     )
     app.state.viewer = state
 
-    @app.get("/")
-    def page(request: Request) -> Response:
-        return static.page(request)
-
-    @app.get("/static/{name:path}")
-    def file(request: Request, name: str) -> Response:
-        return static.answer(request, name)
-
     app.include_router(router)
     app.include_router(html_router)
     app.include_router(socket_router)
     _answer_errors(app)
+    app.add_middleware(StaticFiles, folder=ui_folder)
+    app.add_middleware(HeadAsGet)
     app.add_middleware(Guard, policy=policy)
     return app
 

@@ -1,69 +1,151 @@
 """
-The page and its files, read from the package as they are.
+The page and its files, from memory.
 
-Only files found when the server started are served, by their own names; no path is built from a request.
+The page is written as small modules and style sheets, and that is how they are kept. A browser would ask for each of
+them, some seventy requests before the first row; so the page that is served names one script and one style sheet,
+joined here from the very same files. Their addresses hold a hash of everything, so a browser keeps them for good and
+asks again only when they have changed.
+
+Only files found under the folder are served, by their own names; no path is built from a request.
 """
 
 from __future__ import annotations
 
 import hashlib
 import mimetypes
+import posixpath
+import re
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
+from agentdbg.interop.html_file.joining import join_modules
 from agentdbg.server.answers import error_response
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["StaticFiles"]
+__all__ = ["Edition", "StaticFiles"]
 
+_PREFIX = "/static/"
+_ENTRY = "app.js"
+_ONE_SCRIPT, _ONE_SHEET = "page.js", "page.css"
 _TYPES = {
-    ".js": "text/javascript",
-    ".mjs": "text/javascript",
-    ".css": "text/css",
-    ".html": "text/html",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
     ".json": "application/json",
-    ".woff2": "font/woff2",
 }
 _NO_PAGE = (
     b"<!doctype html><title>AgentDbg</title><p>The page is missing from this installation. The API is at /api/runs."
 )
+_SHEET_LINK = re.compile(r'[ \t]*<link rel="stylesheet" href="/static/([^"]+)" />\n')
+_SHEET_LINKS = re.compile(f"(?:{_SHEET_LINK.pattern})+")
+_SHEET_IMPORT = re.compile(r'^@import url\("([^"]+)"\);$', re.MULTILINE)
+_SCRIPT = re.compile(r'<script type="module" src="/static/app\.js"></script>')
+
+# Asked about each time, and sent only when it has changed.
+_ASK_AGAIN = "no-cache"
+_FOR_GOOD = "private, max-age=31536000, immutable"
 
 
 class StaticFiles:
-    """The files under one folder, looked up by their names."""
+    """ASGI middleware that answers for `/` and everything under `/static/`, and passes on the rest."""
 
-    def __init__(self, folder: Path) -> None:
-        root = Path(folder)
-        self._files = {
-            path.relative_to(root).as_posix(): path
-            for path in root.rglob("*")
-            if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-        }
+    def __init__(self, app: ASGIApp, folder: Path) -> None:
+        self._app = app
+        self._folder = Path(folder)
+        self._lock = threading.Lock()
+        self._edition: Edition | None = None
+        # Joined while the server gets ready, so that the first visit does not wait for it.
+        threading.Thread(target=self._newest, name="agentdbg-page", daemon=True).start()
 
-    def page(self, request: Request) -> Response:
-        """index.html."""
-        if "index.html" not in self._files:
-            return Response(_NO_PAGE, media_type="text/html; charset=utf-8", headers={"cache-control": "no-cache"})
-        return self.answer(request, "index.html")
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not (scope["path"] == "/" or scope["path"].startswith(_PREFIX)):
+            await self._app(scope, receive, send)
+            return
+        await self._answer(scope)(scope, receive, send)
 
-    def answer(self, request: Request, name: str) -> Response:
-        """One file, or 304 when the browser has it already."""
-        path = self._files.get(name)
-        try:
-            content = path.read_bytes() if path is not None else None
-        except OSError:
-            content = None
-        if path is None or content is None:
+    def _answer(self, scope: Scope) -> Response:
+        if scope["method"] != "GET":
+            return error_response(405, "method_not_allowed", f"{scope['method']} is not answered here")
+        path: str = scope["path"]
+        edition = self._newest() if path == "/" else self._edition or self._newest()
+        name, lasts = edition.name_of(path.removeprefix(_PREFIX)) if path != "/" else ("index.html", _ASK_AGAIN)
+        content = edition.files.get(name)
+        if path == "/" and content is None:
+            content = _NO_PAGE
+        if content is None:
             return error_response(404, "not_found", "there is no such file")
-        etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        headers = {"cache-control": "no-cache", "etag": etag}
-        if etag in request.headers.get("if-none-match", ""):
+        headers = {"cache-control": lasts, "etag": edition.etag(name, content)}
+        if headers["etag"].encode() in dict(scope["headers"]).get(b"if-none-match", b""):
             return Response(status_code=304, headers=headers)
-        kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-        kind += "; charset=utf-8" if kind.startswith("text/") else ""
-        return Response(content, headers={**headers, "content-type": kind})
+        return Response(content, headers={**headers, "content-type": _type_of(name)})
+
+    def _newest(self) -> Edition:
+        """The files as they are now: whoever works on the page sees a change at the next visit."""
+        with self._lock:
+            found = _look_at(self._folder)
+            if self._edition is None or self._edition.found != found:
+                self._edition = Edition(self._folder, found)
+            return self._edition
+
+
+class Edition:
+    """The files under one folder as they were at one moment, and the page made from them."""
+
+    def __init__(self, folder: Path, found: dict[str, tuple[int, int]]) -> None:
+        self.found = found
+        self.files = {name: (folder / name).read_bytes() for name in found}
+        digest = hashlib.sha256()
+        for name, content in sorted(self.files.items()):
+            digest.update(b"%s %d %s" % (name.encode(), len(content), content))
+        self.version = digest.hexdigest()[:16]
+        self._etags: dict[str, str] = {}
+        if "index.html" in self.files and _ENTRY in self.files:
+            self._make_page()
+
+    def name_of(self, path: str) -> tuple[str, str]:
+        """The file that a path under `/static/` means, and how long a browser may keep it."""
+        version, _, name = path.partition("/")
+        return (name, _FOR_GOOD) if version == self.version else (path, _ASK_AGAIN)
+
+    def etag(self, name: str, content: bytes) -> str:
+        """The name of a file's content."""
+        if name not in self._etags:
+            self._etags[name] = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+        return self._etags[name]
+
+    def _make_page(self) -> None:
+        page = self._text("index.html")
+        self.files[_ONE_SCRIPT] = join_modules(self._text, _ENTRY, {}).encode()
+        self.files[_ONE_SHEET] = "\n".join(map(self._sheet, _SHEET_LINK.findall(page))).encode()
+        sheet = f'    <link rel="stylesheet" href="{_PREFIX}{_ONE_SHEET}" />\n'
+        script = f'<script defer src="{_PREFIX}{_ONE_SCRIPT}"></script>'
+        page = _SCRIPT.sub(script, _SHEET_LINKS.sub(sheet, page))
+        self.files["index.html"] = page.replace(_PREFIX, f"{_PREFIX}{self.version}/").encode()
+
+    def _sheet(self, name: str) -> str:
+        """A style sheet with those it imports in their place."""
+        folder = posixpath.dirname(name)
+        return _SHEET_IMPORT.sub(lambda found: self._sheet(posixpath.join(folder, found[1])), self._text(name))
+
+    def _text(self, name: str) -> str:
+        return self.files[name].decode()
+
+
+def _look_at(folder: Path) -> dict[str, tuple[int, int]]:
+    """When each file was changed, and its size."""
+    return {
+        path.relative_to(folder).as_posix(): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in folder.rglob("*")
+        if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
+    }
+
+
+def _type_of(name: str) -> str:
+    suffix = posixpath.splitext(name)[1]
+    return _TYPES.get(suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"

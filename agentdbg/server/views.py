@@ -38,6 +38,7 @@ __all__ = ["Indexer", "RunView", "Views"]
 _MOST_VIEWS = 12
 _MOST_EVENTS_LOOKED_AT = 3_000
 _SLICE_MS = 15.0
+_GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs no more
 _KEPT_PAGES = 16
 
 
@@ -58,7 +59,7 @@ class RunView:
         self._encoded: dict[tuple[int, int, str], bytes] = {}
         self._findings: tuple[int, list[Line]] | None = None
 
-    def extend(self, max_ms: float | None = _SLICE_MS) -> int:
+    def extend(self, max_ms: float | None = _GLANCE_MS) -> int:
         """Index more of the run; gives the number of events added."""
         with self.index.lock:
             added = self.index.extend(max_ms)
@@ -69,7 +70,6 @@ class RunView:
     def reach(self, number: int, within_ms: float) -> None:
         """Index until event `number` is known, the file ends or the time is up."""
         deadline = time.perf_counter() + within_ms / 1000
-        self.extend()
         while self.index.total < number and not self.index.complete and time.perf_counter() < deadline:
             self.extend()
 

@@ -1,36 +1,21 @@
 // @ts-check
-/** Makes open events. Their code and styles are fetched when the page has nothing better to do, or when first needed. */
+/** Makes open events. */
 
 import { h } from "./dom.js";
-import { embeddedRun, hrefOf } from "./embedded.js";
+import { hrefOf } from "./embedded.js";
 import { formatAddress } from "../model/address.js";
 import { KINDS } from "../model/skeleton.js";
 
 /** @typedef {import("./run-data.js").RunData} RunData */
 
-/** @type {Promise<unknown> | null} */
-let loading = null;
-
+/** Their code is first run when somebody opens an event, or when the page has nothing better to do. */
 export function loadDetails() {
-  loading ??= Promise.all([import("../views/details/event-details.js"), styles("/static/views/details/details.css")]).catch((problem) => {
-    loading = null; // the server may be gone for now; whoever opens an event later tries again
-    throw problem;
-  });
-  return loading;
+  return import("../views/details/event-details.js");
 }
 
 /** Load them without anyone waiting for it. */
 export function loadDetailsAhead() {
   loadDetails().catch(() => {});
-}
-
-/** @param {string} href */
-function styles(href) {
-  if (embeddedRun !== null) return null; // a file has all its styles from the start
-  return new Promise((resolve) => {
-    const link = h("link", { rel: "stylesheet", href, onload: resolve, onerror: resolve });
-    document.head.append(link);
-  });
 }
 
 /**

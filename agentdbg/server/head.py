@@ -1,0 +1,38 @@
+"""
+HEAD, answered as GET would be and without the body: every route has it, and none has to think of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["HeadAsGet"]
+
+
+class HeadAsGet:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_without_body(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                raise _HeadersWereSent
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+
+        with contextlib.suppress(_HeadersWereSent):  # nobody reads what a long answer would go on to say
+            await self._app({**scope, "method": "GET"}, receive, send_without_body)
+
+
+class _HeadersWereSent(Exception):
+    """All that was asked for has been sent."""
