@@ -91,8 +91,7 @@ export class RunStrip extends HTMLElement {
     this.#canvas.height = Math.round(HEIGHT * ratio);
     const context = /** @type {CanvasRenderingContext2D} */ (this.#canvas.getContext("2d"));
     context.scale(ratio, ratio);
-    const style = getComputedStyle(this);
-    const colours = Object.fromEntries(Object.entries(TONES).map(([tone, token]) => [tone, resolved(this, style, token)]));
+    const colours = coloursFor(this);
     const bars = stripBars(data.skeleton, this.#width, extent);
     context.fillStyle = colours.span;
     for (const bar of bars.spans) context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
@@ -153,6 +152,19 @@ export class RunStrip extends HTMLElement {
     this.#room.addEventListener("pointermove", move);
     this.#room.addEventListener("pointerup", release, { once: true });
   }
+}
+
+/** @type {{theme: string, colours: Record<string, string>}} */
+let known = { theme: "", colours: {} };
+
+/** The colours of bars, asked for once per theme: each question makes the browser work out styles. @param {HTMLElement} element */
+function coloursFor(element) {
+  const theme = `${document.documentElement.dataset.theme} ${matchMedia("(prefers-color-scheme: dark)").matches} ${matchMedia("(forced-colors: active)").matches}`;
+  if (known.theme !== theme) {
+    const style = getComputedStyle(element);
+    known = { theme, colours: Object.fromEntries(Object.entries(TONES).map(([tone, token]) => [tone, resolved(element, style, token)])) };
+  }
+  return known.colours;
 }
 
 /** A token's colour as the canvas needs it: `light-dark()` already decided. @param {HTMLElement} element @param {CSSStyleDeclaration} style @param {string} token */

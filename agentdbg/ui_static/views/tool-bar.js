@@ -61,7 +61,7 @@ export class ToolBar extends HTMLElement {
     this.#field.addEventListener("keydown", (event) => this.#key(event));
     this.#field.addEventListener("focus", () => this.toggleAttribute("data-typing", true));
     this.#field.addEventListener("blur", () => this.toggleAttribute("data-typing", false));
-    new ResizeObserver(() => this.#fit()).observe(this);
+    this.#sizes.observe(this);
   }
 
   focusSearch() {
@@ -123,17 +123,26 @@ export class ToolBar extends HTMLElement {
     this.#errors.setAttribute("aria-pressed", String(filter.errors));
     this.#errors.replaceChildren(glyph("failed", { size: 12 }), h("span", null, "Errors only"), h("span", { class: "digits" }, formatCount(failures)));
     this.#errors.toggleAttribute("data-none", failures === 0);
-    this.#fit();
+    this.#bar.replaceChildren(...this.#chips);
+    this.#fitSoon();
     if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-filter="${CSS.escape(focused)}"]`))?.focus();
   }
 
   /** @type {HTMLElement[]} */
   #chips = [];
 
+  #sizes = new ResizeObserver(() => this.#fit());
+
+  /** Once this frame is laid out and before it is painted: measuring now would make the browser lay out the page twice. */
+  #fitSoon() {
+    this.#sizes.unobserve(this);
+    this.#sizes.observe(this);
+  }
+
   /** What does not fit goes under the three dots; on a phone the row scrolls instead. */
   #fit() {
     if (this.#chips.length === 0) return;
-    this.#bar.replaceChildren(...this.#chips);
+    if (this.#bar.children.length !== this.#chips.length) this.#bar.replaceChildren(...this.#chips);
     this.#rest.replaceChildren();
     this.#more.hidden = true;
     if (matchMedia("(max-width: 719.9px)").matches) return;
