@@ -44,9 +44,15 @@ export class Api extends EventTarget {
 
   /** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} */
   async request(path, options = {}) {
+    const ask = () => fetch(path, { ...options, cache: "no-store", redirect: "error" });
+    // Browsers now and then take up a kept connection that the server has just let go of; asking again finds out.
+    const again = (/** @type {Error} */ problem) => {
+      if (problem.name === "AbortError" || (options.method ?? "GET") !== "GET") throw problem;
+      return ask();
+    };
     let response;
     try {
-      response = await (takeEarly(path) ?? fetch(path, { ...options, cache: "no-store", redirect: "error" }));
+      response = await (takeEarly(path) ?? ask()).catch(again);
     } catch (problem) {
       if (/** @type {Error} */ (problem).name === "AbortError") throw problem;
       this.#setGone(true);

@@ -66,8 +66,11 @@ export class RunData extends EventTarget {
     return this.run?.status === "running" && embeddedRun === null;
   }
 
+  #around = 1;
+
   /** Load the run. @param {number} [around] an event number to begin near */
   start(around = 1) {
+    this.#around = around;
     const first = Math.max(0, around - FIRST_ROWS / 2);
     const rows = this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`);
     const summary = this.#loadSummary();
@@ -341,6 +344,10 @@ export class RunData extends EventTarget {
     if (this.#stopped.signal.aborted) return;
     this.#columnsFrom = this.complete ? this.skeleton.count : 0;
     this.complete = false;
+    if (!this.isReady) {
+      this.start(this.#around).catch(() => {}); // it went while the first rows were on their way
+      return;
+    }
     Promise.allSettled([this.#loadColumns(), this.#loadSummary()]);
   }
 }
