@@ -1,4 +1,4 @@
-"""`python -m benchmarks [capture|reading|loops …]`: measure, print, and write docs/performance.md."""
+"""`python -m benchmarks [capture|loops|reading|page …]`: measure, print, and write docs/performance.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
-    wanted = sys.argv[1:] or ["capture", "loops", "reading"]
+    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
         print(f"## {name}\n\n{table}")
@@ -32,7 +32,11 @@ def _measure(name: str) -> str:
         from benchmarks.reading import reading_tables
 
         return reading_tables()
-    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops and reading")
+    if name == "page":
+        from benchmarks.page import page_tables
+
+        return page_tables()
+    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading and page")
 
 
 def _machine() -> str:

@@ -23,6 +23,8 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from benchmarks.viewing import held, process_of, viewer, write_run
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -32,7 +34,6 @@ EVENTS = 100_000
 RUNS = 10_000
 ROUNDS = 5
 LIVE_EVENTS = 200
-_WORDS = ("agent", "looked", "for", "a", "flight", "and", "found", "several", "that", "were", "too", "dear")
 
 
 Row = tuple[str, str, str]
@@ -56,11 +57,11 @@ def reading_tables() -> str:
 
 
 def _serving(root: Path) -> list[Row]:
-    run_id = _write_run(root, EVENTS)
+    run_id = write_run(root, EVENTS)
     path = root / "runs" / run_id / "events.jsonl"
     size = path.stat().st_size / 1e6
     times: dict[str, list[float]] = {"sendfile": [], "cold": [], "warm": [], "first byte": []}
-    with _viewer(root) as port, _sendfile_server(path) as plain_port:
+    with viewer(root) as port, _sendfile_server(path) as plain_port:
         for _ in range(ROUNDS):
             times["sendfile"].append(_fetch(plain_port, "/")[1])
             shutil.rmtree(root / "index", ignore_errors=True)
@@ -123,8 +124,8 @@ def _memory(root: Path) -> list[Row]:
     peaks = []
     for count in (1_000, EVENTS):
         folder = root / f"memory{count}"
-        run_id = _write_run(folder, count)
-        with _viewer(folder) as port:
+        run_id = write_run(folder, count)
+        with viewer(folder) as port:
             _fetch(port, f"/api/runs/{run_id}/events")
             peaks.append(_peak_mb(port))
     return [
@@ -140,14 +141,14 @@ def _live(root: Path) -> list[Row]:
     """From a line being written to the row being with whoever follows the run over its WebSocket."""
     from websockets.sync.client import connect
 
-    run_id = _write_run(root, 1_000, is_running=True)
+    run_id = write_run(root, 1_000, is_running=True)
     path = root / "runs" / run_id / "events.jsonl"
     line = path.read_bytes().splitlines(keepends=True)[1]
     event_id = json.loads(line)["event_id"].encode()
     chance, delays = random.Random(2), []
     with (
-        _held(path) as descriptor,
-        _viewer(root) as port,
+        held(path) as descriptor,
+        viewer(root) as port,
         connect(f"ws://127.0.0.1:{port}/ws/run/{run_id}?rows=1&from=0", max_size=None) as socket,
     ):
         total = 0
@@ -190,8 +191,8 @@ def _export(root: Path) -> list[Row]:
 
 def _listing(root: Path) -> list[Row]:
     for number in range(RUNS):
-        _write_run(root, 3, started=f"2026-{number % 12 + 1:02d}-{number % 28 + 1:02d}T10:00:00.{number % 1000:03d}Z")
-    with _viewer(root) as port:
+        write_run(root, 3, started=f"2026-{number % 12 + 1:02d}-{number % 28 + 1:02d}T10:00:00.{number % 1000:03d}Z")
+    with viewer(root) as port:
         first = _fetch(port, "/api/runs")[1]
         time.sleep(1)  # while the headlines of the first page are made
         again = []
@@ -211,7 +212,7 @@ def _listing(root: Path) -> list[Row]:
 
 def _listing_few(root: Path) -> list[Row]:
     for number in range(10):
-        _write_run(root, 3, started=f"2026-01-{number + 1:02d}T10:00:00.000Z")
+        write_run(root, 3, started=f"2026-01-{number + 1:02d}T10:00:00.000Z")
     bare = _median(lambda: subprocess.run([sys.executable, "-c", "pass"], check=True), 5)
     took = _list_seconds(root)
     return [("the same with 10 runs", _ms(took), f"250 ms; starting Python alone takes {_ms(bare)}")]
@@ -221,80 +222,6 @@ def _list_seconds(root: Path) -> float:
     command = [sys.executable, "-m", "agentdbg", "list"]
     environment = {**os.environ, "AGENTDBG_DATA_DIR": str(root)}
     return _median(lambda: subprocess.run(command, env=environment, check=True, capture_output=True), 5)
-
-
-def _write_run(root: Path, count: int, started: str = "2026-04-12T10:30:00.000Z", *, is_running: bool = False) -> str:
-    """A run of `count` events of about a kilobyte, as our writer would have written them."""
-    run_id, chance = str(uuid.uuid4()), random.Random(1)
-    folder = root / "runs" / run_id
-    folder.mkdir(parents=True)
-    texts = [" ".join(chance.choices(_WORDS, k=130)) for _ in range(50)]
-    envelope = '{{"spec_version":"0.1","event_id":"{}","run_id":"{}","parent_id":{},"event_type":"{}","ts":"{}",'
-    rest = '"duration_ms":{},"name":"{}","payload":{},"meta":{{}}}}\n'
-    start, day = str(uuid.uuid4()), started[:11]
-    with open(folder / "events.jsonl", "w", encoding="utf-8") as file:
-        for number in range(count):
-            minute, second = number // 600 % 60, number // 10 % 60
-            moment = f"{day}{10 + number // 36_000:02d}:{minute:02d}:{second:02d}.{number % 10}00Z"
-            kind, name, payload, parent = "TOOL_CALL", f"tool{number % 7}", "", f'"{start}"'
-            event_id = str(uuid.UUID(int=chance.getrandbits(128), version=4))
-            if number == 0:
-                kind, name, payload, parent, event_id = "RUN_START", "bench", '{"run_name":"bench"}', "null", start
-            elif number == count - 1 and not is_running:
-                kind, name, payload = "RUN_END", "run_end", '{"status":"ok","summary":{}}'
-            elif number % 2:
-                kind, name = "LLM_CALL", "gpt-4"
-                payload = (
-                    f'{{"model":"gpt-4","prompt":"{texts[number % 50]}","response":"done","usage":{{"total_tokens":9}},'
-                    '"status":"ok","error":null}'
-                )
-            else:
-                payload = (
-                    f'{{"tool_name":"{name}","args":{{"q":{number % 1000}}},"result":"{texts[number % 50]}",'
-                    '"status":"ok","error":null}'
-                )
-            file.write(envelope.format(event_id, run_id, parent, kind, moment) + rest.format(7, name, payload))
-    counts = {"llm_calls": count // 2, "tool_calls": count // 2, "errors": 0, "loop_warnings": 0}
-    meta = {"spec_version": "0.1", "run_id": run_id, "run_name": "bench", "started_at": started, "counts": counts}
-    end: dict[str, object] = {"ended_at": started, "duration_ms": 1, "status": "ok", "last_event_ts": started}
-    if is_running:
-        end = {"ended_at": None, "duration_ms": None, "status": "running", "last_event_ts": started}
-    (folder / "run.json").write_text(json.dumps({**meta, **end}))
-    return run_id
-
-
-@contextlib.contextmanager
-def _held(path: Path) -> Iterator[int]:
-    """A run's file, held open as its writer holds it."""
-    import fcntl
-
-    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-_processes: dict[int, int] = {}
-
-
-@contextlib.contextmanager
-def _viewer(root: Path) -> Iterator[int]:
-    """A viewer in a process of its own; gives its port."""
-    code = (
-        "import sys; from agentdbg.server.lifecycle import serve; "
-        "serve(sys.argv[1], port=0, on_ready=lambda viewer: print(viewer.port, flush=True))"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(root)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
-        _processes[port] = process.pid
-        yield port
-    finally:
-        process.terminate()
-        process.communicate()
 
 
 @contextlib.contextmanager
@@ -333,7 +260,7 @@ def _fetch(port: int, path: str) -> tuple[float, float]:
 
 
 def _peak_mb(port: int) -> float:
-    with open(f"/proc/{_processes[port]}/status") as file:
+    with open(f"/proc/{process_of(port)}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1000
 
 
