@@ -28,6 +28,7 @@ _SLOW = (
     "findings/test_explain",
     "findings/test_laws",
     "findings/test_real_runs",
+    "html/test_download",
     "interop/test_command",
     "interop/test_own_runs",
     "interop/test_real_files",

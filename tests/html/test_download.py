@@ -1,0 +1,42 @@
+"""The button in the page: the same file, from the viewer's server."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from agentdbg.config import load_config
+from agentdbg.interop.html_file import html_pieces
+from tests.html.opened import opened
+from tests.reading.handmade import write_run
+from tests.server.running import viewer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_server_sends_the_file_that_export_writes(data_dir: Path) -> None:
+    """Whichever way it is made, it is the same file; only the moment differs."""
+    run_id = write_run(data_dir)
+    with viewer(data_dir) as served:
+        answer = served.ask(f"/api/runs/{run_id}/html")
+    written = opened(b"".join(html_pieces(run_id, replace(load_config(), data_dir=data_dir))))
+
+    assert answer.status == 200
+    assert answer.headers["content-disposition"] == f'attachment; filename="{run_id}.html"'
+    assert answer.headers["content-type"].startswith("text/html")
+    sent = opened(answer.body)
+    assert sent.events() == written.events()
+    assert sent.policy == written.policy
+    assert sent.receipt["source"] == written.receipt["source"]
+
+
+def test_the_file_is_guarded_like_everything_else(data_dir: Path) -> None:
+    """A page from elsewhere may not fetch a run, in whatever form."""
+    run_id = write_run(data_dir)
+    with viewer(data_dir) as served:
+        assert served.ask(f"/api/runs/{run_id}/html", headers={"Host": "evil.example"}).status == 403
+        assert served.ask(f"/api/runs/{run_id}/html", headers={"Origin": "https://evil.example"}).status == 403
+        assert served.ask(f"/api/runs/{uuid.uuid4()}/html").status == 404
+        assert served.ask("/api/runs/..%2f..%2fetc/html").status in (400, 404)
