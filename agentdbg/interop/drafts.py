@@ -11,11 +11,13 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from agentdbg.encoding import decode_json
 from agentdbg.recorder.errors import describe_error
 from agentdbg.recorder.usage import normalise_usage
 
 __all__ = ["EntryProblem", "RunDraft", "Step", "error_step", "model_call", "span", "state_update", "tool_call"]
 
+_JSON_BEGINS = frozenset('{["-0123456789tfnNI \t\r\n')
 CALL_TYPES = frozenset({"LLM_CALL", "TOOL_CALL"})
 
 
@@ -139,12 +141,15 @@ def error_step(error: Any, **place: Any) -> Step:
 
 def read_arguments(args: Any) -> Any:
     """The arguments a text holds, when it is JSON; anything else as it is."""
-    if not isinstance(args, str):
+    if not isinstance(args, str) or args[:1] not in _JSON_BEGINS:
         return args
     try:
-        return json.loads(args)
-    except (ValueError, RecursionError):
-        return args
+        return decode_json(args)
+    except ValueError:  # it may still be JSON that only the standard library reads: NaN, or very large numbers
+        try:
+            return json.loads(args)
+        except (ValueError, RecursionError):
+            return args
 
 
 def _number(value: Any) -> float | None:

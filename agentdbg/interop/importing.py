@@ -12,7 +12,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.interop.run_walk import Ending, RunWalk, make_redactor, stable_id, usable_duration
+from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
 from agentdbg.recorder.errors import describe_error
 from agentdbg.storage.layout import index_dir, make_private_folder, run_dir, runs_dir
 
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentdbg.config import Config
     from agentdbg.interop.drafts import RunDraft, Step
-    from agentdbg.redaction import Redactor
+    from agentdbg.interop.run_walk import Workshop
 
-__all__ = ["NotWritten", "StoredRun", "make_redactor", "run_id_of", "stable_id", "store_run", "writing_aside"]
+__all__ = ["NotWritten", "StoredRun", "run_id_of", "stable_id", "store_run", "writing_aside"]
 
 
 class NotWritten(OSError):
@@ -45,13 +44,14 @@ def run_id_of(draft: RunDraft) -> str:
     return stable_id("run", draft.format, _canonical(draft.identity))
 
 
-def store_run(draft: RunDraft, config: Config, redactor: Redactor, file_ms: float, origin: dict[str, Any]) -> StoredRun:
+def store_run(draft: RunDraft, workshop: Workshop, file_ms: float, origin: dict[str, Any]) -> StoredRun:
     """Write a drafted run into the data folder; `file_ms` is the time of its file, for a run that knows no times."""
     run_id = run_id_of(draft)
-    if os.path.lexists(run_dir(config.data_dir, run_id)):
-        return StoredRun(run_id, redactor.clean_text(draft.name), 0, is_new=False)
-    with writing_aside(config.data_dir, run_id) as folder:
-        walk = RunWalk(run_id, draft.name, folder, config, redactor)
+    data_dir = workshop.config.data_dir
+    if os.path.lexists(run_dir(data_dir, run_id)):
+        return StoredRun(run_id, workshop.clean_name(draft.name), 0, is_new=False)
+    with writing_aside(data_dir, run_id) as folder:
+        walk = RunWalk(run_id, draft.name, folder, workshop)
         _write(walk, draft, file_ms, origin)
     return StoredRun(run_id, walk.name, walk.written, is_new=True)
 

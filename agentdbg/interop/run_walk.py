@@ -34,12 +34,13 @@ if TYPE_CHECKING:
     from agentdbg.interop.drafts import Step
     from agentdbg.loops import LoopFinding
 
-__all__ = ["Ending", "RunWalk", "make_redactor", "stable_id", "usable_duration"]
+__all__ = ["Ending", "RunWalk", "Workshop", "stable_id", "usable_duration"]
 
 _NO_LIMITS = Limits()
 _LONGEST_MS = 1e12
 """Some thirty years."""
 _FLUSH_BYTES = 1 << 20
+_MOST_NAMES, _LONGEST_NAME = 1_000, 200
 _SPAN_MARK = "span"
 
 
@@ -50,17 +51,31 @@ def stable_id(*parts: str) -> str:
     return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
 
 
-def make_redactor(config: Config) -> Redactor:
-    """The redactor the settings ask for; one serves any number of runs."""
-    return Redactor(
-        RedactionRules(
-            enabled=config.redact,
-            keys=config.redact_keys,
-            values=config.redact_values,
-            patterns=config.redact_patterns,
-            max_field_bytes=config.max_field_bytes,
+class Workshop:
+    """What all runs of one process are made with: the settings, and what was compiled from them once."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.prices = PriceTable(config.prices)
+        self.redactor = Redactor(
+            RedactionRules(
+                enabled=config.redact,
+                keys=config.redact_keys,
+                values=config.redact_values,
+                patterns=config.redact_patterns,
+                max_field_bytes=config.max_field_bytes,
+            )
         )
-    )
+        self._names: dict[str, str] = {}
+
+    def clean_name(self, name: str) -> str:
+        """A name that may be written; the same few come again and again."""
+        known = self._names.get(name)
+        if known is None:
+            known = self.redactor.clean_text(name)
+            if len(self._names) < _MOST_NAMES and len(name) < _LONGEST_NAME:
+                self._names[name] = known
+        return known
 
 
 def usable_duration(duration_ms: float | None) -> float | None:
@@ -85,18 +100,18 @@ class RunWalk:
     """One run; `run_id` and the ids of steps are the caller's."""
 
     def __init__(
-        self, run_id: str, name: str, folder: Path, config: Config, redactor: Redactor, *, start_id: str | None = None
+        self, run_id: str, name: str, folder: Path, workshop: Workshop, *, start_id: str | None = None
     ) -> None:
+        config = workshop.config
         self.run_id = run_id
-        self.name = redactor.clean_text(name)
+        self.name = workshop.clean_name(name)
         self.start_id = start_id or stable_id(run_id, "0")
         self.started_ms = 0.0
         self.written = 0
         self.writer = RunWriter(folder, fsync=False)
-        self._redactor = redactor
-        self._redaction = config.redaction
+        self._workshop = workshop
+        self._redactor = workshop.redactor
         self._prompts = PromptFitter(config.max_field_bytes)
-        self._prices = PriceTable(config.prices)
         self._counters = Counters()
         self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(_NO_LIMITS, self._counters, self._detector)
@@ -134,7 +149,7 @@ class RunWalk:
         duration_ms = None if length is None else round(length)
         value, payload = self._seal(step)
         meta = self._redactor.seal(step.meta) if step.meta else None
-        name = self._redactor.clean_text(step.name)
+        name = self._workshop.clean_name(step.name)
         event: Event = {
             "spec_version": SPEC_VERSION,
             "event_id": event_id,
@@ -210,14 +225,14 @@ class RunWalk:
                 counters=self._counters,
                 guardrails=_NO_LIMITS.as_dict(),
                 metadata=self._meta,
-                redaction=self._redaction,
+                redaction=self._workshop.config.redaction,
                 dropped_by_writer=self.writer.dropped,
             )
         )
 
     def describe(self, name: str, meta: dict[str, Any] | None = None) -> None:
         """What is known now of the run and was not when it began; run.json says so from its next refresh."""
-        self.name = self._redactor.clean_text(name)
+        self.name = self._workshop.clean_name(name)
         if meta is not None:
             self._meta = self._redactor.seal(meta).encoded
 
@@ -226,7 +241,7 @@ class RunWalk:
         if step.event_type == "LLM_CALL" and not step.is_told:
             fields["prompt"] = self._prompts.fit(fields["prompt"])
             if fields["cost_usd"] is None:
-                fields["cost_usd"] = self._prices.cost_usd(fields["model"], fields["usage"])
+                fields["cost_usd"] = self._workshop.prices.cost_usd(fields["model"], fields["usage"])
         sealed = self._redactor.seal(fields)
         if step.event_type != "STATE_UPDATE" or step.is_span:
             return sealed.value, sealed.encoded
@@ -264,7 +279,7 @@ class RunWalk:
             self._counters.errors += 1
         self._count("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
-        name = self._redactor.clean_text(failure["error_type"])
+        name = self._workshop.clean_name(failure["error_type"])
         self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, at_ms, None, name, payload)
 
     def _append(

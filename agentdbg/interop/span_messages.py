@@ -29,6 +29,7 @@ _MESSAGE_EVENTS = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+_MESSAGES = {"input": GenAI.INPUT_MESSAGES, "output": GenAI.OUTPUT_MESSAGES}
 _WHOLE = {
     "input": ("gen_ai.content.prompt", "gen_ai.prompt", "ai.prompt.messages"),
     "output": ("gen_ai.content.completion", "gen_ai.completion", ""),
@@ -38,12 +39,12 @@ _WHOLE = {
 def messages_in(span: Span, side: Literal["input", "output"]) -> list[Any] | None:
     """The messages of one side; None when the span has none."""
     attributes = span.attributes
-    nested = listed_under(attributes, f"llm.{side}_messages.")
-    if nested:
-        return [_from_openinference(item.get("message", item)) for item in nested if isinstance(item, dict)]
     found = _told_whole(attributes, side)
     if found:
         return found
+    nested = listed_under(attributes, f"llm.{side}_messages.")
+    if nested:
+        return [_from_openinference(item.get("message", item)) for item in nested if isinstance(item, dict)]
     numbered = listed_under(attributes, "gen_ai.prompt." if side == "input" else "gen_ai.completion.")
     if numbered:
         return [_as_chat(item) for item in numbered if isinstance(item, dict)]
@@ -87,7 +88,7 @@ def _as_function(tool: Any) -> Any:
 
 
 def _told_whole(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
-    told = read_arguments(attributes.get(f"gen_ai.{side}.messages"))
+    told = read_arguments(attributes.get(_MESSAGES[side]))
     if not isinstance(told, list) or not told:
         return None
     first = read_arguments(attributes.get(GenAI.SYSTEM_INSTRUCTIONS)) if side == "input" else None

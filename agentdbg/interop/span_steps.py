@@ -212,4 +212,8 @@ def _input_of(found: Span) -> Any:
 
 
 def _first(attributes: dict[str, Any], *keys: str) -> Any:
-    return next((attributes[key] for key in keys if attributes.get(key) is not None), None)
+    for key in keys:
+        value = attributes.get(key)
+        if value is not None:
+            return value
+    return None

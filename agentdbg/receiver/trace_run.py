@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from agentdbg.config import Config
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
+    from agentdbg.interop.run_walk import Workshop
     from agentdbg.interop.spans import Span
-    from agentdbg.redaction import Redactor
 
 __all__ = ["NOTHING_EARLIER", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
@@ -85,8 +84,7 @@ class TraceRun:
         trace_id: str,
         run_id: str,
         folder: Path,
-        config: Config,
-        redactor: Redactor,
+        workshop: Workshop,
         *,
         start_id: str | None = None,
         earlier: Earlier = NOTHING_EARLIER,
@@ -95,7 +93,7 @@ class TraceRun:
         self.heard_at = 0.0
         self.rejected: list[str] = []
         self._earlier = earlier
-        self._walk = RunWalk(run_id, "", folder, config, redactor, start_id=start_id)
+        self._walk = RunWalk(run_id, "", folder, workshop, start_id=start_id)
         self._overlaps = Overlaps()
         self._missing: dict[str, bool] = {}
         """Parents that were named and have not come; True for those of another process."""
@@ -155,12 +153,13 @@ class TraceRun:
     def take(self, spans: Iterable[Span], now: float) -> int:
         """Write what is new among these spans; how many spans that were. Raises NotStored."""
         # An exporter that tries again sends a span twice.
-        fresh = list({event_id_of(self.trace_id, span): span for span in spans if not self._is_known(span)}.values())
+        told = {event_id_of(self.trace_id, span): span for span in spans}
+        fresh = {event_id: span for event_id, span in told.items() if not self._is_known(event_id, span)}
         if not fresh:
             return 0
         self.heard_at = now
         if not self._is_begun:
-            self._begin(fresh)
+            self._begin(list(fresh.values()))
         arrived = [item for _, item in sorted(self._arrived(fresh), key=lambda pair: pair[0])]
         fill_from_around(arrived)
         for item in arrived:
@@ -169,12 +168,11 @@ class TraceRun:
         if self._walk.writer.dropped:
             raise NotStored("the disk is full, or the data folder cannot be written to")
         self._is_fresh = False
-        self.refresh(now)
         return len(fresh)
 
     def refresh(self, now: float) -> None:
-        """Keep run.json up to date, about once a second."""
-        if not self._is_fresh and now - self._refreshed_at >= _REFRESH_SECONDS:
+        """Keep run.json up to date, about once a second; a run that is about to end gets it then."""
+        if not self._is_fresh and not self.is_complete and now - self._refreshed_at >= _REFRESH_SECONDS:
             self._walk.refresh()
             self._is_fresh, self._refreshed_at = True, now
 
@@ -190,8 +188,7 @@ class TraceRun:
 
     # Spans to steps.
 
-    def _is_known(self, span: Span) -> bool:
-        event_id = event_id_of(self.trace_id, span)
+    def _is_known(self, event_id: str, span: Span) -> bool:
         is_told_again = self._told is not None and told_run_id(span) == self._told_run_id and span.parent_id is None
         return event_id in self._overlaps or event_id in self._earlier.event_ids or is_told_again
 
@@ -219,23 +216,26 @@ class TraceRun:
             origin["continues"] = self._earlier.run_id
         return {**(told.meta if told else {}), **facts_of(main), "received_from": origin}
 
-    def _arrived(self, spans: list[Span]) -> Iterator[tuple[tuple[float, float], Arrived]]:
+    def _arrived(self, spans: dict[str, Span]) -> Iterator[tuple[tuple[float, float], Arrived]]:
         """What the spans say happened, each with what it is sorted by: its time, and children before parents."""
-        depths = depths_of(spans)
-        for span in spans:
+        depths = depths_of(list(spans.values()))
+        for event_id, span in spans.items():
             try:
-                yield from self._told_steps(span) if is_own(span) else self._one_step(span, depths[span.span_id])
+                if is_own(span):
+                    yield from self._told_steps(span)
+                else:
+                    item = self._one_step(event_id, span)
+                    yield (item.at_ms, -depths[span.span_id]), item
             except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
                 self.rejected.append(f"span {span.span_id} cannot be read ({type(error).__name__}: {error})")
 
-    def _one_step(self, span: Span, depth: int) -> Iterator[tuple[tuple[float, float], Arrived]]:
-        step, at_ms = step_of(span), self._moment_of(span)
-        event_id, parent_id = event_id_of(self.trace_id, span), self._parent_id(span)
+    def _one_step(self, event_id: str, span: Span) -> Arrived:
+        step, at_ms, parent_id = step_of(span), self._moment_of(span), self._parent_id(span)
         if parent_id == self._walk.start_id:
             self._see_outermost(span, step, at_ms)
         elif parent_id not in self._overlaps:
             self._missing.setdefault(parent_id, span.has_remote_parent)
-        yield (at_ms, -depth), Arrived(step, event_id, parent_id, at_ms, span.scope)
+        return Arrived(step, event_id, parent_id, at_ms, span.scope)
 
     def _told_steps(self, span: Span) -> Iterator[tuple[tuple[float, float], Arrived]]:
         """What a span tells that was an event of ours: that event, and those that happened in it."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agentdbg.interop.run_walk import make_redactor, stable_id
+from agentdbg.interop.run_walk import Workshop, stable_id
 from agentdbg.receiver.trace_run import NOTHING_EARLIER, Earlier, NotStored, TraceRun, event_id_of, start_id_of
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.layout import run_dir
@@ -53,12 +53,12 @@ class Traces:
         clock: Clock = time.monotonic,
         on_run: Callable[[TraceRun, bool], None] | None = None,
     ) -> None:
-        self._config = config
+        self._workshop = Workshop(config)
         self._idle_s = idle_s
         self._clock = clock
         self._on_run = on_run
-        self._redactor = make_redactor(config)
         self._open: dict[str, TraceRun] = {}
+        """By trace id, the one that was quiet longest first."""
         self._lock = threading.Lock()
 
     def take(self, spans: Sequence[Span]) -> list[str]:
@@ -96,10 +96,10 @@ class Traces:
             self._open.clear()
 
     def _take_trace(self, trace_id: str, spans: list[Span]) -> list[str]:
-        run = self._open.get(trace_id) or self._find_or_begin(trace_id, spans)
+        known = self._open.pop(trace_id, None)
+        run = known or self._find_or_begin(trace_id, spans)
         if run is None:
             return []
-        is_new = trace_id not in self._open
         self._open[trace_id] = run
         try:
             run.take(spans, self._clock())
@@ -108,7 +108,7 @@ class Traces:
             del self._open[trace_id]
             run.let_go()
             raise
-        if is_new and self._on_run is not None:
+        if known is None and self._on_run is not None:
             self._on_run(run, True)
         rejected, run.rejected = run.rejected, []
         return rejected
@@ -118,7 +118,7 @@ class Traces:
         earlier = NOTHING_EARLIER
         for part in range(1, _MOST_PARTS):
             run_id = stable_id("run", "otlp", trace_id, str(part))
-            folder = run_dir(self._config.data_dir, run_id)
+            folder = run_dir(self._workshop.config.data_dir, run_id)
             if not os.path.lexists(folder):
                 break
             events = list(_stored(str(folder), run_id))
@@ -138,8 +138,7 @@ class Traces:
             trace_id,
             run_id,
             folder,
-            self._config,
-            self._redactor,
+            self._workshop,
             start_id=None if earlier.run_id else start_id_of(trace_id, spans),
             earlier=earlier,
         )
@@ -147,15 +146,16 @@ class Traces:
     def _resume(self, trace_id: str, run_id: str, events: list[Event], earlier: Earlier) -> TraceRun:
         self._make_room()
         start_id = next((event["event_id"] for event in events if event["event_type"] == "RUN_START"), None)
-        folder = run_dir(self._config.data_dir, run_id)
-        run = TraceRun(trace_id, run_id, folder, self._config, self._redactor, start_id=start_id, earlier=earlier)
+        folder = run_dir(self._workshop.config.data_dir, run_id)
+        run = TraceRun(trace_id, run_id, folder, self._workshop, start_id=start_id, earlier=earlier)
         run.resume(events)
         return run
 
     def _make_room(self) -> None:
         """Each open run holds a file; where there are too many, the one that was quiet longest is ended."""
         if len(self._open) >= _MOST_OPEN:
-            quietest = min(self._open.values(), key=lambda run: (not run.is_complete, run.heard_at))
+            oldest = next(iter(self._open.values()))
+            quietest = next((run for run in self._open.values() if run.is_complete), oldest)
             self._end(quietest, self._clock() - quietest.heard_at)
 
     def _end(self, run: TraceRun, quiet_s: float) -> None:
