@@ -149,6 +149,18 @@ def test_explaining_a_run_names_the_failure_and_its_event(data_dir: Path) -> Non
     assert any(4 in finding["evidence"]["numbers"] for finding in answer["findings"])
 
 
+def test_comparing_on_gives_every_step_that_differs(data_dir: Path) -> None:
+    """The step that matters may be the last of a thousand."""
+    run, other = huge(data_dir), ordinary(data_dir)
+
+    steps = all_of(data_dir, "compare_runs", "rows", a=run, b=other, limit=300)
+
+    assert len([step for step in steps if step["name"] == "fetch"]) == 3_000
+    assert all(step["op"] != "same" for step in steps)
+    assert ask(data_dir, "compare_runs", a=run, b=run)["verdict"] == "same"
+    assert ask(data_dir, "compare_runs", a=run, b=run, all_rows=True, limit=2)["rows"][0]["op"] == "same"
+
+
 @pytest.mark.parametrize("name", TOOLS)
 def test_nothing_unseen_reaches_the_assistant(data_dir: Path, name: str) -> None:
     """Text a person cannot see and a model can is how pages an agent read steer whoever debugs it."""

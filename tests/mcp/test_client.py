@@ -57,6 +57,8 @@ def test_the_official_client_calls_every_tool(data_dir: Path) -> None:
     assert answers["read_event"]["event"]["payload"]["model"] == "gpt-4o"
     assert answers["search_run"]["matching"] > 0
     assert len(answers["find"]["found"]) == 2
+    assert answers["compare_runs"]["verdict"] == "same_effects"
+    assert answers["compare_runs"]["first_divergence"]["name"] == "search_flights"
 
 
 def test_resources_name_the_runs_and_their_events(data_dir: Path) -> None:
