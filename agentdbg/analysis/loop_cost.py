@@ -1,5 +1,5 @@
 """
-How far a loop reached and what it cost: calls, tokens and time from its first repetition to its last.
+How far a loop reached and what it cost: calls, tokens, dollars and time from its first repetition to its last.
 
 A finding is written once, early in the loop; what came after it belongs to the loop for as long as the same calls go
 on. Only what the log shows is claimed: the calls by name, the arguments by equality.
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["LoopCost", "measure_loop"]
 
 _FOLLOW = 400
+_MOST_OPENED = 1_000
 _COUNTED = frozenset({LLM, TOOL, STATE})
 
 
@@ -36,6 +37,7 @@ class LoopCost:
     same_arguments_since: int | None
     calls: int
     tokens: int | None
+    cost_usd: float | None
     milliseconds: int
     at_the_end: bool
     """Whether the run's latest calls still belong to it."""
@@ -67,9 +69,22 @@ def measure_loop(columns: RunColumns, number: int) -> LoopCost:
         same_arguments_since=_same_since(columns, tools[-1]) if tools else None,
         calls=sum(columns.kind[at] in (LLM, TOOL) for at in inside),
         tokens=sum(tokens) if tokens else None,
+        cost_usd=_dollars(columns, first, last),
         milliseconds=max(end - columns.start_ms[first - 1], 0),
         at_the_end=at_the_end,
     )
+
+
+def _dollars(columns: RunColumns, first: int, last: int) -> float | None:
+    """What the model calls from `first` to `last` cost; None where nobody knows or they are too many to open."""
+    if columns.cost_usd is None:
+        return None
+    calls = [number for number in range(first, last + 1) if columns.kind[number - 1] == LLM]
+    if len(calls) > _MOST_OPENED:
+        return None
+    costs = [payload_of(columns.event(number)).get("cost_usd") for number in calls]
+    known = [cost for cost in costs if isinstance(cost, (int, float)) and not isinstance(cost, bool)]
+    return sum(known) if known else None
 
 
 def _same_since(columns: RunColumns, number: int) -> int | None:

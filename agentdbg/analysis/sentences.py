@@ -65,13 +65,13 @@ def times(group: FailedCalls, unopened: int) -> str:
     return f"failed {'over ' if unopened else ''}{count:,} times"
 
 
-def cost_of(loop: LoopCost, run_ms: int | None, cost_usd: float | None = None) -> str:
-    """`16 calls, 68k tokens and 22.5 s, 29 % of the run`."""
+def cost_of(loop: LoopCost, run_ms: int | None) -> str:
+    """`16 calls, 68k tokens, $0.21 and 22.5 s, 29 % of the run`."""
     said = [f"{loop.calls:,} calls"] if loop.calls else []
     if loop.tokens:
         said.append(f"{tokens(loop.tokens)} tokens")
-    if cost_usd:
-        said.append(money(cost_usd))
+    if loop.cost_usd:
+        said.append(money(loop.cost_usd))
     said.append(duration(loop.milliseconds))
     joined = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
     share = round(100 * loop.milliseconds / run_ms) if run_ms else 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.case import MANY, Case
 from agentdbg.analysis.sentences import code, cost_of, line, quote, times
-from agentdbg.analysis.wording import duration, one_line, tokens
+from agentdbg.analysis.wording import duration, money, one_line, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,11 +69,10 @@ def loop_line(case: Case, loop: LoopCost, *, beside_failures: bool = False) -> L
 def _live_loop_line(case: Case, loop: LoopCost, *, beside_failures: bool) -> Line:
     stop_is_on = bool((case.run.get("guardrails") or {}).get("stop_on_loop"))
     unstopped: tuple[str | VerdictPart, ...] = (" ", code("stop_on_loop"), " is off, so nothing will stop it.")
-    so_far = (
-        f"{tokens(loop.tokens)} tokens and {duration(loop.milliseconds)}"
-        if loop.tokens
-        else duration(loop.milliseconds)
-    )
+    spent = [f"{tokens(loop.tokens)} tokens"] if loop.tokens else []
+    if loop.cost_usd:
+        spent.append(money(loop.cost_usd))
+    so_far = " and ".join(filter(None, (", ".join(spent), duration(loop.milliseconds))))
     began: tuple[str | VerdictPart, ...] = (
         ("A loop, still going",) if beside_failures else (*_round(loop), ", still going")
     )

@@ -96,15 +96,24 @@ def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, st
         Column("duration" if out.is_terminal else "duration_ms", right=True),
         Column("llm_calls", right=True, optional=True),
         Column("tool_calls", right=True, optional=True),
+        *([Column("cost", right=True, optional=True)] if _shows_cost(out, runs) else []),
         Column("status"),
     ]
     if headlines:
         columns.append(Column("what came of it", least=24, optional=True))
     length = _telling_length([run["run_id"] for run in runs])
-    out.table(columns, [_row(out, run, length, headlines) for run in runs])
+    has_cost = _shows_cost(out, runs)
+    out.table(columns, [_row(out, run, length, headlines, has_cost=has_cost) for run in runs])
 
 
-def _row(out: Terminal, run: RunMeta, length: int, headlines: dict[str, str | None]) -> list[str | Styled]:
+def _shows_cost(out: Terminal, runs: Sequence[RunMeta]) -> bool:
+    """For a person, where some run's cost is known. A program counts the columns, and finds the cost in the JSON."""
+    return out.is_terminal and any(run.get("cost_usd") is not None for run in runs)
+
+
+def _row(
+    out: Terminal, run: RunMeta, length: int, headlines: dict[str, str | None], *, has_cost: bool
+) -> list[str | Styled]:
     status = run["status"]
     row: list[str | Styled] = [
         Styled(run["run_id"][:length], "accent"),
@@ -112,11 +121,20 @@ def _row(out: Terminal, run: RunMeta, length: int, headlines: dict[str, str | No
         *_times(out, run),
         str(run["counts"]["llm_calls"]),
         str(run["counts"]["tool_calls"]),
+        *([_cost(run)] if has_cost else []),
         Styled(status, _STYLES.get(status, "")),
     ]
     if headlines:
         row.append(Styled(headlines.get(run["run_id"]) or "", "" if status == "error" else "muted"))
     return row
+
+
+def _cost(run: RunMeta) -> str:
+    """An unknown cost is unknown, never nothing."""
+    from agentdbg.analysis.wording import money  # noqa: PLC0415 -- a program gets the numbers
+
+    cost = run.get("cost_usd")
+    return "–" if cost is None else money(cost)  # noqa: RUF001
 
 
 def _times(out: Terminal, run: RunMeta) -> tuple[str, str]:

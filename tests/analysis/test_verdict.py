@@ -207,6 +207,21 @@ def test_a_finished_run_names_its_failures_once() -> None:
     assert loop.startswith("A loop: think → book, the same arguments since #")
 
 
+def test_a_loop_says_its_dollars_where_they_are_known() -> None:
+    """What a loop burnt is the first thing its owner asks; the calls around it are not its fault."""
+    story = Story()
+    story.write("LLM_CALL", "gpt-4o", {"model": "gpt-4o", "status": "ok", "cost_usd": 5.0}, duration_ms=100)
+    calls = []
+    for _ in range(3):
+        payload = {"model": "gpt-4o", "status": "ok", "cost_usd": 0.25}
+        calls.append(story.write("LLM_CALL", "gpt-4o", payload, duration_ms=100))
+        calls.append(story.tool("search", {"q": "x"}, "none"))
+    story.loop("cycle", "critical", "LLM_CALL:gpt-4o -> TOOL_CALL:search", calls)
+    story.end()
+
+    assert "It cost 6 calls, $0.75 and 450 ms, 82 % of the run." in story.said()[0][1]
+
+
 def test_a_loop_that_is_left_costs_only_what_it_was() -> None:
     """Work that went on after the loop must not be blamed on it."""
     story = Story()

@@ -153,3 +153,25 @@ def test_listing_loads_no_server_and_no_command_framework(data_dir: Path) -> Non
 
     assert json.loads(done.stdout)["runs"]
     assert done.stderr.strip() == "[]"
+
+
+def test_a_person_sees_what_each_run_cost_where_that_is_known(data_dir: Path) -> None:
+    """The dear run stands out before it is opened; an unknown cost is not shown as nothing."""
+    store(data_dir, finished(), name="dear", cost_usd=1.2345)
+    store(data_dir, finished(), name="unknown")
+
+    header, *rows = run_in_terminal("list", columns=105, NO_COLOR="1").out.splitlines()
+    lines = {row.split()[1]: row.split() for row in rows}
+    assert "cost" in header.split()
+    assert "$1.23" in lines["dear"]
+    assert "–" in lines["unknown"]
+
+
+def test_without_any_cost_there_is_no_column_for_it(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """A column of dashes takes the room of something that is known; a program finds the cost in the JSON."""
+    store(data_dir, finished(), name="free")
+
+    assert "cost" not in run_in_terminal("list", columns=105).out
+    store(data_dir, finished(), name="dear", cost_usd=1.2345)
+    assert "cost" not in cli("list").out
+    assert {run.get("cost_usd") for run in cli("list", "--json").json["runs"]} == {None, 1.2345}
