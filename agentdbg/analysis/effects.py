@@ -128,27 +128,30 @@ class EffectReader:
         self._done: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Event) -> Effect | None:
+        """Take the next event; gives its effect if it is a tool's call, or the start of one."""
         self._number += 1
         event_type = event.get("event_type")
+        if event_type not in ("TOOL_CALL", "CALL_START"):
+            return None
+        payload = _dict(event.get("payload"))
+        if event_type == "CALL_START" and payload.get("kind") != "tool":
+            return None
+        effect = effect_of(event, self._rules)
         if event_type == "TOOL_CALL":
-            payload = _dict(event.get("payload"))
             self._open.pop(event["event_id"], None)
-            if status_of(TOOL, payload) != ERROR and (effect := self._effect(event, payload.get("args"))):
-                self._done.append(effect)
-        elif event_type == "CALL_START":
-            payload = _dict(event.get("payload"))
-            if payload.get("kind") == "tool" and (effect := self._effect(event, payload.get("input"))):
-                self._open[str(payload.get("call_id"))] = replace(effect, returned=False)
+            if effect.kind == "write" and status_of(TOOL, payload) != ERROR:
+                self._done.append(self._side_effect(event, payload.get("args"), effect))
+        elif effect.kind == "write":
+            call = self._side_effect(event, payload.get("input"), effect)
+            self._open[str(payload.get("call_id"))] = replace(call, returned=False)
+        return effect
 
     def found(self) -> list[SideEffect]:
         """The effects so far; a call that has not returned is one of them."""
         return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
 
-    def _effect(self, event: Event, args: Any) -> SideEffect | None:
-        effect = effect_of(event, self._rules)
-        if effect.kind != "write":
-            return None
+    def _side_effect(self, event: Event, args: Any, effect: Effect) -> SideEffect:
         return SideEffect(self._number, event["event_id"], _tool_name(event), normal_form(args), effect.source)
 
 

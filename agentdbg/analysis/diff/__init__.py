@@ -14,7 +14,7 @@ from agentdbg.analysis.diff.changes import Change, changes_between, context_chan
 from agentdbg.analysis.diff.effect_changes import compare_effects
 from agentdbg.analysis.diff.ignoring import Ignored
 from agentdbg.analysis.diff.layout import Placed, lay_out
-from agentdbg.analysis.diff.pairing import in_tree_order, pair_sides
+from agentdbg.analysis.diff.pairing import pair_sides
 from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
 from agentdbg.analysis.diff.result import Diff, Row, mirror
 from agentdbg.analysis.diff.steps import Side, Step, read_side
@@ -47,8 +47,8 @@ def compare_rows(
 def compare_sides(a: Side, b: Side) -> Diff:
     """Compare two runs that have been read."""
     pairing = pair_sides(a, b)
-    depths_a = [(step.number, depth) for step, depth in in_tree_order(a.top)]
-    depths_b = [(step.number, depth) for step, depth in in_tree_order(b.top)]
+    depths_a = [(step.number, depth) for step, depth in a.order]
+    depths_b = [(step.number, depth) for step, depth in b.order]
     placed = Placed([number for number, _ in depths_a], [number for number, _ in depths_b])
     rows = _RowMaker(a, b, dict(depths_a), dict(depths_b), pairing.moved)
     for place in lay_out(pairing, placed):

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.columns import LLM
-from agentdbg.analysis.conversation import answer, turns
+from agentdbg.analysis.conversation import turns
 from agentdbg.analysis.diff.prompts import digest_of
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.words import Segment, is_other_wording, word_segments
@@ -144,7 +144,7 @@ def _model_changes(a: Step, b: Step) -> Iterator[Change]:
     yield from _message_changes(was.pop("appended", []), now.pop("appended", []))
     responses = was.pop("response", None), now.pop("response", None)
     if responses[0] != responses[1]:
-        said, says = a.said or answer(responses[0]), b.said or answer(responses[1])
+        said, says = a.said, b.said
         found = [*_text_change("response", said.text, says.text), *_call_changes(said.calls, says.calls)]
         if [call.name for call in said.calls] == [call.name for call in says.calls] and said.calls:
             # A word beside the same calls, or none: models do as they like.

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import END, LLM, START, TOOL
-from agentdbg.analysis.conversation import answer, turns
+from agentdbg.analysis.conversation import turns
 from agentdbg.analysis.wording import as_json
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _features(step: Step) -> tuple[Any, ...]:
     """What is compared of a step, made once: names of calls, words of the answer, words of the question."""
     if step.features is None:
         if step.kind == LLM:
-            said = step.said or answer(step.content.get("response"))
+            said = step.said
             names = tuple(call.name for call in said.calls)
             words = _words(said.text) | _words([call.args for call in said.calls]) if names else _words(said.text)
             asked = _words(" ".join(turn.text for turn in turns(step.content.get("appended"), last=1)))

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.diff.likeness import likeness
-from agentdbg.analysis.diff.prompts import digest_of
 from agentdbg.analysis.diff.sequences import pair_alike
 from agentdbg.analysis.wording import as_json
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.diff.steps import Side, Step
 
-__all__ = ["Pairing", "in_tree_order", "pair_sides"]
+__all__ = ["Pairing", "pair_sides"]
 
 _AT_ONCE_MS = 3
 """Stored times are whole milliseconds: one that begins while the other ends is not yet at the same time."""
@@ -45,26 +44,20 @@ class Pairing:
 
 def pair_sides(a: Side, b: Side) -> Pairing:
     """Pair the steps of two runs."""
-    if _standing(b) < _standing(a):
+    if _comes_first(b, a):
         return _pair(b, a).swapped()
     return _pair(a, b)
 
 
-def _standing(side: Side) -> tuple[int, str]:
-    """Decides which run is walked first, by what is in them alone."""
-    order = [(step.key, step.context_digest, depth) for step, depth in in_tree_order(side.top)]
-    return len(order), digest_of(order)
+def _comes_first(side: Side, other: Side) -> bool:
+    """Which run is walked first is decided by what is in them alone."""
+    if len(side.steps) != len(other.steps):
+        return len(side.steps) < len(other.steps)
+    return _contents(side) < _contents(other)
 
 
-def in_tree_order(steps: Iterable[Step]) -> list[tuple[Step, int]]:
-    """Every step with its depth, parents before children; what a model call asked for stands as deep as the call."""
-    order: list[tuple[Step, int]] = []
-    stack = [(step, 0) for step in reversed(list(steps))]
-    while stack:
-        step, depth = stack.pop()
-        order.append((step, depth))
-        stack.extend((child, depth if step.kind == LLM else depth + 1) for child in reversed(step.children))
-    return order
+def _contents(side: Side) -> list[tuple[str, str, int]]:
+    return [(step.key, step.context_digest, depth) for step, depth in side.order]
 
 
 def _pair(left: Side, right: Side) -> Pairing:
@@ -186,7 +179,7 @@ def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> N
 def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
     """Each finding with the nearest paired step before it."""
     before = 0
-    for step, _ in in_tree_order(side.top):
+    for step, _ in side.order:
         if step.kind == LOOP:
             yield before, step
         elif step.number in paired:

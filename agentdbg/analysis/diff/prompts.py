@@ -37,8 +37,26 @@ class NewPart:
 
 @dataclass
 class _Conversation:
+    """The messages of the latest prompt, and a digest of each."""
+
     messages: list[Any] = field(default_factory=list)
     digests: list[bytes] = field(default_factory=list)
+
+    def overlap(self, messages: list[Any]) -> tuple[int, int]:
+        """How many messages another prompt shares at the beginning, and where its new ones begin."""
+        shared = 0
+        for ours, theirs in zip(self.messages, messages, strict=False):
+            if ours is not theirs and ours != theirs:
+                break
+            shared += 1
+        if shared == len(self.messages):
+            return shared, shared
+        # Older messages were dropped or shortened: what is new stands behind the one that was last before.
+        last = self.messages[-1]
+        for place in range(len(messages) - 1, shared - 1, -1):
+            if messages[place] == last:
+                return shared, place + 1
+        return shared, shared
 
 
 class PromptReader:
@@ -50,38 +68,36 @@ class PromptReader:
     def read(self, prompt: Any, *, tools_are_events: bool) -> NewPart:
         """The parts of one prompt; `tools_are_events` where the results it repeats stand in events of their own."""
         system, messages, rest = _split(prompt)
-        known, shared = self._find(messages)
-        begin = shared
-        if known is None:
-            known = _Conversation()
-            self._conversations.insert(0, known)
-            del self._conversations[_CONVERSATIONS:]
-            appended = messages
-        else:
-            self._conversations.remove(known)
-            self._conversations.insert(0, known)
-            if shared < len(known.messages):
-                begin = _after(known.messages[-1], messages, shared)
+        known, shared, begin = self._find(messages)
+        digests = known.digests[:shared]
+        slid = len(known.messages) - begin
+        for place in range(shared, begin):
+            before = place + slid
+            if 0 <= before < len(known.messages) and messages[place] == known.messages[before]:
+                digests.append(known.digests[before])
+            else:
+                digests.append(_digest(without_ids(messages[place])))
+        appended = []
+        for message in messages[begin:]:
+            plain = without_ids(message)
+            digests.append(_digest(plain))
             # The model's own words, and the results of its tools, are in the events before.
-            appended = [message for message in messages[begin:] if not _is_echo(message, tools_are_events)]
-        known.digests = known.digests[:shared]
-        latest = known.digests[-1] if shared else b""
-        for message in messages[shared:]:
-            latest = blake2b(latest + _encoded(without_ids(message)), digest_size=8).digest()
-            known.digests.append(latest)
-        known.messages = [*known.messages[:shared], *messages[shared:]]
-        return NewPart(system, [without_ids(message) for message in appended], rest, (len(messages), latest.hex()))
+            if not (known.messages and _is_echo(message, tools_are_events)):
+                appended.append(plain)
+        known.messages, known.digests = messages, digests
+        return NewPart(system, appended, rest, (len(messages), _digest(b"".join(digests)).hex()))
 
-    def _find(self, messages: list[Any]) -> tuple[_Conversation | None, int]:
-        """The conversation this goes on with, and how many messages they share at the beginning."""
-        best, longest = None, 0
+    def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
+        """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
+        best, overlap = _Conversation(), (0, 0)
         for conversation in self._conversations:
-            shared = _shared(conversation.messages, messages)
-            if shared > longest:
-                best, longest = conversation, shared
-            if shared == len(conversation.messages):
+            found = conversation.overlap(messages)
+            if found[1] > overlap[1]:
+                best, overlap = conversation, found
+            if found[1] and found[0] == len(conversation.messages):
                 break
-        return best, longest
+        self._conversations = [best, *(other for other in self._conversations if other is not best)][:_CONVERSATIONS]
+        return best, *overlap
 
 
 def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
@@ -113,24 +129,6 @@ def _content(message: Any) -> Any:
     return message["content"] if set(message) == {"role", "content"} else message
 
 
-def _shared(before: list[Any], after: list[Any]) -> int:
-    """How many messages two lists share at the beginning."""
-    count = 0
-    for left, right in zip(before, after, strict=False):
-        if left is not right and left != right:
-            break
-        count += 1
-    return count
-
-
-def _after(last: Any, messages: list[Any], shared: int) -> int:
-    """Where the new messages begin when older ones were dropped: behind the one that was last before."""
-    for place in range(len(messages) - 1, shared - 1, -1):
-        if messages[place] == last:
-            return place + 1
-    return shared
-
-
 def _is_echo(message: Any, tools_are_events: bool) -> bool:
     role = _role(message)
     if role in _MODEL or role == "function_call":
@@ -160,11 +158,13 @@ def without_ids(value: Any, depth: int = 0) -> Any:
 
 def digest_of(value: Any) -> str:
     """A short name for a JSON value: equal values have equal ones."""
-    return blake2b(_encoded(value), digest_size=10).hexdigest()
+    return _digest(value).hex()
 
 
-def _encoded(value: Any) -> bytes:
-    try:
-        return encode_json(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: events given by hand
-        return repr(value).encode("utf-8", "replace")
+def _digest(value: Any) -> bytes:
+    if not isinstance(value, bytes):
+        try:
+            value = encode_json(value)
+        except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: events given by hand
+            value = repr(value).encode("utf-8", "replace")
+    return blake2b(value, digest_size=10).digest()

@@ -7,7 +7,6 @@ a step keeps is small, so a long run is read once and its events need not be kep
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from agentdbg.analysis.columns import (
 from agentdbg.analysis.conversation import Turn, answer
 from agentdbg.analysis.diff.prompts import PromptReader, digest_of, without_ids
 from agentdbg.analysis.diff.totals import Totals, TotalsCounter
-from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, effect_of, normal_form
+from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import timestamp_ms
@@ -47,6 +46,7 @@ __all__ = ["Side", "Step", "read_side"]
 _NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
 _LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | _NOT_CONTENT
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
+_TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
 _DEEPEST = 1_000
 _LOOP_PARTS = ("pattern", "kind", "severity")
 
@@ -63,24 +63,38 @@ class Step:
     number: int
     kind: int
     name: str
-    content: dict[str, Any]
-    key: str
-    action: str
     start_ms: int
     end_ms: int
+    content: dict[str, Any] = field(default_factory=dict)
+    key: str = ""
     context: dict[str, Any] | None = None
     context_digest: str = ""
     history: tuple[int, str] = (0, "")
     effect: Effect | None = None
     failed: bool = False
-    said: Turn | None = None
     parent: Step | None = None
     children: list[Step] = field(default_factory=list)
     features: Any = None
+    _action: str = ""
+    _said: Turn | None = None
 
     @property
     def writes(self) -> bool:
         return self.effect is not None and self.effect.kind == "write"
+
+    @property
+    def said(self) -> Turn:
+        """What the model answered, read when it is needed."""
+        if self._said is None:
+            self._said = answer(self.content.get("response"))
+        return self._said
+
+    @property
+    def action(self) -> str:
+        """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
+        if not self._action:
+            self._action = _action_of(self)
+        return self._action
 
 
 @dataclass
@@ -95,6 +109,22 @@ class Side:
     starts: dict[int, int]
     """The CALL_STARTs that have no step of their own, and the event each belongs to."""
     count: int
+    _order: list[tuple[Step, int]] = field(default_factory=list)
+
+    @property
+    def order(self) -> list[tuple[Step, int]]:
+        """
+        Every step with its depth, parents before children.
+
+        What a model call asked for stands as deep as the call.
+        """
+        if not self._order:
+            stack = [(step, 0) for step in reversed(self.top)]
+            while stack:
+                step, depth = stack.pop()
+                self._order.append((step, depth))
+                stack.extend((child, depth if step.kind == LLM else depth + 1) for child in reversed(step.children))
+        return self._order
 
 
 def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: Ignored | None = None) -> Side:
@@ -107,7 +137,6 @@ def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: I
 
 class _Reader:
     def __init__(self, rules: EffectRules, ignored: Ignored | None) -> None:
-        self._rules = rules
         self._ignored = ignored
         self._prompts = PromptReader()
         self._totals = TotalsCounter()
@@ -117,7 +146,7 @@ class _Reader:
         self._open: dict[str, Step] = {}
         self._starts: dict[int, str] = {}
         self._effects = EffectReader(rules)
-        self._unknown: Counter[str] = Counter()
+        self._unknown: set[str] = set()
         self._tools_seen = False
         self._count = 0
 
@@ -128,9 +157,8 @@ class _Reader:
         payload = payload if isinstance(payload, dict) else {}
         event_id = str(event.get("event_id") or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
-        self._totals.add(kind, event, payload)
-        self._effects.add(event)
         step = self._step(number, kind, event, payload)
+        self._totals.add(step.kind, event, payload, failed=step.failed, moment_ms=step.end_ms)
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
@@ -146,18 +174,17 @@ class _Reader:
         end_ms = timestamp_ms(event.get("ts")) or 0
         length = event.get("duration_ms")
         start_ms = end_ms - length if isinstance(length, int) and kind not in (START, END) else end_ms
-        step = Step(number, kind, name, {}, "", "", start_ms, end_ms)
+        step = Step(number, kind, name, start_ms, end_ms)
         step.failed = status_of(kind, payload) == ERROR
+        step.effect = self._effects.add(event)
         if kind == LLM:
             self._read_model_call(step, payload)
         elif kind == TOOL:
-            step.effect = effect_of(event, self._rules)
             self._tools_seen = True
-            if step.effect.source == "unknown":
-                self._unknown[name] += 1
+            if step.effect is not None and step.effect.source == "unknown":
+                self._unknown.add(name)
             step.content = _tool_content(payload, failed=step.failed)
         elif kind == CALL_START and payload.get("kind") == "tool":
-            step.effect = effect_of(event, self._rules)
             step.content = {"args": parse_embedded(payload.get("input"))}
         else:
             step.content = _CONTENTS.get(kind, _other_content)(payload)
@@ -168,7 +195,6 @@ class _Reader:
             step.context_digest = digest_of(step.context)
         name_or_kind = kind if kind in (LLM, START, END) else f"{kind}:{name}"
         step.key = digest_of([name_or_kind, _comparable(step.content)])
-        step.action = _action(step)
         return step
 
     def _read_model_call(self, step: Step, payload: Mapping[str, Any]) -> None:
@@ -240,8 +266,8 @@ def _tool_content(payload: Mapping[str, Any], *, failed: bool) -> dict[str, Any]
     content = {"args": parse_embedded(payload.get("args")), "result": payload.get("result")}
     if failed:
         content["error"] = failure_of(payload).text
-    known = _NOT_CONTENT | {"args", "result", "status", "error"}
-    return {**content, **{key: item for key, item in payload.items() if key not in known}}
+    content.update((key, item) for key, item in payload.items() if key not in _TOOL_PARTS)
+    return content
 
 
 def _start_content(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,16 +296,13 @@ _CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _action(step: Step) -> str:
-    """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
+def _action_of(step: Step) -> str:
     if step.kind == TOOL:
         return digest_of([step.name, normal_form(step.content.get("args"))])
     if step.kind in (START, END, SPAN):
         return f"{step.kind}:{step.name if step.kind == SPAN else ''}"
-    if step.kind == LLM:
-        step.said = answer(step.content.get("response"))
-        if step.said.calls:
-            return digest_of([[call.name, normal_form(call.args)] for call in step.said.calls])
+    if step.kind == LLM and step.said.calls:
+        return digest_of([[call.name, normal_form(call.args)] for call in step.said.calls])
     return step.key
 
 

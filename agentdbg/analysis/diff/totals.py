@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import END, ERROR, LLM, TOOL, status_of
+from agentdbg.analysis.columns import END, LLM, TOOL
 from agentdbg.analysis.memory import token_counts
-from agentdbg.analysis.wording import number_or_none, timestamp_ms
+from agentdbg.analysis.wording import number_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,29 +42,30 @@ class TotalsCounter:
         self._tokens: list[int | None] = [None, None, None]
         self._cost: float | None = None
         self._first_ms: int | None = None
-        self._last_ms: int | None = None
+        self._last_ms = 0
         self._duration_ms: int | None = None
         self._status: str | None = None
 
-    def add(self, kind: int, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+    def add(
+        self, kind: int, event: Mapping[str, Any], payload: dict[str, Any], *, failed: bool, moment_ms: int
+    ) -> None:
         counts = self._counts
         counts["events"] += 1
         if kind in (LLM, TOOL):
             counts["llm_calls" if kind == LLM else "tool_calls"] += 1
-            counts["failed_calls"] += status_of(kind, payload) == ERROR
+            counts["failed_calls"] += failed
         if kind == LLM:
             self._add_usage(payload)
         elif kind == END:
             status = payload.get("status")
             self._status = status if isinstance(status, str) else None
             self._duration_ms = number_or_none(event.get("duration_ms"))
-        moment = timestamp_ms(event.get("ts"))
-        if moment is not None:
-            self._first_ms = moment if self._first_ms is None else min(self._first_ms, moment)
-            self._last_ms = moment if self._last_ms is None else max(self._last_ms, moment)
+        if moment_ms:
+            self._first_ms = moment_ms if self._first_ms is None else min(self._first_ms, moment_ms)
+            self._last_ms = max(self._last_ms, moment_ms)
 
-    def _add_usage(self, payload: Mapping[str, Any]) -> None:
-        for place, count in enumerate(token_counts(dict(payload))):
+    def _add_usage(self, payload: dict[str, Any]) -> None:
+        for place, count in enumerate(token_counts(payload)):
             if count is not None:
                 self._tokens[place] = (self._tokens[place] or 0) + count
         cost = payload.get("cost_usd")
@@ -73,7 +74,7 @@ class TotalsCounter:
 
     def totals(self) -> Totals:
         length = self._duration_ms
-        if length is None and self._first_ms is not None and self._last_ms is not None:
+        if length is None and self._first_ms is not None:
             length = self._last_ms - self._first_ms
         tokens_in, tokens_out, total = self._tokens
         cost = None if self._cost is None else round(self._cost, 9)
