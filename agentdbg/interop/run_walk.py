@@ -156,7 +156,7 @@ class RunWalk:
             "run_id": self.run_id,
             "parent_id": parent_id,
             "event_type": step.event_type,
-            "ts": utc_timestamp(at_ms / 1000),
+            "ts": _timestamp(at_ms),
             "duration_ms": duration_ms,
             "name": name,
             "payload": value,
@@ -202,7 +202,7 @@ class RunWalk:
         end_id = stable_id(self.run_id, "end")
         self._append("RUN_END", end_id, self.start_id, at_ms, duration_ms, "run_end", payload)
         self.flush()
-        self.refresh(utc_timestamp(at_ms / 1000), duration_ms, status)
+        self.refresh(_timestamp(at_ms), duration_ms, status)
         self.writer.close()
 
     def flush(self) -> None:
@@ -217,7 +217,7 @@ class RunWalk:
             encode_run_meta(
                 run_id=self.run_id,
                 run_name=self.name,
-                started_at=utc_timestamp(self.started_ms / 1000),
+                started_at=_timestamp(self.started_ms),
                 ended_at=ended_at,
                 duration_ms=duration_ms,
                 status=status,
@@ -293,7 +293,7 @@ class RunWalk:
         payload: bytes,
         meta: bytes = NO_META,
     ) -> None:
-        ts = self._last_ts = utc_timestamp(at_ms / 1000)
+        ts = self._last_ts = _timestamp(at_ms)
         name_json = encode_json(name).decode()
         line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta)
         self._lines.append(line)
@@ -304,6 +304,11 @@ class RunWalk:
     def _count(self, event_type: str) -> None:
         by_type = self._counters.by_type
         by_type[event_type] = by_type.get(event_type, 0) + 1
+
+
+def _timestamp(at_ms: float) -> str:
+    # In seconds a whole millisecond may come out a trifle less than it was, and be cut to the one before.
+    return utc_timestamp(at_ms / 1000 + 1e-6)
 
 
 def _what_failed(error: dict[str, Any]) -> tuple[str, str]:

@@ -95,7 +95,7 @@ def receiver(data_dir: Path, *arguments: str, **variables: str) -> Iterator[Runn
 def stored_runs(data_dir: Path) -> list[list[dict[str, Any]]]:
     """The events of every run, each line held against the schema."""
     found = []
-    for folder in sorted((data_dir / "runs").glob("*"), key=lambda path: path.stat().st_ctime_ns):
+    for folder in sorted((data_dir / "runs").glob("*"), key=lambda path: path.stat().st_mtime_ns):
         lines = (folder / "events.jsonl").read_bytes().splitlines()
         events = [json.loads(line) for line in lines]
         for event in events:
