@@ -1,0 +1,123 @@
+"""Baselines of tests: missing, accepted, compared, accepted anew; in one process and in several."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.pytest_plugin.projects import XDIST
+
+if TYPE_CHECKING:
+    from tests.pytest_plugin.projects import Project
+
+MARKED = """
+import os
+
+
+@pytest.mark.agentdbg(baseline="baselines/refund.json")
+def test_refund():
+    run_agent(amount=int(os.environ.get("AMOUNT", 40)), tokens=int(os.environ.get("TOKENS", 100)))
+"""
+
+
+def test_a_baseline_is_accepted_compared_and_accepted_anew(project: Project) -> None:
+    """The whole life of a snapshot, each step with the words that lead to the next."""
+    project.test(MARKED)
+    missing = project.run()
+    accepted = project.run("--agentdbg-update")
+    same = project.run()
+    other = project.run(AMOUNT="4000")
+    costly = project.run(TOKENS="200")
+    anew = project.run("--agentdbg-update", AMOUNT="4000")
+    after = project.run(AMOUNT="4000")
+
+    assert "yet; `pytest --agentdbg-update` accepts this run as the first" in missing.out
+    assert "wrote baselines/refund.json, from 1 run" in accepted.out
+    assert accepted.outcomes == same.outcomes == {"passed": 1}
+    assert other.outcomes == {"failed": 1}
+    assert "  - amount: 40\n  + amount: 4000\n" in other.out
+    assert "If this is what the agent should do now: pytest --agentdbg-update" in other.out
+    assert "max_tokens: 420 tokens, 385 allowed: the baseline's 1 run needed 220" in costly.out
+    assert anew.outcomes == after.outcomes == {"passed": 1}
+
+
+def test_an_assertion_on_a_file_is_accepted_the_same_way(project: Project) -> None:
+    """Effects alone, for tests that do not care what else happened."""
+    project.test(
+        """
+def test_refund(agentdbg_run):
+    run_agent(tokens=100 if agentdbg_run.data_dir else 0)
+    agentdbg_run.assert_effects("refund.json")
+"""
+    )
+
+    assert "there is no baseline" in project.run().out
+    assert "wrote refund.json" in project.run("--agentdbg-update").out
+    assert project.run().outcomes == {"passed": 1}
+
+
+def test_a_test_that_fails_writes_no_baseline(project: Project) -> None:
+    """Nobody accepts what they know to be wrong."""
+    project.test(MARKED + "    assert False\n")
+    session = project.run("--agentdbg-update")
+
+    assert session.outcomes == {"failed": 1}
+    assert "nothing was written" in session.out
+    assert not (project.folder / "baselines").exists()
+
+
+def test_updating_still_makes_the_other_checks(project: Project) -> None:
+    """A limit is not a snapshot."""
+    project.test(MARKED.replace('refund.json"', 'refund.json", max_tokens=10'))
+    session = project.run("--agentdbg-update")
+
+    assert session.outcomes == {"failed": 1}
+    assert not (project.folder / "baselines").exists()
+
+
+def test_tests_that_share_a_baseline_make_it_together(project: Project) -> None:
+    """Repeating a test is how a baseline learns the noise of its agent."""
+    project.test(
+        """
+@pytest.mark.parametrize("tokens", [100, 150, 200])
+@pytest.mark.agentdbg(baseline="refund.json")
+def test_refund(tokens):
+    run_agent(tokens=tokens)
+"""
+    )
+    session = project.run("--agentdbg-update", *XDIST)
+    stored = json.loads((project.folder / "refund.json").read_text())
+
+    assert session.outcomes == {"passed": 3}, session.out
+    assert session.out.count("wrote refund.json, from 3 runs") == 1
+    assert sorted(stored["totals"]["total_tokens"]) == [220, 320, 420]
+    assert project.run().outcomes == {"passed": 3}
+
+
+def test_xdist_workers_report_their_runs_and_failures(project: Project) -> None:
+    """The section of a failed test travels from the worker to the one who reads it."""
+    project.test(
+        """
+@pytest.mark.parametrize("amount", [40, 41, 42, 43])
+def test_refund(agentdbg_run, amount):
+    run_agent(amount=amount)
+    assert agentdbg_run.tools == ["find_order", "refund"]
+    agentdbg_run.assert_effects([("refund", {"order_id": "A-17", "amount": 40})])
+"""
+    )
+    session = project.run(*XDIST)
+
+    assert session.outcomes == {"passed": 1, "failed": 3}, session.out
+    assert session.out.count("-- agentdbg --") == 3
+    assert session.out.count("folder: ") == 3
+
+
+def test_a_damaged_baseline_fails_with_its_name(project: Project) -> None:
+    """A merge conflict in a JSON file, most likely."""
+    project.test(MARKED)
+    (project.folder / "baselines").mkdir()
+    (project.folder / "baselines" / "refund.json").write_text("<<<<<<< HEAD\n")
+    session = project.run()
+
+    assert session.outcomes == {"failed": 1}
+    assert "refund.json is not JSON" in session.out
