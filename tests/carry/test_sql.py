@@ -46,7 +46,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append(run_id)
         return events_of(folder, run_id)
 
-    monkeypatch.setattr("agentdbg.interop.tables.cache.events_of", counted)
+    monkeypatch.setattr("agentdbg.interop.tables.stored.events_of", counted)
     return read
 
 
@@ -125,15 +125,23 @@ def test_only_what_changed_is_read_again(
     assert sorted(reads) == sorted([rich_run, new])
 
 
+def test_a_question_reads_only_what_it_is_about(ask: Callable[..., Any], reads: list[str], rich_run: str) -> None:
+    """How many runs failed today is answered at once, however much they recorded."""
+    assert ask("select status from runs") == [{"status": "error"}]
+    assert reads == []
+    assert ask("select count(*) as n from query('select * from ev' || 'ents where n = 1')") == [{"n": 1}]
+    assert rich_run in reads
+
+
 def test_a_new_name_shows_and_reads_no_event(
     ask: Callable[..., Any], data_dir: Path, reads: list[str], rich_run: str
 ) -> None:
     """A label lies beside the log and does not touch it."""
-    ask("select 1")
+    ask("select count(*) from events")
     reads.clear()
     rename_run(rich_run, "the broken one", data_dir)
 
-    assert ask("select run_name from runs") == [{"run_name": "the broken one"}]
+    assert ask("select distinct run_name from runs join events using (run_id)") == [{"run_name": "the broken one"}]
     assert reads == []
 
 
@@ -141,16 +149,18 @@ def test_a_deleted_run_is_gone_from_the_answers_and_from_the_disk(
     ask: Callable[..., Any], data_dir: Path, reads: list[str], rich_run: str, parallel_run: str
 ) -> None:
     """What somebody deletes must not live on in a cache."""
-    ask("select 1")
+    ask("select * from events, findings limit 1")
     path = data_dir / "runs" / rich_run / "events.jsonl"
     path.write_bytes(path.read_bytes() + b"\n")
-    ask("select 1")  # the run now has rows in two files
+    ask("select count(*) from events")  # the run now has rows in two files
     delete_run(rich_run, data_dir)
     reads.clear()
 
+    assert ask("select run_id from runs") == [{"run_id": parallel_run}]
+    assert all(rich_run.encode() not in found.read_bytes() for found in _tables(data_dir).rglob("*.parquet"))
     assert ask("select distinct run_id from events") == [{"run_id": parallel_run}]
+    assert ask("select * from findings") == []
     assert reads == []
-    assert all(rich_run.encode() not in found.read_bytes() for found in _tables(data_dir).glob("*.parquet"))
 
 
 def test_small_files_are_joined(ask: Callable[..., Any], data_dir: Path) -> None:
@@ -163,7 +173,7 @@ def test_small_files_are_joined(ask: Callable[..., Any], data_dir: Path) -> None
             {"n": number + 1, "s": number * (number + 1) // 2}
         ]
 
-    assert len(list(_tables(data_dir).glob("*.events.parquet"))) <= 9
+    assert len(list((_tables(data_dir) / "events").glob("*.parquet"))) <= 9
     assert len(list(_tables(data_dir).glob("runs-*"))) == 1
 
 
@@ -175,15 +185,15 @@ def test_the_cache_may_be_deleted_or_damaged_at_any_time(
     question = "select run_id, count(*) as n from events group by run_id order by run_id"
     before = ask(question)
     folder = _tables(data_dir)
-    (events,) = folder.glob("*.events.parquet")
+    (events,) = (folder / "events").glob("*.parquet")
     if harm == "delete":
         shutil.rmtree(data_dir / "index")
     elif harm == "one file":
         events.unlink()
     elif harm == "manifest":
-        (folder / "manifest.sqlite3").unlink()
+        (folder / "events" / "manifest.sqlite3").unlink()
     elif harm == "not a database":
-        (folder / "manifest.sqlite3").write_bytes(b"nonsense" * 1000)
+        (folder / "events" / "manifest.sqlite3").write_bytes(b"nonsense" * 1000)
     elif harm == "damaged":
         events.write_bytes(events.read_bytes()[:-200])
     else:
@@ -337,10 +347,10 @@ def test_a_table_of_too_many_rows_says_so(cli: Callable[..., Ran]) -> None:
 
 def test_what_is_kept_is_private(ask: Callable[..., Any], data_dir: Path, rich_run: str) -> None:
     """The cache holds what the runs hold."""
-    ask("select 1")
+    ask("select * from events, findings limit 1")
 
     assert _tables(data_dir).stat().st_mode & 0o077 == 0
-    assert all(os.stat(path).st_mode & 0o077 == 0 for path in _tables(data_dir).iterdir())
+    assert all(os.stat(path).st_mode & 0o077 == 0 for path in _tables(data_dir).rglob("*"))
 
 
 def test_metadata_is_typed(ask: Callable[..., Any], rich_run: str) -> None:

@@ -3,7 +3,7 @@ Ask the cached tables in SQL.
 
 DuckDB runs in this process, in memory, and is locked down before it sees a question: it reads the cached files and
 nothing else, it writes nothing, loads no extension, reaches no network and no variable of ours. One SELECT is one
-question.
+question, and only the tables it is about are brought up to date.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.exceptions import UsageError
-from agentdbg.interop.tables.cache import TableCache
 from agentdbg.interop.tables.parquet import require
+from agentdbg.interop.tables.stored import Files, StoredTables
 from agentdbg.interop.tables.views import VIEWS, view_statements
 from agentdbg.storage.layout import index_dir, make_private_folder
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.events import RunMeta
-    from agentdbg.interop.tables.cache import CachedTables
 
 __all__ = ["Answer", "ask"]
 
@@ -51,19 +50,33 @@ def ask(question: str, runs: Sequence[RunMeta], data_dir: Path, progress: Callab
     import duckdb  # noqa: PLC0415 -- an extra
 
     with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
-        cache = TableCache(data_dir, folder)
+        tables = StoredTables(data_dir, folder)
+
+        def answered() -> tuple[Any, Answer]:
+            return _answer(question, tables.refresh(runs, **_needs(question), progress=progress), spill)
+
         try:
             try:
-                connection, answer = _answer(question, cache.refresh(runs, progress), spill)
+                connection, answer = answered()
             except (duckdb.IOException, duckdb.InvalidInputException) as error:
                 if str(folder) not in str(error):
                     raise
-                cache.forget()  # another process tidied up just now, or a file is damaged
-                connection, answer = _answer(question, cache.refresh(runs, progress), spill)
+                tables.forget()  # another process tidied up just now, or a file is damaged
+                connection, answer = answered()
         except duckdb.Error as error:
             raise UsageError(_kindly(error)) from None
         with connection:
             yield Answer(answer.columns, answer.types, _kind_rows(answer.rows))
+
+
+def _needs(question: str) -> dict[str, bool]:
+    """Which tables a question may be about; one that makes its names up as it goes may be about any."""
+    words = question.lower()
+    any_of_them = "query" in words
+    return {
+        "events": any_of_them or any(name in words for name in ("events", "llm_calls", "tool_calls")),
+        "findings": any_of_them or "findings" in words,
+    }
 
 
 @contextmanager
@@ -81,8 +94,8 @@ def _folder(data_dir: Path) -> Iterator[Path]:
     yield folder
 
 
-def _answer(question: str, tables: CachedTables, spill: str) -> tuple[Any, Answer]:
-    connection = _locked_down(tables, spill)
+def _answer(question: str, files: Files, spill: str) -> tuple[Any, Answer]:
+    connection = _locked_down(files, spill)
     try:
         return connection, _execute(connection, question)
     except BaseException:
@@ -90,21 +103,20 @@ def _answer(question: str, tables: CachedTables, spill: str) -> tuple[Any, Answe
         raise
 
 
-def _locked_down(tables: CachedTables, spill: str) -> Any:
+def _locked_down(files: Files, spill: str) -> Any:
     import duckdb  # noqa: PLC0415
 
     connection = duckdb.connect(":memory:", config=_AT_START)
-    files = [str(tables.runs)]
-    files += [str(path(segment)) for segment in tables.segments for path in (tables.events, tables.findings)]
+    paths = [str(file.path) for table in (files.runs, files.events, files.findings) for file in table]
     for setting, value in (
-        ("allowed_paths", files),
+        ("allowed_paths", paths),
         ("temp_directory", spill),
         ("TimeZone", "UTC"),
         ("python_enable_replacements", False),
         ("enable_external_access", False),
     ):
         connection.execute(f"SET {setting} = {_literal(value)}")
-    for statement in view_statements(tables):
+    for statement in view_statements(files):
         connection.execute(statement)
     connection.execute("SET lock_configuration = true")
     return connection

@@ -49,7 +49,7 @@ class TableFile:
         self.rows = 0
         self._arrow = pa
         self._schema = _schema(columns)
-        self._text_at = [at for at, column in enumerate(columns) if column.type in ("text", "json")]
+        self._text_at = [at for at, column in enumerate(columns) if column.type == "json"]
         self._file = os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         words = [column.name for column in columns if column.type == "word"]
         self._writer = parquet.ParquetWriter(self._file, self._schema, use_dictionary=words, **_WRITTEN_WITH)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from agentdbg.interop.tables.columns import EVENTS, FINDINGS, RUNS, Column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from agentdbg.interop.tables.cache import CachedTables
+    from agentdbg.interop.tables.cache import CachedFile
+    from agentdbg.interop.tables.stored import Files
 
 __all__ = ["VIEWS", "view_statements"]
 
@@ -67,21 +68,24 @@ _NAMED_OTHERWISE = {
 }
 
 
-def view_statements(tables: CachedTables) -> Iterator[str]:
+def view_statements(files: Files) -> Iterator[str]:
     """The statements that make the views."""
-    yield f"CREATE VIEW runs AS SELECT {_typed(RUNS)} FROM {_read([tables.runs])}"  # noqa: S608 -- all of it is ours
-    clean = [segment for segment in tables.segments if segment.is_clean]
-    dirty = [segment for segment in tables.segments if not segment.is_clean and segment.live]
-    for name, columns, path in (("events", EVENTS, tables.events), ("findings", FINDINGS, tables.findings)):
-        parts = [_read([path(segment) for segment in clean])] if clean else []
-        # Of these files only the newest reading of a run counts, and some other file may hold it.
-        parts += [f"{_read([path(segment)])} WHERE run_id IN ({_texts(segment.live)})" for segment in dirty]
-        rows = " UNION ALL ".join(f"SELECT {_typed(columns)} FROM {part}" for part in parts)  # noqa: S608
-        yield f"CREATE VIEW {name} AS {rows or _nothing(columns)}"
+    yield _table("runs", RUNS, files.runs)
+    yield _table("events", EVENTS, files.events)
+    yield _table("findings", FINDINGS, files.findings)
     for name, event_type in (("llm_calls", "LLM_CALL"), ("tool_calls", "TOOL_CALL")):
         renamed = _NAMED_OTHERWISE[name]
         chosen = ", ".join(f"{renamed.get(column.name, column.name)} AS {column.name}" for column in VIEWS[name])
-        yield f"CREATE VIEW {name} AS SELECT {chosen} FROM events WHERE event_type = '{event_type}'"  # noqa: S608
+        yield f"CREATE VIEW {name} AS SELECT {chosen} FROM events WHERE event_type = '{event_type}'"  # noqa: S608 -- ours
+
+
+def _table(name: str, columns: Sequence[Column], files: Sequence[CachedFile]) -> str:
+    whole = [file.path for file in files if file.live is None]
+    parts = [_read(whole)] if whole else []
+    # Of the others only some runs count: another file holds a newer reading of the rest.
+    parts += [f"{_read([file.path])} WHERE run_id IN ({_texts(file.live)})" for file in files if file.live is not None]
+    rows = " UNION ALL ".join(f"SELECT {_typed(columns)} FROM {part}" for part in parts)  # noqa: S608
+    return f"CREATE VIEW {name} AS {rows or _nothing(columns)}"
 
 
 def _typed(columns: Iterable[Column]) -> str:
