@@ -22,7 +22,9 @@ from agentdbg.mcp_server.tool import Tool
 from agentdbg.storage.reader import load_events, run_folder
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.findings import Finding
     from agentdbg.mcp_server.reader import Reader
+    from agentdbg.server.views import RunView
 
 __all__ = ["EXPLAIN_RUN", "VALIDATE_RUN"]
 
@@ -51,8 +53,17 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
     }
     found = find(load_events(meta["run_id"], reader.data_dir), meta)
     head = {key: value for key, value in head.items() if value} | {"total": len(found)}
-    findings = (finding.as_json() for finding in found[offset:])
+    findings = (_told(finding, view) for finding in found[offset:])
     return paged(head, "findings", findings, offset=offset, limit=limit, max_bytes=max_bytes)
+
+
+def _told(finding: Finding, view: RunView) -> dict[str, Any]:
+    """A finding with the numbers of its events, which say in two digits what their ids say in thirty-six."""
+    told = finding.as_json()
+    ids = told["evidence"].pop("event_ids")
+    numbers = {*told["evidence"]["numbers"], *(view.index.number_of(event_id) for event_id in ids)}
+    told["evidence"]["numbers"] = sorted(number for number in numbers if number is not None)
+    return told
 
 
 EXPLAIN_RUN = Tool(
