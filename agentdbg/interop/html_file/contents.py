@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
 from agentdbg.analysis.report import build_report
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Contents"]
 
-_ROWS_AT_ONCE = 200
+_STRETCH = 200
 # As many as the viewer looks at, so that both say the same.
 _MOST_EVENTS_LOOKED_AT = 3_000
 _HASHED_AT_ONCE = 1 << 20
@@ -48,6 +48,8 @@ class Contents:
         self._index = EventIndex(run_dir(config.data_dir, run["run_id"]), run["run_id"], index_dir(config.data_dir))
         self._index.extend()
         self._rows = RowBuilder(self._index)
+        self._packer = Packer()
+        self._receipt = Receipt(self._run, config)
         self._now_ms = time.time_ns() // 1_000_000
 
     def opening(self) -> Iterator[bytes]:
@@ -70,34 +72,41 @@ class Contents:
         yield data_block("summary", encode_json(summary))
         yield data_block("types", encode_json(types))
         yield data_block("skeleton", columns)
-        yield self._rows_block(1)
         yield data_block("report", build_report(tally, self._run, self._now_ms).encode())
+        yield from self._stretch(1)
 
     def rest(self, progress: Callable[[float], object]) -> Iterator[bytes]:
-        """All other rows, all events, and the receipt."""
+        """All that follows the first screen, and the receipt."""
         total = self._index.total
-        for first in range(1 + _ROWS_AT_ONCE, total + 1, _ROWS_AT_ONCE):
-            yield self._rows_block(first)
-            progress(0.5 * first / total)
-        packer = Packer()
-        receipt = Receipt(self._run, self._config)
-        for number in range(1, total + 1):
+        for first in range(1 + _STRETCH, total + 1, _STRETCH):
+            yield from self._stretch(first)
+            progress(min(1.0, (first + _STRETCH) / total))
+        yield self._receipt.block(self._source(), self._now_ms)
+
+    def _stretch(self, first: int) -> Iterator[bytes]:
+        """Some events one after the other: their rows, and themselves."""
+        last = min(first + _STRETCH - 1, self._index.total)
+        if last < first:
+            return
+        rows = []
+        for number in range(first, last + 1):
             line = self._line(number)
-            receipt.count(line)
-            if blocks := packer.add(line):
-                yield blocks
-                progress(0.5 + 0.5 * number / total)
-        yield packer.flush()
-        yield receipt.block(self._source(), self._now_ms)
+            rows.append(self._row(number, line))
+            self._receipt.count(line)
+            yield self._packer.add(line)
+        yield self._packer.flush()
+        yield data_block("rows", b"\n".join(rows), first, last)
+
+    def _row(self, number: int, line: bytes) -> bytes:
+        """A row, without the event's id where the page can take that from the event: no other part packs so badly."""
+        row: dict[str, Any] = {**self._rows.row(number, running=self._run["status"] == "running")}
+        if line.startswith(b'{"spec_version":"0.1","event_id":"%s",' % row["event_id"].encode()):
+            del row["event_id"]
+        return encode_json(row)
 
     def close(self) -> None:
         """Let go of the file."""
         self._index.close()
-
-    def _rows_block(self, first: int) -> bytes:
-        last = min(first + _ROWS_AT_ONCE - 1, self._index.total)
-        rows = self._rows.rows(range(first, last + 1), running=self._run["status"] == "running")
-        return data_block("rows", b"\n".join(map(encode_json, rows)), first, last)
 
     def _line(self, number: int) -> bytes:
         """One event in the strict form, on one line."""

@@ -8,6 +8,7 @@ import { Blocks } from "./embedded-blocks.js";
 /** @typedef {import("./embedded-blocks.js").Block} Block */
 
 const MOST_FOUND = 10_000;
+const ID = /^\{"spec_version":"0.1","event_id":("[^"]*")/;
 
 export { ApiError, ServerGone };
 
@@ -64,24 +65,27 @@ export class Api extends ServedApi {
     const last = Math.min(total, first + Number(parameters.get("limit") ?? 200) - 1);
     const numbers = parameters.has("at") ? /** @type {string} */ (parameters.get("at")).split(",").map(Number) : range(first, last);
     const rows = [];
-    for (const n of numbers) if (n >= 1 && n <= total) rows.push(await this.#line("rows", n));
+    for (const n of numbers) if (n >= 1 && n <= total) rows.push(await this.#row(n));
     return new Response(`{"rows":[${rows.join(",")}],"total":${total},"complete":true}`);
   }
+
+  /** A row as JSON. Its event's id, which hardly can be packed, stands only in the event. @param {number} n */
+  async #row(n) {
+    const row = await this.#line("rows", n);
+    const id = row.includes('"event_id":') ? null : ID.exec(await this.#line("events", n));
+    return id ? `{"event_id":${id[1]},${row.slice(1)}` : row;
+  }
+
+  /** The lines of the block of a kind that was used last: they are asked for in stretches. @type {Map<string, {element: HTMLElement, lines: string[]}>} */
+  #split = new Map();
 
   /** @param {string} kind @param {number} n */
   async #line(kind, n) {
     const block = await this.#block(kind, n);
-    return (await this.#linesOf(block))[n - block.first];
-  }
-
-  /** The lines of the block used last: rows and events are asked for in stretches. @type {{block: Block, lines: string[]} | null} */
-  #split = null;
-
-  /** @param {Block} block */
-  async #linesOf(block) {
     const text = await this.#blocks.text(block);
-    if (this.#split?.block.element !== block.element) this.#split = { block, lines: text.split("\n") };
-    return this.#split.lines;
+    let split = this.#split.get(kind);
+    if (split?.element !== block.element) this.#split.set(kind, (split = { element: block.element, lines: text.split("\n") }));
+    return split.lines[n - block.first];
   }
 
   /** @param {string} which the number or the id of an event */

@@ -12,6 +12,8 @@ const KEPT_LETTERS = 40_000_000;
 export class Blocks {
   /** @type {Map<string, Block[]>} */
   #found = new Map();
+  /** @type {Element | null} */
+  #last = null;
   #isAll = false;
   /** @type {Map<HTMLElement, Promise<string>>} */
   #kept = new Map();
@@ -21,7 +23,7 @@ export class Blocks {
   async at(kind, n = 0) {
     for (;;) {
       const isAll = this.#look();
-      const block = (this.#found.get(kind) ?? []).find(({ first, last }) => first <= n && n <= last);
+      const block = holding(this.#found.get(kind) ?? [], n);
       if (block || isAll) return block ?? null;
       await pause();
     }
@@ -50,21 +52,27 @@ export class Blocks {
     return unpack(element).arrayBuffer();
   }
 
-  /** Find what the browser has read so far; whether that is everything. */
+  /** Take note of what the browser has read since the last time; whether that is everything. */
   #look() {
     if (this.#isAll) return true;
     this.#isAll = document.readyState !== "loading";
-    this.#found.clear();
-    for (const element of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-block]"))) {
-      // The element is there before its text is; something after it says that it is whole.
-      if (!element.nextSibling && !this.#isAll) continue;
-      const { block = "", first, last } = element.dataset;
-      const list = this.#found.get(block);
-      const found = { first: Number(first), last: Number(last), element };
-      if (list) list.push(found);
-      else this.#found.set(block, [found]);
+    let element = this.#last ? this.#last.nextElementSibling : document.querySelector("script[data-block]");
+    // The element is there before its text is; something after it says that it is whole.
+    while (element && (element.nextSibling || this.#isAll)) {
+      this.#last = element;
+      this.#note(/** @type {HTMLElement} */ (element));
+      element = element.nextElementSibling;
     }
     return this.#isAll;
+  }
+
+  /** @param {HTMLElement} element */
+  #note(element) {
+    const { block, first, last } = element.dataset;
+    if (block === undefined) return;
+    const list = this.#found.get(block) ?? [];
+    list.push({ first: Number(first), last: Number(last), element });
+    this.#found.set(block, list);
   }
 
   /** @param {number} letters how many just came */
@@ -76,6 +84,19 @@ export class Blocks {
       this.#letters -= (await text).length;
     }
   }
+}
+
+/** @param {Block[]} blocks in the order of what they hold @param {number} n */
+function holding(blocks, n) {
+  let low = 0;
+  let high = blocks.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (blocks[middle].last < n) low = middle + 1;
+    else high = middle;
+  }
+  const block = blocks[low];
+  return block && block.first <= n && n <= block.last ? block : null;
 }
 
 /** @param {HTMLElement} element */
