@@ -34,6 +34,7 @@ COMMANDS = {
     "baseline": "Keep what good runs have in common.",
     "assert": "Check a run against a baseline, a policy and limits.",
     "init": "Write a policy, a first test and a CI workflow.",
+    "diff": "Say what changed between two runs.",
     "tail": "Follow a run while it is recorded.",
     "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
     "sql": "Ask all stored runs in SQL.",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
 from agentdbg.analysis.diff.effect_changes import compare_effects
 from agentdbg.analysis.diff.ignoring import Ignored
-from agentdbg.analysis.diff.layout import Placed, lay_out
+from agentdbg.analysis.diff.layout import lay_out
 from agentdbg.analysis.diff.pairing import pair_sides
 from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
 from agentdbg.analysis.diff.result import Diff, Row, mirror
@@ -47,29 +47,22 @@ def compare_rows(
 def compare_sides(a: Side, b: Side) -> Diff:
     """Compare two runs that have been read."""
     pairing = pair_sides(a, b)
-    depths_a = [(step.number, depth) for step, depth in a.order]
-    depths_b = [(step.number, depth) for step, depth in b.order]
-    placed = Placed([number for number, _ in depths_a], [number for number, _ in depths_b])
-    rows = _RowMaker(a, b, dict(depths_a), dict(depths_b), pairing.moved)
-    for place in lay_out(pairing, placed):
+    rows = _RowMaker(a, b, pairing.moved)
+    for place in lay_out(pairing, a, b):
         rows.add(*place)
-    unknown = sorted({*a.unknown_tools, *b.unknown_tools})
-    effects = compare_effects(a.effects, b.effects, unknown)
-    return Diff(
-        tuple(rows.rows), effects, tuple(rows.context), a.totals, b.totals, placed, pairing, (a.starts, b.starts)
-    )
+    effects = compare_effects(a.effects, b.effects, sorted({*a.unknown_tools, *b.unknown_tools}))
+    return Diff(tuple(rows.rows), effects, tuple(rows.context), a, b, pairing)
 
 
 class _RowMaker:
     """Turns places into rows, remembering which differences have been told."""
 
-    def __init__(
-        self, a: Side, b: Side, depths_a: dict[int, int], depths_b: dict[int, int], moved: dict[int, int]
-    ) -> None:
+    def __init__(self, a: Side, b: Side, moved: dict[int, int]) -> None:
         self.rows: list[Row] = []
         self.context: list[tuple[int, Change]] = []
         self._a, self._b = a, b
-        self._depths_a, self._depths_b = depths_a, depths_b
+        self._depths_a = {step.number: depth for step, depth in a.order}
+        self._depths_b = {step.number: depth for step, depth in b.order}
         self._moved = moved
         self._moved_back = {there: here for here, there in moved.items()}
         self._told: set[tuple[str, str]] = set()

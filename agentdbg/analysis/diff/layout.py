@@ -6,36 +6,25 @@ Between two rows that both runs share, what only A has comes first, then what on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.diff.sequences import longest_increasing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from agentdbg.analysis.diff.pairing import Pairing
+    from agentdbg.analysis.diff.steps import Side
 
-__all__ = ["Placed", "lay_out"]
+__all__ = ["lay_out"]
 
 Place = tuple[int | None, int | None]
 
 
-@dataclass(frozen=True)
-class Placed:
-    """The numbers of each run's steps, in the order of its tree."""
-
-    a: Sequence[int]
-    b: Sequence[int]
-
-    def swapped(self) -> Placed:
-        return Placed(self.b, self.a)
-
-
-def lay_out(pairing: Pairing, placed: Placed) -> list[Place]:
+def lay_out(pairing: Pairing, a: Side, b: Side) -> list[Place]:
     """Every step of both runs once. A pair out of order (parallel steps) stands at its place in A."""
-    rank_b = {number: rank for rank, number in enumerate(placed.b)}
-    paired = [number for number in placed.a if number in pairing.pairs]
+    order_a = [step.number for step, _ in a.order]
+    order_b = [step.number for step, _ in b.order]
+    rank_b = {number: rank for rank, number in enumerate(order_b)}
+    paired = [number for number in order_a if number in pairing.pairs]
     kept = longest_increasing([rank_b[pairing.pairs[number]] for number in paired])
     spine = {paired[position] for position in kept}
     taken = set(pairing.pairs.values())
@@ -44,13 +33,13 @@ def lay_out(pairing: Pairing, placed: Placed) -> list[Place]:
 
     def put_until(rank: int) -> None:
         nonlocal at_b
-        places.extend((None, number) for number in placed.b[at_b:rank] if number not in taken)
+        places.extend((None, number) for number in order_b[at_b:rank] if number not in taken)
         at_b = rank + 1
 
-    for number in placed.a:
+    for number in order_a:
         partner = pairing.pairs.get(number)
         if number in spine and partner is not None:
             put_until(rank_b[partner])
         places.append((number, partner))
-    put_until(len(placed.b))
+    put_until(len(order_b))
     return places

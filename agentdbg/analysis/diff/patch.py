@@ -24,8 +24,8 @@ _DEEPEST = 200
 def make_patch(a_events: Sequence[Event], b_events: Sequence[Event], diff: Diff) -> Patch:
     """What turns the events of A into those of B, along the alignment of a comparison."""
     partners = {**diff.pairing.pairs, **diff.pairing.moved}
-    starts_b = {call: number for number, call in diff.starts[1].items()}
-    for number, call in diff.starts[0].items():
+    starts_b = {call: number for number, call in diff.side_b.starts.items()}
+    for number, call in diff.side_a.starts.items():
         other = starts_b.get(partners.get(call, 0))
         if other is not None:
             partners[number] = other

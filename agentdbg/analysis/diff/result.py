@@ -16,9 +16,8 @@ from agentdbg.analysis.diff.layout import lay_out
 if TYPE_CHECKING:
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import EffectChanges
-    from agentdbg.analysis.diff.layout import Placed
     from agentdbg.analysis.diff.pairing import Pairing
-    from agentdbg.analysis.diff.totals import Totals
+    from agentdbg.analysis.diff.steps import Side
 
 __all__ = ["Diff", "Op", "Row", "Verdict", "mirror"]
 
@@ -89,11 +88,9 @@ class Diff:
     effects: EffectChanges
     context: tuple[tuple[int, Change], ...]
     """Instructions, tools and parameters that differ, each once, with the row where that is first so."""
-    totals_a: Totals
-    totals_b: Totals
-    placed: Placed = field(repr=False, compare=False)
+    side_a: Side = field(repr=False, compare=False)
+    side_b: Side = field(repr=False, compare=False)
     pairing: Pairing = field(repr=False, compare=False)
-    starts: tuple[dict[int, int], dict[int, int]] = field(default=({}, {}), repr=False, compare=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -136,12 +133,16 @@ class Diff:
         return {**self._head(), "rows": [row.to_short_json() for row in self.rows], "effects": self.effects.to_json()}
 
     def _head(self) -> dict[str, Any]:
+        from agentdbg.analysis.diff.told import notes, sentences  # noqa: PLC0415 -- it describes this class
+
         return {
             "verdict": self.verdict,
+            "sentences": sentences(self),
+            "notes": notes(self),
             "first_difference": self.first_difference,
             "first_divergence": self.first_divergence,
             "counts": self.counts,
-            "totals": {"a": self.totals_a.to_json(), "b": self.totals_b.to_json()},
+            "totals": {"a": self.side_a.totals.to_json(), "b": self.side_b.totals.to_json()},
             "context": [{"row": row, **change.to_json()} for row, change in self.context],
         }
 
@@ -160,10 +161,9 @@ _MIRRORED: dict[Op, Op] = {"inserted": "deleted", "deleted": "inserted"}
 
 def mirror(diff: Diff) -> Diff:
     """The comparison as it is when A and B change places."""
-    placed = diff.placed.swapped()
     pairing = diff.pairing.swapped()
     swapped = {(row.b, row.a): row for row in diff.rows}
-    rows = tuple(_swapped(swapped[place]) for place in lay_out(pairing, placed))
+    rows = tuple(_swapped(swapped[place]) for place in lay_out(pairing, diff.side_b, diff.side_a))
     at = {(row.a, row.b): number for number, row in enumerate(rows)}
     context = sorted(
         ((at[diff.rows[number].b, diff.rows[number].a], change.swapped()) for number, change in diff.context),
@@ -173,11 +173,9 @@ def mirror(diff: Diff) -> Diff:
         rows,
         diff.effects.swapped(),
         tuple(context),
-        diff.totals_b,
-        diff.totals_a,
-        placed,
+        diff.side_b,
+        diff.side_a,
         pairing,
-        (diff.starts[1], diff.starts[0]),
     )
 
 

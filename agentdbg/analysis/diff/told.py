@@ -1,0 +1,197 @@
+"""
+A comparison in a few sentences: whether the runs left the same behind, and where and how they part.
+
+Only what the two logs prove is said. Each sentence names the events it is about, in A and in B.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from agentdbg.analysis.columns import CALL_START, END, EXCEPTION, LLM, SPAN, START, STATE, TOOL
+from agentdbg.analysis.sentences import VerdictPart, code, line
+from agentdbg.analysis.values import argument_text, parse_embedded, plain_text, value
+from agentdbg.analysis.wording import count_noun, cut, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentdbg.analysis.diff.changes import Change
+    from agentdbg.analysis.diff.effect_changes import EffectChanges
+    from agentdbg.analysis.diff.result import Diff
+    from agentdbg.analysis.diff.steps import Step
+    from agentdbg.analysis.effects import SideEffect
+
+__all__ = ["VERDICT_WORDS", "Sentence", "notes", "numbers_of", "sentences", "step_text"]
+
+VERDICT_WORDS = {"same": "Same", "same_effects": "Same effects", "different_effects": "Different effects"}
+_FEW = 3
+_ROOM = 60
+
+
+class Sentence(TypedDict):
+    """One sentence and the events it speaks of."""
+
+    a: int | None
+    b: int | None
+    parts: list[VerdictPart]
+
+
+def sentences(diff: Diff) -> list[Sentence]:
+    """What the reader needs to know first."""
+    told = list(_effect_sentences(diff.effects))
+    if diff.verdict == "same":
+        return [_say(None, None, f"Every step is the same, {count_noun(len(diff.rows), 'event')} on each side."), *told]
+    return [*told, *_parting(diff), *_given(diff)]
+
+
+def notes(diff: Diff) -> list[str]:
+    """What the verdict rests on where nobody declared it."""
+    said = []
+    if diff.effects.guessed_tools:
+        tools = _names(diff.effects.guessed_tools)
+        change = "changes" if len(diff.effects.guessed_tools) == 1 else "change"
+        said.append(f'That {tools} {change} something is guessed by name; @tool(effect="write") says it for sure.')
+    if diff.effects.unknown_tools:
+        tools = _names(diff.effects.unknown_tools)
+        said.append(
+            f"Whether {tools} changes anything is not known, and was taken for no; "
+            "@tool(effect=…) or the setting write_tools says it."
+        )
+    if not diff.effects.same_order and diff.effects.are_same:
+        said.append("The effects came in another order.")
+    return said
+
+
+def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
+    if effects.are_same:
+        if effects.same:
+            count = count_noun(effects.same, "side effect")
+            yield _say(None, None, f"Both did the same: {count}, with equal arguments.")
+        else:
+            yield _say(None, None, "Neither run changed anything outside the agent.")
+        return
+    told = 0
+    for changed in effects.changed[:_FEW]:
+        told += 1
+        change = changed.changes[0]
+        yield _say(changed.a.number, changed.b.number, code(changed.a.name), " got ", *_got(change),
+                   _and_more(len(changed.changes) - 1))  # fmt: skip
+    for which, only in (("A", effects.only_a), ("B", effects.only_b)):
+        for effect in only[: _FEW - told] if told < _FEW else ():
+            told += 1
+            numbers = (effect.number, None) if which == "A" else (None, effect.number)
+            yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect))
+    if effects.count > told:
+        yield _say(None, None, f"{count_noun(effects.count - told, 'more effect')} differ.")
+
+
+def _got(change: Change) -> Iterator[str | VerdictPart]:
+    yield code(change.path.removeprefix("args."))
+    if change.op == "added":
+        yield from (" ", _value(change.now), " only in B")
+    elif change.op == "removed":
+        yield from (" ", _value(change.was), " only in A")
+    else:
+        yield from (" ", _value(change.was), " in A and ", _value(change.now), " in B")
+
+
+def _value(item: Any) -> VerdictPart:
+    return code(plain_text(value(item, _ROOM)))
+
+
+def _and_more(count: int) -> str:
+    return f", and {count_noun(count, 'more difference')}." if count > 0 else "."
+
+
+def _with(effect: SideEffect) -> Iterator[str | VerdictPart]:
+    shown = argument_text(effect.args, 120) if isinstance(effect.args, dict) else plain_text(value(effect.args, 120))
+    came_back = "" if effect.returned else ", which never returned"
+    yield from (" with ", code(shown)) if shown else (" without arguments",)
+    yield f"{came_back}."
+
+
+def _parting(diff: Diff) -> Iterator[Sentence]:
+    at = diff.first_divergence
+    if at is None:
+        yield _say(None, None, "They never part: only the wording differs, or what the model was given.")
+        return
+    a, b = _next_step(diff, at, "a"), _next_step(diff, at, "b")
+    numbers = (a.number if a else None, b.number if b else None)
+    before = diff.rows[at - 1] if at else None
+    after = f"They part after {one_line(before.name, 60)}" if before and before.kind == TOOL else "They part here"
+    row = diff.rows[at]
+    ahead = [earlier for earlier in diff.rows[:at] if earlier.op != "same"]
+    quiet = " Before that only the wording differs." if ahead else " Before that every step is the same."
+    if row.op == "changed" and a is not None:
+        loud = [change for change in row.changes if not change.is_quiet] or list(row.changes)
+        said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1))
+    else:
+        said = ("A ", *_does(a), ", B ", *_does(b), ".")
+    yield _say(*numbers, f"{after}: ", *said, quiet if at else "")
+
+
+def _next_step(diff: Diff, at: int, side: str) -> Step | None:
+    """The first step of one run at or after a row."""
+    for row in diff.rows[at:]:
+        number = row.a if side == "a" else row.b
+        if number is not None:
+            return (diff.side_a if side == "a" else diff.side_b).steps[number]
+    return None
+
+
+def _does(step: Step | None) -> tuple[str | VerdictPart, ...]:
+    """What an agent does in a step, as a verb."""
+    if step is None:
+        return ("is over",)
+    if step.kind == LLM:
+        calls = step.said.calls
+        if not calls:
+            return ("answers",)
+        return "calls ", code(", ".join(call.name for call in calls[:_FEW]) + (" …" if len(calls) > _FEW else ""))
+    verbs = {TOOL: "runs ", SPAN: "enters ", STATE: "records ", EXCEPTION: "fails with ", CALL_START: "starts "}
+    if step.kind in verbs:
+        return verbs[step.kind], code(step.name)
+    return ("ends",) if step.kind == END else ("begins",) if step.kind == START else ("has ", code(step.name))
+
+
+def _given(diff: Diff) -> Iterator[Sentence]:
+    """Instructions, tools and parameters: what somebody changed, and not what the agent did."""
+    if not diff.context:
+        return
+    row = diff.rows[diff.context[0][0]]
+    paths = list(dict.fromkeys(change.path for _, change in diff.context))
+    shown = ", ".join(paths[:_FEW]) + (f" and {len(paths) - _FEW} more" if len(paths) > _FEW else "")
+    yield _say(row.a, row.b, "The model was given other ", code(shown), ".")
+
+
+def step_text(step: Step, room: int = 120) -> str:
+    """A step in a few words: arguments, or what was answered and asked for."""
+    if step.kind == LLM:
+        said = step.said
+        calls = ", ".join(call.name for call in said.calls)
+        text = one_line(said.text, room) if said.text.strip() else ""
+        return cut(" · ".join(part for part in (text, f"calls {calls}" if calls else "") if part), room)
+    if step.kind in (TOOL, CALL_START):
+        args = parse_embedded(step.content.get("args"))
+        shown = argument_text(args, room) if isinstance(args, dict) else plain_text(value(args, room)) if args else ""
+        failed = step.content.get("error")
+        return cut(f"{shown} ✕ {failed}" if failed else shown, room)
+    return argument_text({key: item for key, item in step.content.items() if item is not None}, room)
+
+
+def numbers_of(sentence: Sentence) -> str:
+    """`A#17 B#15`, the events a sentence speaks of."""
+    both = (("A", sentence["a"]), ("B", sentence["b"]))
+    return " ".join(f"{side}#{number}" for side, number in both if number is not None)
+
+
+def _say(a: int | None, b: int | None, *pieces: str | VerdictPart) -> Sentence:
+    return {"a": a, "b": b, "parts": line(None, *pieces)["parts"]}
+
+
+def _names(tools: Sequence[str]) -> str:
+    shown = ", ".join(one_line(tool, 60) for tool in tools[:_FEW])
+    if len(tools) > _FEW:
+        return f"{shown} and {len(tools) - _FEW} more"
+    return " and ".join(shown.rsplit(", ", 1))

@@ -1,0 +1,126 @@
+"""`agentdbg diff`: what changed between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+from agentdbg.analysis.diff import compare
+from agentdbg.analysis.effects import EffectRules
+from agentdbg.commands.finding import find
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.terminal import Terminal
+from agentdbg.config import load_config
+from agentdbg.events import SPEC_VERSION
+from agentdbg.exceptions import UsageError
+from agentdbg.index.runs import load_run_meta
+from agentdbg.storage.reader import default_data_dir, load_events
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from agentdbg.analysis.diff import Diff
+    from agentdbg.events import Event
+
+EXAMPLES = """
+agentdbg diff a41f                        # a run against the latest
+agentdbg diff a41f 9b2d --stat
+agentdbg diff good.json latest --only effects
+agentdbg diff a41f 9b2d --ignore args.date --ignore 'result.items[*].price'
+agentdbg diff a41f 9b2d --markdown
+"""
+
+_PARTS = ("effects", "tools", "prompts")
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """One of the two runs: what it is called, and its events."""
+
+    run_id: str
+    name: str
+    events: Iterable[Event]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"run_id": self.run_id, "run_name": self.name}
+
+
+def command(
+    a: Annotated[str, Argument("A", "A run: its id, the beginning of it, `latest`, or an exported file.", "runs")],
+    b: Annotated[str, Argument("[B]", "The run to compare it with, given in the same ways.", "runs")] = "latest",
+    stat: Annotated[bool, Option("--stat", help="Only the verdict and the figures, no steps.")] = False,
+    only: Annotated[
+        str | None, Option("--only", metavar="PART", help="Compare only effects, tools or prompts.")
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, Option("--ignore", metavar="PATH", help="Leave out a part, like args.date; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print everything that was found as JSON.")] = False,
+    as_markdown: Annotated[bool, Option("--markdown", "-m", help="Print Markdown, to paste into a review.")] = False,
+) -> None:
+    """
+    Say what changed between two runs: whether they had the same side effects, where they part, and what differs in
+    each step. Ids, times, tokens and costs are no differences. Exits with 0 when nothing that was compared differs,
+    with 1 otherwise; runs that differ only in their steps differ, unless only effects are compared.
+    """
+    if as_json and as_markdown:
+        raise UsageError("--json and --markdown at once make no sense; choose one")
+    if only is not None and only not in _PARTS:
+        raise UsageError(f"there is no part {only!r}; --only takes one of {', '.join(_PARTS)}")
+    runs = _open(a), _open(b)
+    config = load_config()
+    rules = EffectRules(config.write_tools, config.read_tools)
+    found = compare(runs[0].events, runs[1].events, rules, ignore or ())
+    if only is not None:
+        found = found.only(cast("Literal['effects', 'tools', 'prompts']", only))
+    _print(found, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
+    if _differs(found, only):
+        raise SystemExit(1)
+
+
+def _differs(found: Diff, only: str | None) -> bool:
+    if only == "effects":
+        return not found.effects.are_same
+    rows_differ = found.first_difference is not None
+    return rows_differ or (only is None and not found.effects.are_same)
+
+
+def _open(wanted: str) -> ComparedRun:
+    """A stored run, or a file that `agentdbg export` or a recorder wrote."""
+    path = Path(wanted)
+    if path.suffix in (".json", ".jsonl") and path.is_file():
+        from agentdbg.commands.run_files import read_run_file  # noqa: PLC0415 -- only where a file is given
+
+        return ComparedRun(*read_run_file(path))
+    data_dir = default_data_dir()
+    run_id = find(wanted, data_dir)
+    meta = load_run_meta(run_id, data_dir)
+    return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir))
+
+
+def _print(
+    found: Diff,
+    runs: tuple[ComparedRun, ComparedRun],
+    only: str | None,
+    *,
+    as_json: bool,
+    as_markdown: bool,
+    stat: bool,
+) -> None:
+    out = Terminal()
+    if as_json:
+        told = found.to_json()
+        if stat:
+            del told["rows"]
+        out.json({"spec_version": SPEC_VERSION, "a": runs[0].to_json(), "b": runs[1].to_json(), "only": only, **told})
+    elif as_markdown:
+        from agentdbg.commands.diff_markdown import markdown  # noqa: PLC0415 -- only where it is asked for
+
+        names = (f"{runs[0].name} ({runs[0].run_id[:8]})", f"{runs[1].name} ({runs[1].run_id[:8]})")
+        out.bytes(markdown(found, names, with_rows=not stat).encode())
+    else:
+        from agentdbg.commands.diff_lines import print_diff  # noqa: PLC0415
+
+        print_diff(out, found, (runs[0].name, runs[1].name), (runs[0].run_id[:8], runs[1].run_id[:8]), stat=stat)
+    out.flush()

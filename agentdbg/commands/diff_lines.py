@@ -1,0 +1,250 @@
+"""
+A comparison as lines of text: the verdict, the figures side by side, then every step that differs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, sentences, step_text
+from agentdbg.analysis.diff.words import is_prose
+from agentdbg.analysis.values import plain_text, value
+from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
+from agentdbg.commands.terminal import Column, Styled, cell_width, clean, fit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from agentdbg.analysis.diff import Change, Diff, Row
+    from agentdbg.analysis.diff.told import Sentence
+    from agentdbg.analysis.diff.totals import Totals
+    from agentdbg.commands.terminal import Terminal
+
+__all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "print_diff"]
+
+_SIGNS = {"same": "=", "wording": "≈", "changed": "≠", "deleted": "-", "inserted": "+", "moved": "⇄"}
+COUNT_WORDS = {
+    "same": "same",
+    "wording": "other words",
+    "changed": "changed",
+    "deleted": "only in A",
+    "inserted": "only in B",
+    "moved": "moved",
+}
+_STYLES = {"wording": "muted", "changed": "warn", "deleted": "error", "inserted": "ok", "moved": "accent"}
+_VERDICTS = {"same": ("=", "ok"), "same_effects": ("≈", "ok"), "different_effects": ("≠", "warn")}
+_FIGURES = (
+    ("time", "duration_ms"),
+    ("LLM calls", "llm_calls"),
+    ("tool calls", "tool_calls"),
+    ("failed", "failed_calls"),
+    ("tokens", "total_tokens"),
+    ("cost", "cost_usd"),
+)
+_MOST_CHANGES = 6
+_ROOM = 72
+
+
+def print_diff(out: Terminal, diff: Diff, names: tuple[str, str], ids: tuple[str, str], *, stat: bool) -> None:
+    """All of it; with `stat` without the steps."""
+    sign, style = _VERDICTS[diff.verdict]
+    title = names[0] if names[0] == names[1] else f"{names[0]} and {names[1]}"
+    out.line(
+        Styled(f"{sign} {VERDICT_WORDS[diff.verdict]}", style),
+        "  ",
+        Styled(title, "strong"),
+        Styled(f"  A {ids[0]}  B {ids[1]}", "muted"),
+    )
+    for sentence in sentences(diff):
+        _print_sentence(out, sentence, style)
+    for note in notes(diff):
+        for line in _wrapped(note, None if out.width is None else out.width - 3):
+            out.line(Styled(f"   {line}", "muted"))
+    out.line()
+    _print_figures(out, diff)
+    out.line(Styled(f"   {counts_text(diff)}", "muted"))
+    if not stat and any(row.op != "same" for row in diff.rows):
+        out.line()
+        _print_rows(out, diff)
+
+
+def _print_sentence(out: Terminal, sentence: Sentence, style: str) -> None:
+    text = clean("".join(part["text"] for part in sentence["parts"]))
+    numbers = numbers_of(sentence)
+    whole = f"{text}  {numbers}" if numbers else text
+    for line in _wrapped(whole, None if out.width is None else out.width - 2):
+        out.line(Styled("▎ ", style), line, cut=False)
+
+
+def counts_text(diff: Diff) -> str:
+    """`= 6 same  ≈ 7 other words  ≠ 3 changed`; what there is none of is left out."""
+    shown = [f"{_SIGNS[name]} {count:,} {COUNT_WORDS[name]}" for name, count in diff.counts.items() if count]
+    return "  ".join(shown) or "nothing was compared"
+
+
+def _print_figures(out: Terminal, diff: Diff) -> None:
+    columns = [Column("  "), *(Column(title, right=True) for title, _ in figure_titles(diff))]
+    out.table(columns, figure_rows(diff))
+
+
+def figure_titles(diff: Diff) -> list[tuple[str, str]]:
+    """The figures that at least one side knows."""
+    totals = diff.side_a.totals, diff.side_b.totals
+    return [(title, name) for title, name in _FIGURES if any(getattr(side, name) is not None for side in totals)]
+
+
+def figure_rows(diff: Diff) -> list[list[str | Styled]]:
+    """A, B, and B against A."""
+    a, b = diff.side_a.totals, diff.side_b.totals
+    names = [name for _, name in figure_titles(diff)]
+    rows: list[list[str | Styled]] = [
+        [Styled(f"   {label}", "strong"), *(_figure(name, getattr(side, name)) for name in names)]
+        for label, side in (("A", a), ("B", b))
+    ]
+    rows.append([Styled("   B-A", "muted"), *(Styled(_change(name, a, b), "muted") for name in names)])
+    return rows
+
+
+def _figure(name: str, amount: float | None) -> str:
+    if amount is None:
+        return "–"  # noqa: RUF001
+    if name == "duration_ms":
+        return duration(amount)
+    if name == "total_tokens":
+        return tokens(amount)
+    return money(amount) if name == "cost_usd" else f"{amount:,}"
+
+
+def _change(name: str, a: Totals, b: Totals) -> str:
+    was, now = getattr(a, name), getattr(b, name)
+    if was is None or now is None:
+        return ""
+    if was == now:
+        return "="
+    return f"{'+' if now > was else '-'}{_figure(name, abs(now - was))}"
+
+
+def _print_rows(out: Terminal, diff: Diff) -> None:
+    digits = len(str(max(diff.side_a.count, diff.side_b.count))) + 1
+    out.line(Styled(f"{'A':>{digits}} {'B':>{digits}}", "muted"))
+    same = 0
+    for at, row in enumerate(diff.rows):
+        if row.op == "same":
+            same += 1
+            continue
+        _print_fold(out, same, digits)
+        same = 0
+        if at == diff.first_divergence:
+            out.line(Styled(f"{' ' * (2 * digits + 1)} ── here they part ──", "accent"))
+        _print_row(out, diff, row, digits)
+    _print_fold(out, same, digits)
+
+
+def _print_fold(out: Terminal, same: int, digits: int) -> None:
+    if same:
+        out.line(Styled(f"{' ' * (2 * digits + 2)}= {count_noun(same, 'row')} the same", "muted"))
+
+
+def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
+    sort = "wording" if row.wording else row.op
+    style = _STYLES[sort]
+    head: list[str | Styled] = [
+        Styled(f"{_number(row.a):>{digits}} {_number(row.b):>{digits}} ", "muted"),
+        Styled(f"{_SIGNS[sort]} ", style),
+        "  " * row.depth,
+        Styled(row.name, "strong" if row.effect or sort != "wording" else ""),
+    ]
+    if row.effect:
+        head.append(Styled(" writes", "warn"))
+    if row.name_b is not None:
+        head.append(Styled(f" → {row.name_b}", "warn"))
+    if row.op in ("deleted", "inserted", "moved"):
+        step = diff.side_a.steps[row.a] if row.a is not None else diff.side_b.steps[row.b or 0]
+        head.append(Styled(f"  {step_text(step, 200)}", "muted"))
+        if row.op == "moved":
+            head.append(Styled(f"  as #{row.other} in {'B' if row.a is not None else 'A'}", "accent"))
+        out.line(*head)
+        return
+    if sort == "wording":
+        change = row.changes[-1]
+        out.line(*head, Styled(f"  {change.path} ", "muted"), *_values(change, 40))
+        return
+    out.line(*head)
+    indent = 2 * digits + 4 + 2 * row.depth
+    for change in row.changes[:_MOST_CHANGES]:
+        out.line(*_change_pieces(change), indent=indent)
+    if len(row.changes) > _MOST_CHANGES:
+        more = len(row.changes) - _MOST_CHANGES
+        out.line(Styled(f"and {count_noun(more, 'more change')}; --json has them all", "muted"), indent=indent)
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else f"#{number}"
+
+
+def _change_pieces(change: Change) -> Iterator[str | Styled]:
+    yield Styled(f"{change.path}  ", "muted")
+    if change.op == "added":
+        yield Styled(f"+ {_short(change.now)}", "ok")
+    elif change.op == "removed":
+        yield Styled(f"- {_short(change.was)}", "error")
+    else:
+        yield from _values(change, _ROOM)
+
+
+def _values(change: Change, room: int) -> Iterator[str | Styled]:
+    """`was → now`; of two long texts only what differs, with a little around it."""
+    if isinstance(change.was, str) and isinstance(change.now, str) and is_prose(change.was):
+        pieces = _word_pieces(change)
+        if pieces is not None:
+            yield from pieces
+            return
+    yield Styled(_short(change.was, room), "error")
+    yield Styled(" → ", "muted")
+    yield Styled(_short(change.now, room), "ok")
+
+
+def _word_pieces(change: Change) -> list[str | Styled] | None:
+    """`the total is [-$105-]{+$207+} for two`; None where little is shared and the two are better read whole."""
+    segments = change.words() or []
+    shared = sum(len(text) for kind, text in segments if kind == "same")
+    if not segments or shared < 0.6 * max(len(change.was), len(change.now)):
+        return None
+    pieces: list[str | Styled] = []
+    for at, (kind, text) in enumerate(segments):
+        flat = " ".join(text.split()) if text.strip() else " "
+        if kind == "same":
+            pieces.append(_around(flat, first=at == 0, last=at == len(segments) - 1))
+        elif kind == "was":
+            pieces.append(Styled(f"[-{flat}-]", "error"))
+        else:
+            pieces.append(Styled(f"{{+{flat}+}}", "ok"))
+    return pieces
+
+
+def _around(text: str, *, first: bool, last: bool) -> str:
+    """The ends of a stretch that both texts have."""
+    if len(text) <= 40:
+        return f" {text} " if text.strip() else " "
+    head = "" if first else text[:16]
+    tail = "" if last else text[-16:]
+    return f" {head}…{tail} "
+
+
+def _short(item: Any, room: int = _ROOM) -> str:
+    if isinstance(item, str) and is_prose(item):
+        return f"“{one_line(item, room)}”"
+    return plain_text(value(item, room))
+
+
+def _wrapped(text: str, width: int | None) -> Sequence[str]:
+    if width is None:
+        return [text]
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and cell_width(line) + 1 + cell_width(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [fit(part, width) for part in (*lines, line)]

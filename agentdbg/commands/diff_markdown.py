@@ -1,0 +1,89 @@
+"""A comparison as Markdown, to paste into a review or an issue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, sentences, step_text
+from agentdbg.analysis.wording import as_json, cut
+from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles
+from agentdbg.commands.terminal import clean
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.diff import Diff, Row
+    from agentdbg.analysis.diff.told import Sentence
+
+__all__ = ["markdown"]
+
+_MOST_ROWS = 60
+_MOST_CHANGES = 4
+
+
+def markdown(diff: Diff, names: tuple[str, str], *, with_rows: bool = True) -> str:
+    """The verdict, the figures as a table, and the steps that differ as a list."""
+    title = names[0] if names[0] == names[1] else f"{_plain(names[0])} and {_plain(names[1])}"
+    sections = [
+        f"## {VERDICT_WORDS[diff.verdict]}: {title}",
+        "\n".join(f"- {_sentence(sentence)}" for sentence in sentences(diff)),
+        "\n\n".join(clean(note) for note in notes(diff)),
+        _figures(diff),
+        counts_text(diff),
+    ]
+    rows = [(at, row) for at, row in enumerate(diff.rows) if row.op != "same"]
+    if with_rows and rows:
+        listed = [_row(diff, at, row) for at, row in rows[:_MOST_ROWS]]
+        if len(rows) > _MOST_ROWS:
+            listed.append(f"- and {len(rows) - _MOST_ROWS:,} more")
+        sections.append("\n".join(["### Steps that differ", *listed]))
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _sentence(sentence: Sentence) -> str:
+    text = "".join(
+        _code(part["text"]) if part["style"] != "plain" else _plain(part["text"]) for part in sentence["parts"]
+    )
+    numbers = numbers_of(sentence)
+    return f"{text} ({numbers})" if numbers else text
+
+
+def _figures(diff: Diff) -> str:
+    titles = [title for title, _ in figure_titles(diff)]
+    lines = [f"| | {' | '.join(titles)} |", f"|---|{'---:|' * len(titles)}"]
+    lines += [
+        "| " + " | ".join(cell.strip() if isinstance(cell, str) else cell.text.strip() for cell in row) + " |"
+        for row in figure_rows(diff)
+    ]
+    return "\n".join(lines)
+
+
+def _row(diff: Diff, at: int, row: Row) -> str:
+    sort = "wording" if row.wording else row.op
+    numbers = [f"{side}#{number}" for side, number in (("A", row.a), ("B", row.b)) if number is not None]
+    line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {_code(row.name)}"
+    if row.effect:
+        line += " writes"
+    if row.op in ("deleted", "inserted", "moved"):
+        step = diff.side_a.steps[row.a] if row.a is not None else diff.side_b.steps[row.b or 0]
+        text = step_text(step, 160)
+        line += f" {_code(text)}" if text else ""
+        line += f", as #{row.other} in {'B' if row.a is not None else 'A'}" if row.op == "moved" else ""
+    if at == diff.first_divergence:
+        line += " (**here they part**)"
+    if sort == "wording":
+        return f"{line}: {', '.join(_code(change.path) for change in row.changes[:_MOST_CHANGES])}"
+    for change in row.changes[:_MOST_CHANGES]:
+        was, now = (_code(cut(as_json(item), 120)) for item in (change.was, change.now))
+        told = {"added": f"+ {now}", "removed": f"- {was}", "changed": f"{was} → {now}"}[change.op]
+        line += f"\n  - {_code(change.path)} {told}"
+    if len(row.changes) > _MOST_CHANGES:
+        line += f"\n  - and {len(row.changes) - _MOST_CHANGES} more"
+    return line
+
+
+def _code(text: str) -> str:
+    return f"`{clean(text).replace('`', chr(39))}`"
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown takes for text."""
+    return "".join(f"\\{character}" if character in "\\`*_[]<>|#" else character for character in clean(text))
