@@ -10,7 +10,7 @@ LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-newest bench bench-loops \
-	test-instrumentations pins screenshots docs clean
+	test-instrumentations test-receivers pins screenshots docs clean
 
 help: ## show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,8 @@ test-browser: $(READY) ## the page in a real Chromium
 
 test-frameworks: $(addprefix lane-,a b c) ## the integrations, against the real frameworks (three environments)
 
+test-receivers: $(addprefix receiver-,phoenix mlflow) ## what is pushed arrives in Phoenix and MLflow (two environments)
+
 test-newest: $(addprefix newest-,a b c) ## the same against the newest releases, which may break
 
 lane-%: $(READY)
@@ -57,6 +59,11 @@ test-instrumentations: $(READY) ## the receiver, against other vendors' real ins
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python -r requirements/instrumentations.txt
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python --no-deps -e .
 	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS)
+
+receiver-%: $(READY)
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-receivers-$*
+	$(BIN)/uv pip install -q --python .venv-receivers-$*/bin/python -r requirements/receivers-$*.txt
+	$(BIN)/python -m pytest -q -m frameworks tests/receivers/test_$*.py
 
 newest-%: $(READY)
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*
@@ -86,6 +93,9 @@ pins: $(READY) ## choose the versions development and CI use anew
 	for lane in a a-oldest b c; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
+	for receiver in phoenix mlflow; do \
+		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
+			--upgrade requirements/receivers-$$receiver.in -o requirements/receivers-$$receiver.txt; done
 
 clean: ## remove what was made here
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
