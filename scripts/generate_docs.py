@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.checks.policy import rules_markdown
 from agentdbg.cli import COMMANDS
 from agentdbg.config import settings_markdown
 from agentdbg.events import load_schema
@@ -319,6 +320,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "decisions": _page_list("docs/decisions"),
     },
     "docs/configuration.md": {"settings": settings_markdown},
+    "docs/gates.md": {"rules": rules_markdown},
     "docs/architecture.md": {"layers": _layer_table},
     "docs/reference/trace-format.md": {
         part: _field_table(part) for part in ("event", *_PAYLOADS, "error", "usage", "guardrails", "run")

@@ -29,6 +29,7 @@ _SLOW = (
     "findings/test_laws",
     "findings/test_real_runs",
     "html/test_download",
+    "gates/test_docs",
     "gates/test_real_runs",
     "interop/test_command",
     "interop/test_own_runs",
