@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 agentdbg push latest --otlp http://localhost:4318
-agentdbg push a41f 77c0 --otlp http://localhost:6006 --openinference     # Phoenix
+agentdbg push a41f 77c0 --otlp http://localhost:6006              # Phoenix
 agentdbg push a41f --otlp http://localhost:5000 --header x-mlflow-experiment-id=0
-agentdbg push latest --otlp http://localhost:4318 --follow               # while it runs
-agentdbg push latest --otlp https://otlp.example.com --dry-run           # what would go where
+agentdbg push latest --otlp http://localhost:4318 --follow        # while it runs
+agentdbg push latest --otlp https://otlp.example.com --dry-run    # what would go where
 """
 
 _POLL_SECONDS = 0.25
@@ -108,7 +108,9 @@ def _print(out: Terminal, pushes: Sequence[RunPush], collector: Collector, *, dr
             Styled(push.meta["run_name"] or "unnamed", "strong"), Styled(f"  {push.run_id[:8]}", "muted"), cut=False
         )
         said = [f"{count_noun(done.sent, 'span')} {'would be sent' if dry_run else 'sent'}"]
-        if done.before:
+        if done.before and not done.sent:
+            said = [f"nothing new, {count_noun(done.before, 'span')} already there"]
+        elif done.before:
             said.append(f"{done.before:,} already there")
         if done.refused:
             said.append(f"{done.refused:,} refused")

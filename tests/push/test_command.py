@@ -57,6 +57,7 @@ def test_pushing_twice_sends_nothing_twice(push: Callable[..., Ran], data_dir: P
     ran = push(run_id, "--json")
 
     assert len(collector.spans) == 4
+    assert "nothing new, 4 spans already there" in push(run_id).out
     [told] = ran.json["runs"]
     assert (told["spans_sent"], told["spans_already_there"], told["complete"]) == (0, 4, True)
 
