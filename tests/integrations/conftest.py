@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,9 +26,16 @@ def server() -> Iterator[FakeServer]:
 
 
 @pytest.fixture(autouse=True)
-def _closed_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing leaves this machine: whoever tries gets an error, and the test fails even when that is swallowed."""
+def _closed_network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """
+    Nothing leaves this machine: whoever tries gets an error, and the test fails even when that is swallowed.
+
+    The programs that tests start are watched as well, by a guard that each Python loads before anything else.
+    """
     attempts: list[Any] = []
+    log = tmp_path / "network-attempts"
+    monkeypatch.setenv("NETWORK_GUARD_LOG", str(log))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1] / "network" / "guard"))
 
     def refuse_elsewhere(host: Any) -> None:
         if host not in _LOOPBACK and not isinstance(host, bytes):
@@ -56,3 +64,4 @@ def _closed_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             monkeypatch.delenv(name)
     yield
     assert attempts == []
+    assert not log.exists(), log.read_text()

@@ -211,6 +211,20 @@ class Story:
         self.check_stopped(recorded.only(), "stop_on_loop", requests=len(server.requests), expected=3)
         assert recorded.only().one("LOOP_WARNING")["payload"]["kind"] == "cycle"
 
+    def test_stop_on_loop_stops_an_async_run_too(self, server: FakeServer, recorded: Recorded) -> None:
+        """The same promise, on the path where frameworks swallow most."""
+        server.brain = go_in_circles
+
+        async def main() -> None:
+            async with traced_run("story", stop_on_loop=True):
+                await self.aask(server, QUESTION)
+
+        with pytest.raises(Exception) as caught:
+            asyncio.run(main())
+
+        assert isinstance(find_stop(caught.value), AgentDbgLoopAbort)
+        self.check_stopped(recorded.only(), "stop_on_loop", requests=len(server.requests), expected=3)
+
     def test_the_stop_can_be_caught_where_the_agent_was_called(self, server: FakeServer, recorded: Recorded) -> None:
         """A program that handles its own limits does so around the call, not around the run."""
         server.brain = never_stop
