@@ -6,10 +6,12 @@ import builtins
 import gzip
 import json
 import os
+import socket
 import stat
 import sys
 import threading
 import time
+from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -221,6 +223,22 @@ def test_a_collector_that_is_not_there_is_said_at_once_and_harms_nothing(
     assert len(collector.spans) == 4
 
 
+def test_what_listens_but_speaks_another_language_is_told_apart(
+    push: Callable[..., Ran], data_dir: Path, collector: Collector, pauses: list[float]
+) -> None:
+    """Plain HTTP behind an https address, and gRPC behind an http one, are the two mistakes people make."""
+    run_id = store(data_dir, _story())
+    encrypted = push(run_id, to=collector.url.replace("http:", "https:"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_answer_with, args=(server, b"\x00\x00\x12\x04\x00\r\n"), daemon=True).start()
+        grpc = push(run_id, to=f"http://127.0.0.1:{server.getsockname()[1]}")
+
+    assert (encrypted.code, grpc.code) == (10, 10)
+    assert "encryption" in encrypted.err
+    assert "4318" in grpc.err
+    assert pauses == []
+
+
 @pytest.mark.parametrize(
     ("status", "hint"),
     [(400, "400"), (403, "headers"), (404, "4318"), (302, "not followed"), (500, "500")],
@@ -242,13 +260,22 @@ def test_a_busy_collector_is_asked_again_when_it_says_so(
     push: Callable[..., Ran], data_dir: Path, collector: Collector, pauses: list[float]
 ) -> None:
     """Backends limit rates; Retry-After is how they say when there is room."""
-    collector.answers = [Answer(503, headers={"Retry-After": "7"}), Answer(429), Answer(503), Answer(502)]
+    soon = formatdate(time.time() + 30, usegmt=True)
+    collector.answers = [
+        Answer(503, headers={"Retry-After": "7"}),
+        Answer(429, headers={"Retry-After": soon}),
+        Answer(503, headers={"Retry-After": "when it suits"}),
+        Answer(502, headers={"Retry-After": "99999"}),
+        Answer(504),
+    ]
     ran = push(store(data_dir, _story()))
 
     assert ran.code == 0
     assert len(collector.spans) == 4
     assert pauses[0] == 7
-    assert 0.4 < pauses[1] < pauses[3] < 8
+    assert 20 < pauses[1] <= 30
+    assert pauses[3] == 60
+    assert 0 < pauses[2] < pauses[4] < 10
 
 
 def test_patience_ends(push: Callable[..., Ran], data_dir: Path, collector: Collector, pauses: list[float]) -> None:
@@ -297,6 +324,7 @@ def test_what_even_alone_is_too_large_is_counted_and_the_rest_goes_on(
     assert "0 spans sent, 3 refused" in ran.out
 
 
+@pytest.mark.slow
 def test_the_first_batches_are_not_sent_again_after_a_failure(
     push: Callable[..., Ran], data_dir: Path, collector: Collector, pauses: list[float]
 ) -> None:
@@ -344,6 +372,7 @@ def test_a_run_that_is_still_recorded_is_pushed_as_far_as_it_is(
     assert [span.name for span in collector.spans] == ["chat gpt-4o", "chat gpt-4o", "invoke_agent live"]
 
 
+@pytest.mark.slow
 def test_follow_sends_each_call_as_it_ends(push: Callable[..., Ran], collector: Collector) -> None:
     """Watching an agent in the team's own tool, while it works."""
     seen_while_running: list[list[str]] = []
@@ -365,6 +394,7 @@ def test_follow_sends_each_call_as_it_ends(push: Callable[..., Ran], collector: 
     assert ran[0].code == 0
 
 
+@pytest.mark.slow
 def test_a_run_that_is_compressed_meanwhile_is_pushed_once(
     push: Callable[..., Ran], data_dir: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -468,6 +498,13 @@ def test_hostile_names_reach_neither_terminal_nor_wire_in_pieces(
     [span] = [span for span in collector.spans if span.operation == "execute_tool"]
     assert span.attributes["gen_ai.tool.name"] == HOSTILE
     assert json.loads(span.attributes["agentdbg.event.payload"])["result"] == 2**70
+
+
+def _answer_with(server: socket.socket, answer: bytes) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(65_536)
+        connection.sendall(answer)
 
 
 def _wait_for(condition: Callable[[], bool]) -> None:

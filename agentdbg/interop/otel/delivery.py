@@ -33,6 +33,14 @@ _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _TIMEOUT_S = 30.0
 _LARGEST_ANSWER = 1 << 20
+_REASONS: tuple[tuple[type[Exception], str], ...] = (
+    (ConnectionRefusedError, "nobody listens there"),
+    (socket.gaierror, "there is no such host"),
+    (ssl.SSLError, "its certificate or its encryption was not accepted"),
+    (TimeoutError, f"it did not answer within {_TIMEOUT_S:.0f} s"),
+    (ConnectionError, "it closed the connection without an answer"),
+    (http.client.HTTPException, "what answers there is no HTTP; port 4317 is for gRPC, 4318 for HTTP"),
+)
 _OURS = frozenset({"content-type", "content-encoding", "content-length", "host", "transfer-encoding", "user-agent"})
 
 
@@ -171,18 +179,13 @@ class Delivery:
         return http.client.HTTPConnection(to.host, to.port, timeout=_TIMEOUT_S)
 
     def _unreachable(self, error: Exception) -> str:
-        shown = self._collector.shown
-        if isinstance(error, ConnectionRefusedError):
-            why = "nobody listens there"
-        elif isinstance(error, socket.gaierror):
-            why = "there is no such host"
-        elif isinstance(error, ssl.SSLError):
-            why = f"its certificate or its encryption was not accepted ({error.reason or 'TLS error'})"
-        elif isinstance(error, TimeoutError):
-            why = f"it did not answer within {_TIMEOUT_S:.0f} s"
-        else:
+        why = next((said for kind, said in _REASONS if isinstance(error, kind)), None)
+        if why is None:
             why = (error.strerror if isinstance(error, OSError) else None) or type(error).__name__
-        return f"no collector at {shown}: {why}; nothing is lost, the same command goes on where this one stopped"
+        return (
+            f"no collector at {self._collector.shown}: {why}; "
+            "nothing is lost, the same command goes on where this one stopped"
+        )
 
     def _refusal(self, status: int, answer: bytes) -> Undelivered:
         shown = self._collector.shown
