@@ -28,7 +28,7 @@ lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff format --check .
 
 types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
-	$(BIN)/mypy agentdbg tests examples benchmarks scripts
+	$(BIN)/mypy agentdbg pytest_agentdbg.py tests examples benchmarks scripts
 
 test-slow: $(READY) ## real kills, forks, servers and disks; thousands of generated cases
 	$(BIN)/python -m pytest -q -n 2 -m slow || $(AGAIN) -m slow

@@ -8,6 +8,7 @@ other projects nothing. What it does is in `agentdbg.pytest_plugin`.
 from __future__ import annotations
 
 import re
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,12 +80,21 @@ def agentdbg_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     """The run of this test: what the agent in it does is recorded, and can be asked for and asserted on."""
     item: pytest.Item = request.node
     chosen = item.config.getoption("agentdbg_dir")
-    name = re.sub(r"[^\w.-]+", "-", item.nodeid).strip("-")[-80:]
-    data_dir = item.config.invocation_params.dir / chosen / name if chosen else tmp_path_factory.mktemp("agentdbg")
+    if chosen:
+        data_dir = item.config.invocation_params.dir / chosen / _folder_name(item.nodeid)
+    else:
+        data_dir = tmp_path_factory.mktemp("agentdbg")
     recorded = _failing_kindly(lambda: _Recorded(item, data_dir))
     item.stash[_RECORDED] = recorded
     yield recorded.run
     recorded.recording.close()
+
+
+def _folder_name(node_id: str) -> str:
+    """A test's name as a folder's; what had to be left out of it is told apart by a number."""
+    name = re.sub(r"[^\w.-]+", "-", node_id).strip("-")
+    is_plain = re.fullmatch(r"[\w./:-]{1,80}", node_id, re.ASCII)
+    return name if is_plain else f"{name[:70]}-{zlib.crc32(node_id.encode()):08x}"
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -48,7 +48,10 @@ class RecordedRun:
     def run_id(self) -> str:
         """The id of the run."""
         own = self._recording.run_id
-        others = [run["run_id"] for run in list_runs(None, self.data_dir) if run["run_id"] != own]
+        runs = list_runs(None, self.data_dir)
+        began = next((run["started_at"] for run in runs if run["run_id"] == own), "")
+        # A folder that is kept has the runs of earlier sessions too.
+        others = [run["run_id"] for run in runs if run["run_id"] != own and run["started_at"] >= began]
         if others and not any(event["event_type"] in ("LLM_CALL", "TOOL_CALL") for event in self._events_of(own)):
             return others[0]
         return own

@@ -9,6 +9,7 @@ from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.facts import RunFacts, gather
 from agentdbg.analysis.checks.gate import Report, judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.effects import NO_RULES, EffectRules
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ def refund_story(
     return story
 
 
-def facts_of(story: Story, status: str = "ok") -> RunFacts:
+def facts_of(story: Story, status: str = "ok", rules: EffectRules = NO_RULES) -> RunFacts:
     run = story.meta(status)
     # Each story is a run of its own, although its ids are counted from one.
     run["run_id"] = f"{next(_counter):032x}"
-    return gather(lambda: story.events, run)
+    return gather(lambda: story.events, run, rules)
 
 
 def baseline(*stories: Story) -> Baseline:
@@ -53,7 +54,7 @@ def baseline(*stories: Story) -> Baseline:
 
 def report(story: Story, against: Baseline | None = None, ended_as: str = "ok", **rules: Any) -> Report:
     policy = make_policy(read_rules(rules, "the test"), with_baseline=against is not None)
-    return judge(facts_of(story, ended_as), policy, against)
+    return judge(facts_of(story, ended_as, policy.effect_rules(NO_RULES)), policy, against)
 
 
 def only_failure(found: Report) -> CheckResult:

@@ -284,3 +284,21 @@ def test_errors_are_counted_as_run_json_counts_them() -> None:
     assert failed.diff == "+ #2 refund: KeyError: 'due'\n+ #4 ValueError: bad"
     assert report(story, max_errors=2).passed
     assert facts_of(story).totals["errors"] == 2
+
+
+def test_a_tool_that_nothing_is_known_of_is_named_where_effects_are_judged() -> None:
+    """It is taken for a read, so a change in what it does passes, and whoever reads the verdict should know."""
+    story = refund_story(reads=("frobnicate",))
+    sentence = next(result.sentence for result in report(story, baseline(story)).results if result.name == "effects")
+
+    assert "Nothing says whether `frobnicate` has side effects; it is taken for a read." in sentence
+    settled = report(story, effects="none", write_tools=["refund"], read_tools=["frobnicate"])
+    assert "frobnicate" not in settled.results[0].sentence
+
+
+def test_a_baseline_made_under_other_rules_is_suspected() -> None:
+    """Somebody names a tool as a write, and every old baseline fails: the sentence should lead to the cause."""
+    story = refund_story(reads=("frobnicate",))
+    failed = only_failure(report(story, baseline(story), write_tools=["frobnicate"]))
+
+    assert "The baseline's runs called `frobnicate` too, not as a side effect: make it anew?" in failed.sentence

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.columns import ERROR, LLM, TOOL, status_of
-from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, effects_of
+from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, effect_of, effects_of
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.memory import token_counts
@@ -78,6 +78,8 @@ class RunFacts:
     findings: tuple[Finding, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     effects: tuple[SideEffect, ...] = ()
+    unknown_tools: tuple[str, ...] = ()
+    """Tools of which nothing says whether they have side effects; they are taken for reads."""
     steps: tuple[Step, ...] = ()
     totals: Mapping[str, float | None] = field(default_factory=dict)
     event_ids: Mapping[int, str] = field(default_factory=dict)
@@ -98,7 +100,7 @@ class RunFacts:
 
 def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules = NO_RULES) -> RunFacts:
     """The facts of a run. `read` gives its events from the beginning each time, so that none need be kept."""
-    watched = _Watched()
+    watched = _Watched(rules)
     findings = find(watched.watch(read()), run)
     event_ids: dict[int, str] = {}
     pointed_at = {finding.number for finding in findings}
@@ -124,6 +126,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         findings=tuple(findings),
         calls=tuple(sorted([*watched.calls, *watched.open_calls.values()])),
         effects=tuple(effects),
+        unknown_tools=tuple(sorted(watched.unknown_tools)),
         steps=tuple(watched.steps),
         totals=totals,
         event_ids=event_ids,
@@ -140,7 +143,9 @@ def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: d
 class _Watched:
     """Counts events while somebody else reads them."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: EffectRules) -> None:
+        self._rules = rules
+        self.unknown_tools: set[str] = set()
         self.steps: list[Step] = []
         self.tokens: int | None = None
         self.cost_usd: float | None = None
@@ -166,6 +171,8 @@ class _Watched:
             self.open_calls.pop(ref.event_id, None)
             self.calls.append(ToolCall(ref, name, failed=status_of(TOOL, payload) == ERROR))
             self.steps.append(Step(ref, name, is_llm=False))
+            if effect_of(event, self._rules).source == "unknown":
+                self.unknown_tools.add(name)
             self._note_failed_call(ref, name, TOOL, payload)
         elif event_type == "LLM_CALL":
             self._count_usage(ref, name, payload)

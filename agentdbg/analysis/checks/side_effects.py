@@ -40,18 +40,18 @@ def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
         return []
     came = [_kept(effect, policy.ignore_args) for effect in facts.effects]
     if policy.effects == "none":
-        return [_check_none(came)]
+        return [_check_none(came, facts.unknown_tools)]
     variants = () if baseline is None else baseline.effects
     changes = _nearest(came, variants, policy.ignore_args)
     if changes.are_same:
-        said = f"The same side effects as in the baseline: {_listed(came)}.{_guessed(changes.guessed_tools)}"
-        return [CheckResult("effects", True, said)]
-    return [_differing(changes)]
+        doubts = _guessed(changes.guessed_tools) + _unknown(facts.unknown_tools)
+        return [CheckResult("effects", True, f"The same side effects as in the baseline: {_listed(came)}.{doubts}")]
+    return [_differing(changes, _made_under_other_rules(changes, baseline))]
 
 
-def _check_none(came: Sequence[SideEffect]) -> CheckResult:
+def _check_none(came: Sequence[SideEffect], unknown_tools: Sequence[str]) -> CheckResult:
     if not came:
-        return CheckResult("effects", True, "No side effects.")
+        return CheckResult("effects", True, f"No side effects.{_unknown(unknown_tools)}")
     changes = compare_effects((), came)
     events = _refs(came)
     said = f"{joined(dict.fromkeys(effect.name for effect in came))} changed something{numbered(events)}."
@@ -64,12 +64,22 @@ def _nearest(came: Sequence[SideEffect], variants: Sequence[Variant], ignored: S
     return min(found, key=lambda changes: changes.count, default=compare_effects((), came))
 
 
-def _differing(changes: EffectChanges) -> CheckResult:
+def _made_under_other_rules(changes: EffectChanges, baseline: Baseline | None) -> str:
+    """That a new effect may be no news: the baseline's runs called the tool too, and it counted as a read then."""
+    if baseline is None:
+        return ""
+    counted = {call.name for variant in baseline.effects for call in variant.calls}
+    names = dict.fromkeys(effect.name for effect in changes.only_b)
+    read = [name for name in names if any(baseline.tools.get(name, ())) and name not in counted]
+    return f" The baseline's runs called {joined(read)} too, not as a side effect: make it anew?" if read else ""
+
+
+def _differing(changes: EffectChanges, hint: str) -> CheckResult:
     said = [f"#{effect.b.number}: `{effect.b.name}` has other arguments" for effect in changes.changed]
     said += [f"#{effect.number}: `{effect.name}` is new" for effect in changes.only_b]
     said += [f"`{effect.name}` is missing" for effect in changes.only_a]
     more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
-    sentence = f"Other side effects: {'; '.join(said[:_SAID])}{more}.{_guessed(changes.guessed_tools)}"
+    sentence = f"Other side effects: {'; '.join(said[:_SAID])}{more}.{hint}{_guessed(changes.guessed_tools)}"
     events = _refs([*(effect.b for effect in changes.changed), *changes.only_b])
     return CheckResult("effects", False, sentence, events, _diff(changes))
 
@@ -112,6 +122,13 @@ def _guessed(names: Sequence[str]) -> str:
     if not names:
         return ""
     return f" That {joined(names)} {'has' if len(names) == 1 else 'have'} side effects is a guess from the name."
+
+
+def _unknown(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    are = "it is taken for a read" if len(names) == 1 else "they are taken for reads"
+    return f" Nothing says whether {joined(names)} {'has' if len(names) == 1 else 'have'} side effects; {are}."
 
 
 def _kept(effect: SideEffect, ignored: Sequence[str]) -> SideEffect:
