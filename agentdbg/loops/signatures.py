@@ -9,12 +9,45 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-__all__ = ["encode", "encode_plain", "error_text", "flat_input_key", "input_key", "says_it_failed", "spoken"]
+__all__ = [
+    "VOLATILE_KEYS",
+    "encode",
+    "encode_plain",
+    "error_text",
+    "flat_input_key",
+    "input_key",
+    "says_it_failed",
+    "spoken",
+]
+
+VOLATILE_KEYS = frozenset(
+    {
+        "call_id",
+        "correlation_id",
+        "created",
+        "created_at",
+        "duration_ms",
+        "elapsed_ms",
+        "idempotency_key",
+        "latency_ms",
+        "nonce",
+        "request_id",
+        "response_id",
+        "span_id",
+        "timestamp",
+        "took",
+        "took_ms",
+        "tool_call_id",
+        "tool_use_id",
+        "trace_id",
+        "ts",
+    }
+)
+"""Keys whose value belongs to the single call and not to what was asked or answered."""
 
 _MAX_ITEMS = 200
 _DEEPEST = 12

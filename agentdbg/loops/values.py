@@ -20,7 +20,6 @@ from agentdbg.loops.signatures import (
     spoken,
 )
 from agentdbg.loops.similar import shingles, words
-from agentdbg.loops.volatile import strip_volatile
 
 __all__ = [
     "FORGOTTEN",
@@ -105,6 +104,8 @@ class Outcome:
         """Equal for results that differ in nothing but ids and clocks."""
         key = self._key
         if key is None:
+            from agentdbg.loops.volatile import strip_volatile  # noqa: PLC0415 -- its expressions take time to compile
+
             key = self._key = hash((strip_volatile(self.text), self.rest, self.failed))
         return key
 

@@ -12,33 +12,9 @@ from __future__ import annotations
 import re
 
 from agentdbg.encoding import decode_json, encode_json
+from agentdbg.loops.signatures import VOLATILE_KEYS
 
 __all__ = ["VOLATILE_KEYS", "strip_volatile"]
-
-VOLATILE_KEYS = frozenset(
-    {
-        "call_id",
-        "correlation_id",
-        "created",
-        "created_at",
-        "duration_ms",
-        "elapsed_ms",
-        "idempotency_key",
-        "latency_ms",
-        "nonce",
-        "request_id",
-        "response_id",
-        "span_id",
-        "timestamp",
-        "took",
-        "took_ms",
-        "tool_call_id",
-        "tool_use_id",
-        "trace_id",
-        "ts",
-    }
-)
-"""Keys whose value belongs to the single call and not to what was asked or answered."""
 
 _FEW = 4
 """How many different ids an answer may carry and still be an envelope around the same content."""

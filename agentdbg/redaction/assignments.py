@@ -13,19 +13,14 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.keys import COUNTER, SAFE, KeyJudge
+from agentdbg.redaction.suspicion import ODD_LETTERS
 from agentdbg.redaction.values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["ODD_LETTERS", "AssignmentScanner"]
+__all__ = ["AssignmentScanner"]
 
-# Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters
-# of another script right beside a Latin one. Written so that both engines read it alike.
-ODD_LETTERS = (
-    "[\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
-    "|[A-Za-z][\u0370-\u058f]|[\u0370-\u058f][A-Za-z]"
-)
 _ODD = re.compile(ODD_LETTERS)
 _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]{1,200}")
 

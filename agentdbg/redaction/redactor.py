@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import REDACTED, TRUNCATED
-from agentdbg.redaction.argv import clean_arguments
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.plain import Walk, readable_text
@@ -81,7 +80,11 @@ class Redactor:
         """The program's arguments, redacted in all the forms that arguments take."""
         try:
             texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
-            return texts if self._judge is None else clean_arguments(texts, self._judge.judge)
+            if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
+                return texts
+            from agentdbg.redaction.argv import clean_arguments  # noqa: PLC0415 -- its expressions take time to compile
+
+            return clean_arguments(texts, self._judge.judge)
         except Exception:  # noqa: BLE001 -- fail closed
             return [UNREADABLE]
 
@@ -139,6 +142,10 @@ class Redactor:
             return Sealed(value, encode_json(value))
         except Exception:  # noqa: BLE001 -- fail closed
             return Sealed({REDACTED: UNREADABLE}, encode_json({REDACTED: UNREADABLE}))
+
+
+def _could_be_option(argument: str) -> bool:
+    return argument.startswith("-") or "=" in argument or ":" in argument
 
 
 def _fits(value: Any, limit: int) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.redaction.assignments import ODD_LETTERS
 from agentdbg.redaction.shapes import SHAPES
 
 try:
@@ -23,7 +22,14 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Suspicion"]
+__all__ = ["ODD_LETTERS", "Suspicion"]
+
+# Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters
+# of another script right beside a Latin one. Written so that both engines read it alike.
+ODD_LETTERS = (
+    "[\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\uff01-\uff5e\U0001d400-\U0001d7ff]"
+    "|[A-Za-z][\u0370-\u058f]|[\u0370-\u058f][A-Za-z]"
+)
 
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
 # All that Python takes for a space, as it is and as JSON writes it.
@@ -49,8 +55,8 @@ class Suspicion:
         if use_re2 and re2 is not None:
             named = _named_expression(tuple(anywhere), tuple(whole))
             shaped = _shaped_expression()
-            self._named = _compiled(named)
-            self._shaped = _compiled(shaped)
+            self._named = _WhenAsked(named)
+            self._shaped = _WhenAsked(shaped)
             self._either = _compiled(f"{named}|{shaped}")
             self._match = _quicker_match(self._either)
         else:
@@ -72,6 +78,22 @@ class Suspicion:
         return self._named.search(encoded) is not None, self._shaped.search(encoded) is not None
 
 
+class _WhenAsked:
+    """An expression compiled when it is first asked: most texts are clear of both kinds, and nobody asks which."""
+
+    __slots__ = ("_compiled", "_expression")
+
+    def __init__(self, expression: str) -> None:
+        self._expression = expression
+        self._compiled: Any = None
+
+    def search(self, encoded: bytes) -> Any:
+        """What the compiled expression finds."""
+        if self._compiled is None:
+            self._compiled = _compiled(self._expression)
+        return self._compiled.search(encoded)
+
+
 def _compiled(expression: str) -> Any:
     options = re2.Options()
     options.log_errors = False
@@ -89,11 +111,11 @@ def _quicker_match(compiled: Any) -> Any:
 
     The wrapper makes a generator and a match object, which costs a third of the time on a small payload.
     """
-    match: Any = getattr(getattr(compiled, "_regexp", None), "Match", None)
     try:
-        suspect, clean = b"password=x", b"nothing here"
-        if match(_UNANCHORED, suspect, 0, 10)[0] == (0, 9) and match(_UNANCHORED, clean, 0, 12)[0] == (-1, -1):
-            return match
+        # Tried on a small expression: the large one would have to be got ready for words that nobody wrote.
+        match = re2.compile("b+")._regexp.Match  # noqa: SLF001
+        if match(_UNANCHORED, b"abbc", 0, 4)[0] == (1, 3) and match(_UNANCHORED, b"acd", 0, 3)[0] == (-1, -1):
+            return compiled._regexp.Match  # noqa: SLF001
     except Exception:  # noqa: BLE001 -- then the documented way serves
         return None
     return None
