@@ -80,14 +80,13 @@ def _named_cases() -> list[Any]:
     return [
         pytest.param(command, case, id=f"{command} {' '.join(case.arguments)}".strip())
         for command, cases in CASES.items()
-        if command in COMMANDS
         for case in cases
     ]
 
 
 def test_every_command_has_a_case_here() -> None:
     """A new command may not slip past; say how it is used."""
-    assert set(COMMANDS) - set(CASES) == set()
+    assert set(CASES) == set(COMMANDS)
 
 
 @pytest.mark.parametrize(("command", "case"), _named_cases())
