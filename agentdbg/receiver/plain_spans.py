@@ -19,12 +19,12 @@ __all__ = ["as_plain_span", "fill_from_around"]
 _FILLED = ("prompt", "response", "usage", "tools", "temperature", "stop_reason")
 
 
-def as_plain_span(step: Step) -> Step:
-    """A call as the stretch of work around the same call."""
+def as_plain_span(step: Step, name: str) -> Step:
+    """A call as the stretch of work around the same call, under the name its instrumentation gave it."""
     fields = step.fields
     is_model = step.event_type == "LLM_CALL"
     made = span(
-        step.name,
+        name,
         error=fields["error"],
         input=fields["prompt" if is_model else "args"],
         output=fields["response" if is_model else "result"],

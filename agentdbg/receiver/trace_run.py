@@ -64,6 +64,8 @@ class Arrived:
     event_id: str
     parent_id: str
     at_ms: float
+    name: str = ""
+    """What the span is called, and the instrumentation that made it."""
     scope: str = ""
 
 
@@ -235,7 +237,7 @@ class TraceRun:
             self._see_outermost(span, step, at_ms)
         elif parent_id not in self._overlaps:
             self._missing.setdefault(parent_id, span.has_remote_parent)
-        return Arrived(step, event_id, parent_id, at_ms, span.scope)
+        return Arrived(step, event_id, parent_id, at_ms, span.name, span.scope)
 
     def _told_steps(self, span: Span) -> Iterator[tuple[tuple[float, float], Arrived]]:
         """What a span tells that was an event of ours: that event, and those that happened in it."""
@@ -286,7 +288,7 @@ class TraceRun:
         if step.is_told:
             self._overlaps.is_told_already(item.event_id, item.parent_id, PLAIN, "", "")
         elif self._note(item.event_id, item.parent_id, step.event_type, step.name, item.scope):
-            step = as_plain_span(step)
+            step = as_plain_span(step, item.name)
         self._missing.pop(item.event_id, None)
         self._walk.take(step, item.event_id, item.parent_id, item.at_ms)
 
