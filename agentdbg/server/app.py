@@ -17,6 +17,8 @@ from starlette.responses import Response  # noqa: TC002
 
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.server.answers import error_response
+from agentdbg.server.compare import Comparisons
+from agentdbg.server.compare import router as compare_router
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.head import HeadAsGet
 from agentdbg.server.html_download import router as html_router
@@ -62,9 +64,11 @@ def create_app(
         title="AgentDbg", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
     )
     app.state.viewer = state
+    app.state.comparisons = Comparisons()
 
     app.include_router(router)
     app.include_router(html_router)
+    app.include_router(compare_router)
     app.include_router(socket_router)
     _answer_errors(app)
     app.add_middleware(StaticFiles, folder=ui_folder)

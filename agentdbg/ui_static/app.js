@@ -34,6 +34,10 @@ import { Screen } from "./views/screen.js";
  * @property {boolean} isShort whether the verdict is reduced to its cause
  * @property {boolean} rail
  * @property {string} theme
+ * @property {string | null} compare the run that the open one is compared with
+ * @property {import("./core/compare-data.js").CompareData | null} compared
+ * @property {string | null} picking the run to compare with one the reader is choosing
+ * @property {string | null} candidate what the reader has chosen so far
  * @property {RunData | null} data
  * @property {import("./model/timeline.js").Timeline | null} timeline
  * @property {string | null} refusal
@@ -64,6 +68,10 @@ const store = new Store(
     timeline: null,
     refusal: null,
     isSearching: false,
+    compare: null,
+    compared: null,
+    picking: null,
+    candidate: null,
   }),
   (state, changed) => screen.draw(state, changed),
 );

@@ -6,13 +6,20 @@ import { deservesEntry, formatAddress, parseAddress } from "../../agentdbg/ui_st
 import { RowCache, rowsQuery } from "../../agentdbg/ui_static/model/row-cache.js";
 import { row } from "./helpers.js";
 
-const PLACE = { runId: "a41f", view: /** @type {const} */ ("tree"), filter: "TOOL_CALL,errors", q: "833 €&", event: "49", side: false };
+const PLACE = { runId: "a41f", view: /** @type {const} */ ("tree"), filter: "TOOL_CALL,errors", q: "833 €&", event: "49", side: false, compare: null };
 
 test("every state has an address, and the address gives the state back", () => {
   const address = formatAddress(PLACE);
 
   assert.equal(address, "/?run_id=a41f&view=tree&filter=TOOL_CALL,errors&q=833+%E2%82%AC%26&event=49");
   assert.deepEqual(parseAddress(address.slice(1)), PLACE);
+});
+
+test("two runs being compared have an address", () => {
+  const place = { ...PLACE, view: /** @type {const} */ ("list"), filter: "", q: "", event: null, compare: "b52c" };
+
+  assert.equal(formatAddress(place), "/?run_id=a41f&compare=b52c");
+  assert.deepEqual(parseAddress("?run_id=a41f&compare=b52c"), place);
 });
 
 test("what is usual is left out, what is not ours stays", () => {
@@ -27,6 +34,7 @@ test("an address typed by hand cannot bring the page into a state it does not ha
 test("runs, views and opened events make entries in the history; typing and closing do not", () => {
   assert.ok(deservesEntry(PLACE, { ...PLACE, view: "list" }));
   assert.ok(deservesEntry(PLACE, { ...PLACE, event: "50" }));
+  assert.ok(deservesEntry(PLACE, { ...PLACE, compare: "b52c" }));
   assert.ok(!deservesEntry(PLACE, { ...PLACE, q: "8334" }));
   assert.ok(!deservesEntry(PLACE, { ...PLACE, event: null }));
 });

@@ -5,6 +5,7 @@ import { EVERYTHING, isEverything, toggleChip } from "../model/filters.js";
 import { nextWhere } from "../model/search.js";
 import { zoomTo } from "../model/time-axis.js";
 import { AddressBar } from "./address-bar.js";
+import { CompareActions } from "./compare-actions.js";
 import { Copying } from "./copying.js";
 import { setPreference } from "./preferences.js";
 import { RunActions } from "./run-actions.js";
@@ -30,6 +31,7 @@ export class Actions {
     this.opener = new RunOpener(this);
     this.address = new AddressBar(this);
     this.copying = new Copying(this);
+    this.compare = new CompareActions(this);
     this.runActions = new RunActions(this);
   }
 
@@ -262,11 +264,15 @@ export class Actions {
     this.screen.keyHelp.toggle();
   }
 
-  /** Undo the last layer: open event, search, filter, zoom. */
+  /** Undo the last layer: dialog, choosing, comparison, open event, search, filter, zoom. */
   escape() {
     if (document.querySelector("dialog[open], [popover]:popover-open")) {
       for (const open of document.querySelectorAll("[popover]:popover-open")) /** @type {HTMLElement} */ (open).hidePopover();
       /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog[open]"))?.close();
+      return;
+    }
+    if (this.compare.isPicking || this.compare.isOpen) {
+      this.compare.escape();
       return;
     }
     const { opened, selected, sideOpen, q, filter, zoom, rail } = this.state;

@@ -16,7 +16,9 @@ export class AddressBar {
 
   /** @returns {Place} */
   #place() {
-    const { runId, view, filter, q, opened, sideOpen, side } = this.actions.state;
+    const { runId, view, filter, q, opened, sideOpen, side, compare } = this.actions.state;
+    // What stands open under a comparison is not what the reader looks at.
+    if (compare !== null) return { runId, view: "list", filter: "", q: "", event: null, side: false, compare };
     const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
     return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
   }
@@ -35,11 +37,16 @@ export class AddressBar {
     const filter = parseFilter(place.filter);
     this.actions.store.set({ view: place.view, filter: isEverything(filter) ? EVERYTHING : filter, side: place.side || this.actions.state.side });
     if (place.runId === null) {
+      this.actions.compare.stop();
       this.actions.opener.close();
       this.actions.runActions.openLatest();
     } else if (place.runId !== this.actions.state.runId) this.actions.opener.open(place.runId, place.event);
     else if (place.event === null) this.actions.store.set({ opened: new Set(), sideOpen: 0 });
     else this.actions.opener.openEvent(place.event);
+    if (place.runId !== null && (place.compare ?? null) !== this.actions.state.compare) {
+      if (place.compare) this.actions.compare.open(place.runId, place.compare);
+      else this.actions.compare.stop();
+    }
     if (place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });
   }
 }

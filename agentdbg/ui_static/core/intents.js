@@ -6,7 +6,18 @@ export function listen(actions) {
   const { runActions, copying } = actions;
   const on = (/** @type {string} */ type, /** @type {(detail: any, event: CustomEvent) => void} */ act) =>
     document.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail, /** @type {CustomEvent} */ (event)));
-  on("open-run", ({ runId, keepFocus }) => runActions.openRun(runId, { keepFocus }));
+  const { compare } = actions;
+  on("open-run", ({ runId, keepFocus }) => (compare.isPicking ? compare.choose(runId, { keepFocus }) : runActions.openRun(runId, { keepFocus })));
+  on("compare-with", () => compare.pick());
+  on("cancel-pick", () => compare.cancelPick());
+  on("compare-close", () => compare.close());
+  on("compare-swap", () => compare.swap());
+  on("compare-step", ({ direction }) => compare.step(direction));
+  on("compare-show", ({ shown }) => compare.show(shown));
+  on("compare-jump", ({ side, n }) => compare.jump(side, n));
+  on("toggle-pair", ({ row }) => compare.toggle(row));
+  on("unfold", ({ first }) => compare.unfold(first));
+  on("open-compared", ({ runId, event }) => compare.openEvent(runId, event));
   on("find-runs", ({ q, status }) => actions.runs.find(q, status).catch(() => {}));
   on("more-runs", () => actions.runs.more().catch(() => {}));
   on("theme", () => actions.cycleTheme());

@@ -31,6 +31,7 @@ export class RunActions {
   /** @param {Place} place */
   async start(place) {
     if (place.runId) this.actions.opener.open(place.runId, place.event);
+    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare);
     this.runs.addEventListener("change", () => {
       this.store.touch("runs");
       this.openLatest();
@@ -64,7 +65,8 @@ export class RunActions {
   openRun(runId, { replace = false, keepFocus = false } = {}) {
     const narrow = !matchMedia(WIDE).matches;
     if (narrow && !keepFocus) this.store.set({ rail: false });
-    if (runId === this.state.runId) return;
+    if (runId === this.state.runId && !this.actions.compare.isOpen) return;
+    this.actions.compare.stop();
     this.store.set({ filter: EVERYTHING, q: "" });
     this.actions.opener.open(runId, null);
     this.actions.address.remember({ replace });
@@ -72,6 +74,7 @@ export class RunActions {
   }
 
   closeRun() {
+    this.actions.compare.stop();
     this.actions.opener.close();
     this.actions.address.remember();
   }

@@ -1,8 +1,8 @@
 // @ts-check
-/** The page's state as an address: `/?run_id=…&view=tree&filter=TOOL_CALL,errors&q=833&event=49`. */
+/** The page's state as an address: `/?run_id=…&view=tree&filter=TOOL_CALL,errors&q=833&event=49`, `/?run_id=A&compare=B`. */
 
 /** @typedef {"list" | "tree" | "waterfall"} View */
-/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean}} Place */
+/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null}} Place */
 
 const VIEWS = ["list", "tree", "waterfall"];
 
@@ -17,6 +17,7 @@ export function parseAddress(search) {
     q: parameters.get("q") ?? "",
     event: parameters.get("event") || null,
     side: parameters.get("open") === "side",
+    compare: parameters.get("compare") || null,
   };
 }
 
@@ -31,6 +32,7 @@ export function formatAddress(place, current = "") {
     ["q", place.q || null],
     ["event", place.event],
     ["open", place.side && place.event ? "side" : null],
+    ["compare", place.compare || null],
   ];
   for (const [name, value] of values) {
     if (value === null) parameters.delete(name);
@@ -42,5 +44,5 @@ export function formatAddress(place, current = "") {
 
 /** Does going from one place to another deserve an entry in the history? Typing and moving do not. @param {Place} before @param {Place} after */
 export function deservesEntry(before, after) {
-  return before.runId !== after.runId || before.view !== after.view || (after.event !== null && before.event !== after.event);
+  return before.runId !== after.runId || (before.compare ?? null) !== (after.compare ?? null) || before.view !== after.view || (after.event !== null && before.event !== after.event);
 }

@@ -84,6 +84,11 @@ export function standing(run) {
   return { glyph: "failed", tone: "error", word: "Failed" };
 }
 
+/** Whether it is known when things happened; some tools' traces do not say. @param {RunMeta} run */
+export function hasTimes(run) {
+  return !run.metadata?.imported_from?.times;
+}
+
 /** A name to show. @param {RunMeta} run */
 export function nameOf(run) {
   return run.run_name?.trim() || "unnamed run";
@@ -94,7 +99,7 @@ export function runFigures(run, now) {
   const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
   const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
   const figures = [];
-  if (duration !== null && duration !== undefined) figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
+  if (duration !== null && duration !== undefined && hasTimes(run)) figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
   figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
   if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
   return figures.join(" · ");

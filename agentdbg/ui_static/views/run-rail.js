@@ -26,12 +26,17 @@ export class RunRail extends HTMLElement {
   q = "";
   status = "";
   theme = "system";
+  /** Letters at runs that are being compared. @type {Map<string, string>} */
+  badges = new Map();
+  /** The name of the run to compare with the one the reader chooses; null when none is chosen. @type {string | null} */
+  picking = null;
 
   #field = h("input", { type: "search", placeholder: "Find a run", "aria-label": "Find a run", autocomplete: "off", spellcheck: "false", "data-run-search": true });
   #statuses = h("div", { class: "statuses", role: "group", "aria-label": "Which runs" });
   #window = h("div", { class: "window", role: "presentation" });
   #track = h("div", { class: "track", role: "presentation" }, this.#window);
   #scroller = h("div", { class: "scroller", role: "listbox", tabindex: "0", "aria-label": "Runs" }, this.#track);
+  #pick = h("div", { class: "pick", hidden: true });
   #nothing = h("p", { class: "nothing quiet", hidden: true });
   #themeButton = h("button", { class: "icon-button", type: "button", onclick: () => emit(this, "theme") });
   /** @type {RailItem[]} */
@@ -48,6 +53,7 @@ export class RunRail extends HTMLElement {
       h("div", { class: "brand" }, h("p", { class: "product" }, "AgentDbg"), this.#themeButton, button("help", "Keys (?)", "help"), button("panel", "Hide the runs (b)", "rail")),
       h("label", { class: "field find" }, glyph("search"), this.#field, h("kbd", null, "r")),
       this.#statuses,
+      this.#pick,
       this.#scroller,
       this.#nothing,
     );
@@ -81,6 +87,7 @@ export class RunRail extends HTMLElement {
     this.#track.style.height = `${this.#heights.total + 12}px`;
     this.#drawStatuses();
     this.#drawTheme();
+    this.#drawPick();
     if (document.activeElement !== this.#field) this.#field.value = this.q;
     this.#nothing.hidden = known > 0 || (!this.q && !this.status);
     this.#nothing.textContent = this.q ? `No run matches ${this.q}.` : "No such run.";
@@ -112,6 +119,16 @@ export class RunRail extends HTMLElement {
       this.#statuses.replaceChildren(...chips);
       chips[place]?.focus();
     } else this.#statuses.replaceChildren(...chips);
+  }
+
+  #drawPick() {
+    if (this.#pick.hidden === (this.picking === null)) return;
+    this.#pick.hidden = this.picking === null;
+    this.toggleAttribute("data-picking", this.picking !== null);
+    this.#pick.replaceChildren(
+      h("p", { role: "status" }, "Choose the run to compare with ", h("b", null, visibleText(this.picking ?? "")), "."),
+      h("button", { class: "button", type: "button", "data-compare": "cancel", onclick: () => emit(this, "cancel-pick") }, "Cancel"),
+    );
   }
 
   #drawTheme() {
@@ -148,7 +165,7 @@ export class RunRail extends HTMLElement {
   /** @param {RailItem} item */
   #element(item) {
     const now = Date.now();
-    const age = item.kind === "run" ? `${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}` : `${item.kind === "session" ? item.count : ""}`;
+    const age = item.kind === "run" ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}` : `${item.kind === "session" ? item.count : ""}`;
     const source = item.kind === "run" ? item.run : null;
     let drawn = this.#drawn.get(item.key);
     if (!drawn) {
@@ -156,7 +173,7 @@ export class RunRail extends HTMLElement {
       this.#drawn.set(item.key, drawn);
     }
     if (drawn.source !== source || drawn.age !== age) {
-      if (item.kind === "run") fillRun(drawn.element, item.run, item.session, now);
+      if (item.kind === "run") fillRun(drawn.element, item.run, item.session, now, this.badges.get(item.run.run_id));
       else fillHeading(drawn.element, item);
       drawn.source = source;
       drawn.age = age;
@@ -205,21 +222,22 @@ export class RunRail extends HTMLElement {
   }
 }
 
-/** @param {HTMLElement} element @param {RunMeta} run @param {string} session @param {number} now */
-function fillRun(element, run, session, now) {
+/** @param {HTMLElement} element @param {RunMeta} run @param {string} session @param {number} now @param {string} [badge] */
+function fillRun(element, run, session, now, badge) {
   const { glyph: sign, tone } = standing(run);
   element.className = "run";
   element.dataset.runId = run.run_id;
   element.dataset.status = run.status;
   element.dataset.tone = tone;
   element.dataset.session = session;
-  element.setAttribute("aria-label", runLabel(run, now));
+  element.setAttribute("aria-label", `${badge ? `${badge}, ` : ""}${runLabel(run, now)}`);
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),
     h("span", { class: "name cut", title: nameOf(run) }, visibleText(nameOf(run))),
     h("span", { class: "age digits", title: run.started_at }, run.status === "running" ? "now" : formatAge(startOf(run), now)),
     h("span", { class: "headline cut" }, visibleText(run.headline || run.run_id.slice(0, 8))),
     h("span", { class: "figures digits cut" }, runFigures(run, now)),
+    ...(badge ? [h("b", { class: "badge" }, badge)] : []),
   );
 }
 

@@ -6,7 +6,7 @@ import { embeddedRun, hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
 import { formatCost, formatCount, formatDuration, formatElapsed, formatStarted, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
-import { nameOf, standing, startOf } from "../model/runs.js";
+import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/types.js").Summary} Summary */
@@ -44,6 +44,7 @@ export class RunVerdict extends HTMLElement {
       h("button", { type: "button", class: danger ? "danger" : null, "data-action": intent, onclick: () => { menu.hidePopover(); emit(this, intent); } }, h("span", null, label), key ? h("kbd", null, key) : h("span"));
     const menu = h("div", { id: "run-menu", class: "menu", popover: "auto" },
       embeddedRun === null && item("Rename", "F2", "rename-run"),
+      embeddedRun === null && item("Compare with another run…", "d", "compare-with"),
       item("Copy run id", "i", "copy-id"),
       item("Save all events as JSON", "", "save-run"),
       embeddedRun === null && item("Save as one HTML file", "", "save-page"),
@@ -124,7 +125,7 @@ export class RunVerdict extends HTMLElement {
     const tokens = figures.total_tokens ?? ((figures.tokens_in ?? 0) + (figures.tokens_out ?? 0) || null);
     const inOut = figures.tokens_in !== null && figures.tokens_out !== null ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out` : "";
     const figuresShown = [
-      figure(run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
+      !hasTimes(run) ? null : figure(run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
       many(figures.llm_calls, "LLM call"),
       many(figures.tool_calls, "tool call"),
       many(figures.errors, "error", true),

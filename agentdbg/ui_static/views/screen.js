@@ -38,6 +38,7 @@ export class Screen {
     this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
     this.liveBar = /** @type {import("./live-bar.js").LiveBar} */ (document.querySelector("live-bar"));
+    this.compare = /** @type {import("./compare/run-compare.js").RunCompare} */ (document.querySelector("run-compare"));
     this.notices = /** @type {import("./page-notices.js").PageNotices} */ (document.querySelector("page-notices"));
     this.empty = /** @type {import("./empty-state.js").EmptyState} */ (document.querySelector("empty-state"));
     this.keyHelp = /** @type {import("./key-help.js").KeyHelp} */ (document.querySelector("key-help"));
@@ -54,16 +55,20 @@ export class Screen {
   /** @param {State} state @param {Set<string>} changed */
   draw(state, changed) {
     const { data, timeline } = state;
-    const isNew = data !== null && data.isReady && this.#drawnData !== data;
+    // Under a comparison nothing is drawn; what is there when it closes is drawn anew.
+    if (state.compare !== null) this.#drawnData = null;
+    const isNew = data !== null && data.isReady && this.#drawnData !== data && state.compare === null;
     if (isNew) {
       this.#drawnData = data;
       for (const name of ["data", "columns", "summary", "run", "findings"]) changed.add(name);
     }
     const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
-    if (has("rail", "runId", "runs", "theme")) this.#drawFrame(state);
-    if (has("runs", "runId", "theme", "clock")) this.#drawRail(state);
-    if (has("data", "run", "summary", "isShort", "clock")) this.#drawVerdict(state);
-    if (has("gone", "refusal", "summary", "data")) this.#drawNotices(state);
+    if (has("rail", "runId", "runs", "theme", "compare", "picking")) this.#drawFrame(state);
+    if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
+    if (has("data", "run", "summary", "isShort", "clock") && state.compare === null) this.#drawVerdict(state);
+    if (has("gone", "refusal", "summary", "data", "compare")) this.#drawNotices(state);
+    if (has("compare", "compared", "comparing")) this.#drawCompare(state);
+    if (state.compare !== null) return;
     if (!data || !timeline) return;
     timeline.view = state.view;
     timeline.filter = state.filter;
@@ -92,10 +97,10 @@ export class Screen {
   }
 
   /** @param {State} state */
-  #drawFrame({ rail, runId, theme }) {
+  #drawFrame({ rail, runId, theme, compare, picking }) {
     const nothing = this.runs.isLoaded && this.runs.runs.length === 0 && !this.runs.q && !this.runs.status && runId === null;
     this.app.dataset.rail = rail ? "open" : "closed";
-    this.app.dataset.pane = runId === null && !nothing ? "runs" : "run";
+    this.app.dataset.pane = (runId === null && !nothing) || picking !== null ? "runs" : "run";
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
     if (nothing) this.app.removeAttribute("data-loading");
@@ -103,20 +108,50 @@ export class Screen {
       this.empty.hidden = !nothing;
       this.empty.update();
     }
-    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", runId === null);
-    if (runId === null) {
+    const absent = runId === null || compare !== null;
+    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", absent);
+    if (absent) {
       this.strip.hidden = true;
       this.liveBar.hidden = true;
-      document.title = "AgentDbg";
     }
+    if (runId === null) document.title = "AgentDbg";
   }
 
   /** @param {State} state */
-  #drawRail({ runId, theme }) {
+  #drawRail({ runId, theme, compare, picking, candidate, data }) {
     const before = this.rail.selectedId;
-    Object.assign(this.rail, { runs: this.runs.runs, total: this.runs.total, counts: this.runs.counts, q: this.runs.q, status: this.runs.status, selectedId: runId, theme });
+    const selectedId = picking === null ? runId : candidate;
+    const badges = new Map(compare === null ? [] : [[compare, "B"], [runId, "A"]]);
+    const run = picking === null ? null : (this.runs.get(picking) ?? data?.run);
+    Object.assign(this.rail, { runs: this.runs.runs, total: this.runs.total, counts: this.runs.counts, q: this.runs.q, status: this.runs.status, selectedId, theme, badges, picking: run ? nameOf(run) : null });
     this.rail.update();
-    if (before !== runId) this.rail.reveal();
+    if (before !== selectedId || !this.#railShown) this.rail.reveal();
+    this.#railShown = this.runs.isLoaded;
+  }
+
+  /** Whether the rail has had runs to show the selected one among. */
+  #railShown = false;
+  #compareCode = false;
+
+  /** @param {State} state */
+  #drawCompare(state) {
+    const { compare, compared } = state;
+    this.compare.hidden = compare === null;
+    if (compare === null) return;
+    this.app.removeAttribute("data-loading");
+    if (!this.#compareCode) {
+      import("./compare/run-compare.js").then(() => {
+        this.#compareCode = true;
+        this.#drawCompare(state); // as it is by then
+      });
+      return;
+    }
+    this.compare.data = compared;
+    this.compare.update();
+    this.progress.toggleAttribute("data-on", compared !== null && compared.comparison === null && compared.refusal === null);
+    this.progress.style.setProperty("--done", "0.6");
+    const answer = compared?.comparison?.answer;
+    if (answer) document.title = `${answer.verdict === "different_effects" ? "≠" : answer.verdict === "same" ? "=" : "≈"} ${nameOf(answer.a)} · AgentDbg`;
   }
 
   /** @param {State} state */

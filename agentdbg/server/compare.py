@@ -1,0 +1,162 @@
+"""
+Two runs side by side: compared once, then answered in parts.
+
+`/api/compare` says what came of it and how the rows stand, in columns: a letter and two event numbers for each row. The
+words of a row are those of `/api/runs/{id}/rows`; what changed in it is asked for when it is in sight.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+
+from agentdbg.analysis.diff import Change, Diff, compare
+from agentdbg.analysis.diff import Row as AlignedRow
+from agentdbg.analysis.diff.told import notes, sentences
+from agentdbg.analysis.effects import EffectRules, SideEffect
+from agentdbg.analysis.wording import as_json, cut
+from agentdbg.config import load_config
+from agentdbg.events import SPEC_VERSION
+from agentdbg.exceptions import UsageError
+from agentdbg.server.answers import json_response
+from agentdbg.storage.layout import run_dir
+from agentdbg.storage.reader import load_events
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from agentdbg.events import RunMeta
+    from agentdbg.server.state import ViewerState
+
+__all__ = ["Comparisons", "router"]
+
+router = APIRouter()
+
+_MOST_EVENTS = 250_000
+_MOST_AT = 500
+_MOST_EFFECTS = 50
+_MOST_CONTEXT = 20
+_KEPT = 4
+_SHORT = 120
+_SIGNS = {"same": "=", "changed": "!", "deleted": "-", "inserted": "+", "moved": ">"}
+
+RunId = Annotated[str, Query(max_length=100)]
+
+
+class Comparisons:
+    """The last few, so that scrolling through one does not compare again."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, int, str, int], Diff] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, state: ViewerState, a: str, b: str) -> tuple[RunMeta, RunMeta, Diff]:
+        """Both runs as they are now, compared; a run that goes on is compared as far as it has come."""
+        runs = state.run(a), state.run(b)
+        key = (a, _size(state, a), b, _size(state, b))
+        with self._lock:
+            diff = self._kept.pop(key, None) or _compare(state, a, b)
+            self._kept[key] = diff
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        return *runs, diff
+
+
+@router.get("/api/compare")
+def compare_runs(request: Request, a: RunId, b: RunId) -> Response:
+    """The verdict, what was left behind, the figures of both, and how the rows stand."""
+    run_a, run_b, diff = _comparison(request, a, b)
+    effects = diff.effects
+    return json_response(
+        {
+            "spec_version": SPEC_VERSION,
+            "a": run_a,
+            "b": run_b,
+            "verdict": diff.verdict,
+            "sentences": sentences(diff),
+            "notes": notes(diff),
+            "first_difference": diff.first_difference,
+            "first_divergence": diff.first_divergence,
+            "counts": diff.counts,
+            "totals": {"a": diff.side_a.totals.to_json(), "b": diff.side_b.totals.to_json()},
+            "context": [{"row": row, **change.to_short_json()} for row, change in diff.context[:_MOST_CONTEXT]],
+            "effects": {
+                "same": effects.same,
+                "differ": effects.count,
+                "same_order": effects.same_order,
+                "changed": [
+                    {"name": pair.a.name, "a": pair.a.number, "b": pair.b.number, "changes": _short(pair.changes)}
+                    for pair in effects.changed[:_MOST_EFFECTS]
+                ],
+                "only_a": [_effect(effect) for effect in effects.only_a[:_MOST_EFFECTS]],
+                "only_b": [_effect(effect) for effect in effects.only_b[:_MOST_EFFECTS]],
+            },
+            "signs": "".join(map(_sign, diff.rows)),
+            "numbers_a": [row.a or 0 for row in diff.rows],
+            "numbers_b": [row.b or 0 for row in diff.rows],
+            "effect_rows": [place for place, row in enumerate(diff.rows) if row.effect],
+            "diverging_rows": [place for place, row in enumerate(diff.rows) if row.diverges],
+        }
+    )
+
+
+@router.get("/api/compare/rows")
+def compared_rows(request: Request, a: RunId, b: RunId, at: Annotated[str, Query(max_length=8_000)]) -> Response:
+    """What changed in some rows, in short."""
+    _, _, diff = _comparison(request, a, b)
+    rows = [{"row": place, **diff.rows[place].to_short_json()} for place in _places(at) if place < len(diff.rows)]
+    return json_response({"spec_version": SPEC_VERSION, "rows": rows})
+
+
+@router.get("/api/compare/row")
+def compared_row(request: Request, a: RunId, b: RunId, row: Annotated[int, Query(ge=0)]) -> Response:
+    """All that changed in one row."""
+    _, _, diff = _comparison(request, a, b)
+    if row >= len(diff.rows):
+        raise UsageError(f"there are {len(diff.rows)} rows, counted from 0")
+    return json_response({"spec_version": SPEC_VERSION, "row": row, **diff.rows[row].to_json()})
+
+
+def _comparison(request: Request, a: str, b: str) -> tuple[RunMeta, RunMeta, Diff]:
+    comparisons: Comparisons = request.app.state.comparisons
+    return comparisons.get(request.app.state.viewer, a, b)
+
+
+def _compare(state: ViewerState, a: str, b: str) -> Diff:
+    for run_id in (a, b):
+        with state.looking_at(run_id) as (_, view):
+            view.reach(_MOST_EVENTS + 1, 60_000)
+            if view.index.total > _MOST_EVENTS:
+                raise UsageError(f"{run_id} has more than {_MOST_EVENTS:,} events, too many to compare in the page")
+    config = load_config()
+    rules = EffectRules(config.write_tools, config.read_tools)
+    return compare(load_events(a, state.data_dir), load_events(b, state.data_dir), rules)
+
+
+def _sign(row: AlignedRow) -> str:
+    return "~" if row.wording else _SIGNS[row.op]
+
+
+def _effect(effect: SideEffect) -> dict[str, Any]:
+    return {"n": effect.number, "name": effect.name, "args": cut(as_json(effect.args)[: 4 * _SHORT], _SHORT)}
+
+
+def _short(changes: tuple[Change, ...]) -> list[dict[str, Any]]:
+    return [change.to_short_json() for change in changes[:3]]
+
+
+def _places(text: str) -> list[int]:
+    parts = text.split(",")
+    if len(parts) > _MOST_AT or not all(part.isascii() and part.isdigit() and len(part) < 12 for part in parts):
+        raise UsageError(f"`at` is up to {_MOST_AT} row numbers with commas between them")
+    return [int(part) for part in parts]
+
+
+def _size(state: ViewerState, run_id: str) -> int:
+    try:
+        return (run_dir(state.data_dir, run_id) / "events.jsonl").lstat().st_size
+    except OSError:
+        return 0

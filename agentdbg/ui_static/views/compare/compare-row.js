@@ -1,0 +1,106 @@
+// @ts-check
+/** One row of two runs side by side: what A did, how it compares, what B did. */
+
+import { h } from "../../core/dom.js";
+import { glyph } from "../../core/glyphs.js";
+import { visibleText } from "../../model/details/text.js";
+import { formatCount, formatDuration } from "../../model/format.js";
+import { fillPreview } from "../row-preview.js";
+
+/** @typedef {import("../../model/types.js").Row} Row */
+/** @typedef {import("../../model/compare.js").ShortChange} ShortChange */
+/** @typedef {import("../../model/compare.js").Comparison} Comparison */
+/** @typedef {import("../../core/compare-data.js").CompareData} CompareData */
+
+/** The sign of a row, and what it means in words. @type {Record<string, [string, string]>} */
+export const SIGNS = {
+  "=": ["=", "same"],
+  "~": ["≈", "other words"],
+  "!": ["≠", "changed"],
+  "-": ["−", "only in A"],
+  "+": ["+", "only in B"],
+  ">": ["↕", "at another place"],
+};
+
+/** @param {HTMLElement} element @param {CompareData} data @param {number} row */
+export function fillRow(element, data, row) {
+  const comparison = /** @type {Comparison} */ (data.comparison);
+  const sign = comparison.sign(row);
+  const [mark, meaning] = SIGNS[sign];
+  const changes = sign === "!" ? data.changes(row) : undefined;
+  const [a, b] = sides(comparison, row).map(([side, n]) => ({ side, n, row: n > 0 ? data.row(side, n) : undefined }));
+  element.className = "pair";
+  element.id = `pair-${row}`;
+  element.dataset.row = String(row);
+  element.dataset.sign = sign;
+  element.toggleAttribute("data-effect", comparison.isEffect(row));
+  element.toggleAttribute("data-first", row === comparison.first);
+  element.setAttribute("aria-label", labelOf(meaning, a.row, b.row, changes, comparison.isEffect(row)));
+  const first = row === comparison.first ? firstWords(sign, comparison) : "";
+  element.replaceChildren(
+    half("a", a.n, a.row, changes, a.n === 0 ? first : ""),
+    h("span", { class: "sign", role: "gridcell", title: meaning }, mark),
+    half("b", b.n, b.row, changes, b.n === 0 ? first : ""),
+  );
+}
+
+/** @param {Comparison} comparison @param {number} row @returns {["a" | "b", number][]} */
+function sides(comparison, row) {
+  return [["a", comparison.number(row, "a")], ["b", comparison.number(row, "b")]];
+}
+
+/** @param {string} sign @param {Comparison} comparison */
+function firstWords(sign, comparison) {
+  const what = comparison.answer.first_divergence === null ? "first difference" : "they part here";
+  return `${what}: ${SIGNS[sign][1]}`;
+}
+
+/** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing */
+function half(side, n, row, changes, note) {
+  const element = h("span", { class: "half", role: "gridcell", "data-side": side });
+  if (n === 0) {
+    element.classList.add("none");
+    if (note) element.append(h("span", { class: "note" }, note));
+    return element;
+  }
+  if (row?.status === "error") element.dataset.state = "failed";
+  const what = h("span", { class: "what" });
+  if (changes && changes.length > 0) what.append(...changeParts(side, changes));
+  else if (row) fillPreview(what, { view: "list", query: "", hidesTools: false }, row);
+  element.append(
+    h("b", { class: "side-name" }, side.toUpperCase()),
+    h("span", { class: "number digits" }, n),
+    h("span", { class: "glyph-cell", "data-kind": row?.kind }, row ? glyph(row.kind === "call_start" ? (row.call_kind ?? "call_start") : row.kind) : null),
+    h("span", { class: "name cut", title: row?.name }, visibleText(row?.name ?? "")),
+    what,
+    h("span", { class: "time digits", title: row?.duration_ms ? `${formatCount(row.duration_ms)} ms` : null }, row && row.duration_ms !== null && row.kind !== "end" ? formatDuration(row.duration_ms) : ""),
+  );
+  return element;
+}
+
+/** A changed row shows what changed, and leaves out what did not. @param {"a" | "b"} side @param {ShortChange[]} changes */
+function changeParts(side, changes) {
+  return changes.flatMap((change, place) => {
+    const text = side === "a" ? change.was : change.now;
+    const gone = text === undefined;
+    return [
+      place > 0 ? h("span", { class: "muted" }, " · ") : null,
+      h("span", { class: "key" }, `${visibleText(pathOf(change.path))}: `),
+      h("span", { class: gone ? "muted" : side === "a" ? "was" : "now" }, gone ? "nothing" : visibleText(text)),
+    ].filter((node) => node !== null);
+  });
+}
+
+/** `args.flights[1].number` as `flights[1].number`: where it is, the glyph already says. @param {string} path */
+export function pathOf(path) {
+  return path.replace(/^args\.(?=.)/, "");
+}
+
+/** @param {string} meaning @param {Row | undefined} a @param {Row | undefined} b @param {ShortChange[] | undefined} changes @param {boolean} isEffect */
+function labelOf(meaning, a, b, changes, isEffect) {
+  const words = [isEffect ? `${meaning}, a side effect` : meaning];
+  if (a) words.push(`A: ${a.label}`);
+  if (b && (meaning !== "same" || !a)) words.push(`B: ${b.label}`);
+  for (const change of changes ?? []) words.push(`${pathOf(change.path)} was ${change.was ?? "nothing"}, is ${change.now ?? "nothing"}`);
+  return words.join(". ");
+}

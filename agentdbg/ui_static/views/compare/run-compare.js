@@ -1,0 +1,162 @@
+// @ts-check
+/** Two runs side by side: what came of the comparison, the figures and effects of both, and their rows aligned. */
+
+import { emit, h } from "../../core/dom.js";
+import { glyph } from "../../core/glyphs.js";
+import { figures, verdictWords } from "../../model/compare.js";
+import { visibleText } from "../../model/details/text.js";
+import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
+import { nameOf, standing, startOf } from "../../model/runs.js";
+import { SIGNS, pathOf } from "./compare-row.js";
+import "./compare-rows.js";
+
+/** @typedef {import("../../core/compare-data.js").CompareData} CompareData */
+/** @typedef {import("../../model/compare.js").Answer} Answer */
+/** @typedef {import("../../model/compare.js").Comparison} Comparison */
+
+/** The first few are told in sentences; as many more have a line each. */
+const EFFECTS_TOLD = 3;
+const EFFECTS_SHOWN = 4;
+const COUNTS = /** @type {const} */ ([["=", "same"], ["~", "wording"], ["!", "changed"], ["-", "deleted"], ["+", "inserted"], [">", "moved"]]);
+const WRITE = { duration_ms: formatDuration, total_tokens: formatTokens, cost_usd: formatCost };
+
+export class RunCompare extends HTMLElement {
+  /** @type {CompareData | null} */
+  data = null;
+  rows = /** @type {import("./compare-rows.js").CompareRows} */ (document.createElement("compare-rows"));
+
+  #title = h("div", { class: "title" });
+  #next = h("button", { class: "button next", type: "button", "data-compare": "next", onclick: () => emit(this, "compare-step", { direction: 1 }) }, h("span", null, "Next change"), h("kbd", null, "n"));
+  #lines = h("ol", { class: "lines" });
+  #figures = h("div", { class: "both" });
+  #choice = h("div", { class: "views", role: "group", "aria-label": "Which rows" });
+  #legend = h("p", { class: "legend digits" });
+  #heads = h("div", { class: "heads", "aria-hidden": "true" });
+  /** @type {CompareData | null} */
+  #drawn = null;
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const button = (/** @type {string} */ label, /** @type {string} */ intent, /** @type {string} */ name) => h("button", { class: "button", type: "button", "data-compare": name, onclick: () => emit(this, intent) }, label);
+    const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
+    const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Close the comparison", onclick: () => emit(this, "compare-close") }, glyph("back"));
+    this.append(
+      h("div", { class: "top" },
+        h("div", { class: "head" }, rail, back, this.#title, h("div", { class: "actions" }, this.#next, button("Swap A and B", "compare-swap", "swap"), button("Close", "compare-close", "close"))),
+        this.#lines,
+        this.#figures,
+      ),
+      h("div", { class: "choose" }, this.#choice, this.#legend),
+      this.#heads,
+      this.rows,
+    );
+  }
+
+  /** Bring the page in line with the comparison. */
+  update() {
+    const comparison = this.data?.comparison ?? null;
+    this.toggleAttribute("data-waiting", comparison === null);
+    if (!this.data || !comparison) {
+      this.#drawWaiting();
+      return;
+    }
+    if (this.#drawn !== this.data) {
+      this.#drawn = this.data;
+      this.#drawTop(comparison.answer);
+      this.rows.show(this.data);
+    }
+    this.#drawChoice(comparison);
+    this.rows.update();
+  }
+
+  #drawWaiting() {
+    this.#drawn = null;
+    const refusal = this.data?.refusal;
+    this.#title.replaceChildren(h("span", { class: "word" }, refusal ? "These runs cannot be compared" : "Comparing…"));
+    this.#lines.replaceChildren(...(refusal ? [h("li", null, h("span", { class: "sentence" }, visibleText(refusal)))] : []));
+    for (const part of [this.#figures, this.#choice, this.#legend, this.#heads]) part.replaceChildren();
+  }
+
+  /** @param {Answer} answer */
+  #drawTop(answer) {
+    const now = Date.now();
+    this.dataset.verdict = answer.verdict;
+    const sign = { same: "=", same_effects: "≈", different_effects: "≠" }[answer.verdict];
+    const names = [nameOf(answer.a), nameOf(answer.b)];
+    const name = names[0] === names[1] ? names[0] : names.join(" and ");
+    this.#title.replaceChildren(
+      h("span", { class: "word" }, h("b", { class: "verdict-sign", "aria-hidden": "true" }, sign), verdictWords(answer.verdict)),
+      h("h2", { class: "name cut", title: name }, visibleText(name)),
+      h("span", { class: "since quiet digits" }, `${formatStarted(startOf(answer.a), now)} and ${formatStarted(startOf(answer.b), now)}`),
+    );
+    this.#lines.replaceChildren(...answer.sentences.map((sentence) => this.#line(sentence)));
+    this.#figures.replaceChildren(figuresTable(answer, now), this.#effects(answer));
+    this.#heads.replaceChildren(
+      ...(/** @type {const} */ (["a", "b"])).map((side) => h("span", { class: "half" }, h("b", { class: "side-name" }, side.toUpperCase()), `${formatStarted(startOf(answer[side]), now)}, ${counted(answer.totals[side].events ?? 0, "event")}`)),
+    );
+    this.#heads.insertBefore(h("span", { class: "sign" }), this.#heads.lastChild);
+    this.#next.disabled = COUNTS.slice(2).every(([, count]) => answer.counts[count] === 0);
+  }
+
+  /** @param {Answer["sentences"][number]} sentence */
+  #line({ parts, a, b }) {
+    const text = h("span", { class: "sentence" }, ...parts.map(({ text: words, style }) => (style === "plain" ? visibleText(words) : h("code", { class: style }, visibleText(words)))));
+    for (const [side, n] of /** @type {const} */ ([["a", a], ["b", b]])) if (n !== null) text.append(" ", this.#jump(side, n));
+    return h("li", null, text);
+  }
+
+  /** @param {"a" | "b"} side @param {number} n */
+  #jump(side, n) {
+    return h("button", { class: "link jump digits", type: "button", onclick: () => emit(this, "compare-jump", { side, n }) }, `${side.toUpperCase()} #${n}`);
+  }
+
+  /** @param {Answer} answer */
+  #effects({ effects, notes }) {
+    const lines = [
+      ...effects.changed.map(({ name, a, b, changes }) => ["≠", name, changes.map(({ path }) => pathOf(path)).join(", "), a, b]),
+      ...effects.only_a.map(({ name, args, n }) => ["−", name, args, n, 0]),
+      ...effects.only_b.map(({ name, args, n }) => ["+", name, args, 0, n]),
+    ];
+    const shown = lines.slice(EFFECTS_TOLD, EFFECTS_TOLD + EFFECTS_SHOWN);
+    const list = h("ul", null, ...shown.map(([sign, name, what, a, b]) => {
+      const [side, n] = Number(a) > 0 ? /** @type {const} */ (["a", Number(a)]) : /** @type {const} */ (["b", Number(b)]);
+      return h("li", { class: "cut", "data-sign": sign, title: `${name}: ${what}` }, h("b", { class: "effect-sign" }, sign), h("code", null, visibleText(String(name))), h("span", { class: "quiet" }, ` ${visibleText(String(what))} `), this.#jump(side, n));
+    }));
+    const left = effects.differ - EFFECTS_TOLD - shown.length;
+    const more = left > 0 ? h("p", { class: "quiet" }, `${formatCount(left)} more differ.`) : null;
+    const same = effects.same > 0 ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(effects.same, "call")} with the same arguments${effects.same_order ? "" : ", in another order"}`) : null;
+    return h("section", { class: "effects", "aria-label": "Side effects" }, list, same, more, ...notes.map((note) => h("p", { class: "quiet note-line" }, visibleText(note))));
+  }
+
+  /** @param {Comparison} comparison */
+  #drawChoice(comparison) {
+    const { counts, effect_rows: effects } = comparison.answer;
+    const choices = /** @type {const} */ ([["all", "All rows", null], ["changes", "Changes", comparison.changes], ["effects", "Effects", effects.length]]);
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.compareShow;
+    this.#choice.replaceChildren(...choices.map(([shown, name, count]) =>
+      h("button", { type: "button", "data-compare-show": shown, "aria-pressed": String(shown === comparison.shown), onclick: () => emit(this, "compare-show", { shown }) }, name, count === null ? null : h("span", { class: "digits" }, ` ${formatCount(count)}`)),
+    ));
+    if (focused) /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
+    this.#legend.replaceChildren(...COUNTS.filter(([sign, key]) => sign !== ">" || counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(counts[key])}`)));
+  }
+}
+
+/** @param {Answer} answer @param {number} now */
+function figuresTable(answer, now) {
+  const columns = figures(answer);
+  const cell = (/** @type {string} */ key, /** @type {number | null} */ value) => h("td", { class: "digits" }, written(key, value));
+  const side = (/** @type {"a" | "b"} */ name) => h("tr", null, h("th", { scope: "row" }, h("b", { class: "side-name" }, name.toUpperCase()), `${formatStarted(startOf(answer[name]), now)}, ${standing(answer[name]).word.toLowerCase()}`), ...columns.map((column) => cell(column.key, column[name])));
+  return h("table", null,
+    h("caption", { class: "visually-hidden" }, "The figures of both runs"),
+    h("thead", null, h("tr", null, h("td", null), ...columns.map(({ name }) => h("th", { scope: "col" }, name)))),
+    h("tbody", null, side("a"), side("b"), h("tr", { class: "difference" }, h("th", { scope: "row" }, "B against A"), ...columns.map(({ key, difference }) => h("td", { class: "digits" }, difference === null ? "–" : difference === 0 ? "0" : `${difference > 0 ? "+" : "−"}${written(key, Math.abs(difference))}`)))),
+  );
+}
+
+/** @param {string} key @param {number | null} value */
+function written(key, value) {
+  if (value === null) return "–";
+  return key in WRITE ? WRITE[/** @type {keyof typeof WRITE} */ (key)](value) : formatCount(value);
+}
+
+customElements.define("run-compare", RunCompare);

@@ -1,0 +1,118 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Comparison, figures, rowAt } from "../../agentdbg/ui_static/model/compare.js";
+
+/** Two runs as the server aligns them, from one letter for each row. @param {string} signs @param {Partial<any>} [rest] */
+function compared(signs, rest = {}) {
+  let [a, b] = [0, 0];
+  const numbers = [...signs].map((sign) => [sign === "+" ? 0 : (a += 1), sign === "-" ? 0 : (b += 1)]);
+  const changes = [...signs].flatMap((sign, row) => ("=~".includes(sign) ? [] : [row]));
+  return new Comparison({
+    signs,
+    numbers_a: numbers.map(([n]) => n),
+    numbers_b: numbers.map(([, n]) => n),
+    effect_rows: [],
+    diverging_rows: changes,
+    first_divergence: changes[0] ?? null,
+    first_difference: [...signs].findIndex((sign) => sign !== "="),
+    ...rest,
+  });
+}
+
+/** What is drawn, a fold as the rows it hides. @param {Comparison} comparison */
+function drawn(comparison) {
+  return [...comparison.lines].map((line) => (line >= 0 ? line : `${rowAt(line)}…${rowAt(line) + comparison.foldedFrom(rowAt(line)) - 1}`));
+}
+
+test("a long stretch of the same is one line, with a few rows left before a change", () => {
+  const comparison = compared(`${"=".repeat(20)}!==`);
+
+  assert.deepEqual(drawn(comparison), ["0…16", 17, 18, 19, 20, 21, 22]);
+});
+
+test("between two changes what follows the one and leads to the other stays", () => {
+  const comparison = compared(`!${"=".repeat(20)}!`);
+
+  assert.deepEqual(drawn(comparison), [0, 1, 2, 3, "4…17", 18, 19, 20, 21]);
+});
+
+test("a short stretch is not worth a fold", () => {
+  assert.deepEqual(drawn(compared("!========!")), [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+test("other words fold with the same, and the fold says so", () => {
+  const comparison = compared(`${"=~".repeat(10)}!`);
+
+  assert.equal(comparison.foldedFrom(0), 17);
+  assert.equal(comparison.isSame(0), false);
+  assert.equal(compared(`${"=".repeat(20)}!`).isSame(0), true);
+});
+
+test("where words are all that differs, they are shown", () => {
+  const comparison = compared(`${"=".repeat(20)}~${"=".repeat(20)}`);
+
+  assert.deepEqual(drawn(comparison), ["0…16", 17, 18, 19, 20, 21, 22, 23, "24…40"]);
+});
+
+test("a fold that was opened stays open, and the others stay folded", () => {
+  const comparison = compared(`${"=".repeat(12)}!${"=".repeat(20)}`);
+  comparison.unfold(0);
+
+  assert.deepEqual(drawn(comparison), [...Array(16).keys(), "16…32"]);
+});
+
+test("filtering leaves the changes, or the calls that change something", () => {
+  const comparison = compared("==!=-+=~", { effect_rows: [1, 2] });
+  comparison.show("changes");
+  assert.deepEqual(drawn(comparison), [2, 4, 5]);
+  comparison.show("effects");
+  assert.deepEqual(drawn(comparison), [1, 2]);
+});
+
+test("a row is revealed whatever hides it: a fold or a filter", () => {
+  const comparison = compared(`${"=".repeat(20)}!`);
+  comparison.show("changes");
+
+  const place = comparison.reveal(5);
+
+  assert.equal(comparison.shown, "all");
+  assert.equal(comparison.lines[place], 5);
+});
+
+test("stepping goes from stretch to stretch of changes, both ways", () => {
+  const comparison = compared("=!!=-+==>");
+
+  assert.deepEqual([-1, 1, 4, 8].map((row) => comparison.nextChange(row, 1)), [1, 4, 8, -1]);
+  assert.deepEqual([9, 8, 4, 1].map((row) => comparison.nextChange(row, -1)), [8, 4, 1, -1]);
+});
+
+test("every row is drawn or folded exactly once", () => {
+  const letters = "====~~!-+>";
+  for (let seed = 1; seed < 60; seed += 1) {
+    let state = seed;
+    const next = () => (state = (state * 48271) % 2147483647);
+    const signs = Array.from({ length: next() % 200 }, () => letters[next() % 10].repeat(1 + (next() % 12))).join("");
+    const comparison = compared(signs);
+    const covered = [...comparison.lines].flatMap((line) => (line >= 0 ? [line] : Array.from({ length: comparison.foldedFrom(rowAt(line)) }, (_, at) => rowAt(line) + at)));
+
+    assert.deepEqual(covered, [...signs].map((_, row) => row), `seed ${seed}`);
+    for (const row of covered) assert.equal(comparison.lines[comparison.placeOf(row)] ?? row, row);
+  }
+});
+
+test("an event is found in its row, on its own side", () => {
+  const comparison = compared("=-+=");
+
+  assert.deepEqual([comparison.rowOf("a", 3), comparison.rowOf("b", 3), comparison.rowOf("a", 9)], [3, 3, -1]);
+});
+
+test("figures nobody knows are left out, and times that were not recorded are not told", () => {
+  const run = /** @type {any} */ ({ metadata: {} });
+  const imported = /** @type {any} */ ({ metadata: { imported_from: { times: "not recorded" } } });
+  const totals = { a: { duration_ms: 1200, llm_calls: 3, failed_calls: 0, cost_usd: null }, b: { duration_ms: 0, llm_calls: 5, failed_calls: 0, cost_usd: null } };
+
+  assert.deepEqual(figures({ a: run, b: run, totals }).map(({ name, difference }) => [name, difference]), [["time", -1200], ["LLM calls", 2]]);
+  assert.deepEqual(figures({ a: run, b: imported, totals })[0], { key: "duration_ms", name: "time", a: 1200, b: null, difference: null });
+});
