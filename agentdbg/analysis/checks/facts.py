@@ -111,7 +111,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         "llm_calls": sum(step.is_llm for step in watched.steps),
         "tool_calls": sum(not step.is_llm for step in watched.steps),
         "total_tokens": tokens if watched.ended and isinstance(tokens, int) else watched.tokens,
-        "cost_usd": watched.cost_usd if watched.cost_usd is not None else cost,
+        "cost_usd": cost if watched.ended and cost is not None else watched.cost_usd,
         "duration_ms": run.get("duration_ms"),
         "errors": len(watched.errors),
     }
@@ -202,7 +202,7 @@ class _Watched:
         cost = payload.get("cost_usd")
         cost = None if number_or_none(cost) is None else float(cost or 0)
         if cost is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost
+            self.cost_usd = round((self.cost_usd or 0.0) + cost, 12)  # a sum of cents shows no 1.3749999999
         self.steps.append(Step(ref, name, is_llm=True, tokens=total or 0, cost_usd=cost or 0.0))
 
 
