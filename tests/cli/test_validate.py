@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg import traced_run
-from tests.cli.stored import Ran
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.cli.stored import Ran
     from tests.conftest import Recorded
 
 
