@@ -22,7 +22,7 @@ def event(event_type: str, name: str, payload: dict[str, Any], parent: Event | N
         "parent_id": parent["event_id"] if parent else None,
         "event_type": event_type,
         "ts": f"2026-11-15T10:{number // 60 % 60:02d}:{number % 60:02d}.000Z",
-        "duration_ms": more.get("duration_ms", number),
+        "duration_ms": more.get("duration_ms", number % 7),
         "name": name,
         "payload": payload,
         "meta": more.get("meta", {}),

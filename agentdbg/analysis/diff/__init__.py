@@ -102,7 +102,7 @@ class _RowMaker:
             b.number,
             a.kind,
             a.name,
-            self._depths_a[a.number],
+            min(self._depths_a[a.number], self._depths_b[b.number]),
             writes,
             wording,
             name_b=b.name if b.name != a.name else None,

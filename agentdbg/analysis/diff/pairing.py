@@ -31,6 +31,9 @@ _AT_ONCE_MS = 3
 """Stored times are whole milliseconds: one that begins while the other ends is not yet at the same time."""
 
 
+_RUNNING = frozenset({LLM, TOOL, SPAN})
+
+
 @dataclass(frozen=True)
 class Pairing:
     """Numbers of steps that belong together, and of equal steps that stand in another place."""
@@ -116,14 +119,14 @@ def _in_line(siblings: Sequence[Step]) -> list[Step]:
             _put(line, group)
             group, group_end = [], 0
         group.append(step)
-        group_end = max(group_end, step.end_ms)
+        group_end = max(group_end, step.end_ms) if step.kind in _RUNNING else 0
     _put(line, group)
     return line
 
 
 def _overlaps(step: Step, group_end: int) -> bool:
-    runs = step.kind in (LLM, TOOL, SPAN) and step.end_ms - step.start_ms >= _AT_ONCE_MS
-    return runs and step.start_ms + _AT_ONCE_MS <= group_end
+    lasts = step.kind in _RUNNING and step.end_ms - step.start_ms >= _AT_ONCE_MS
+    return lasts and step.start_ms + _AT_ONCE_MS <= group_end
 
 
 def _put(line: list[Step], group: list[Step]) -> None:
@@ -167,13 +170,13 @@ def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_r
 def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> None:
     """Loop findings are ours and hold nothing together: equal ones are paired where the steps around them are."""
     partner = {step.number: other.number for step, other in pairs}
-    places: dict[tuple[int, str], Step] = {}
+    places: dict[tuple[int, str], list[Step]] = {}
     for before, step in _findings(left, partner):
-        places.setdefault((partner.get(before, 0), step.key), step)
+        places.setdefault((partner.get(before, 0), step.key), []).append(step)
     for before, step in _findings(right, set(partner.values())):
-        found = places.pop((before, step.key), None)
-        if found is not None:
-            pairs.append((found, step))
+        found = places.get((before, step.key))
+        if found:
+            pairs.append((found.pop(0), step))
 
 
 def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
