@@ -126,10 +126,9 @@ class _IdPool:
         # Eighty bits of an id are its own; the middle, with the 4 and the variant of a UUIDv4, is its batch's.
         middle = os.urandom(6).hex()
         middle = f"-{middle[:4]}-4{middle[4:7]}-{'89ab'[int(middle[7], 16) % 4]}{middle[8:11]}-"
-        digits = os.urandom(10 * _BATCH).hex()
-        self._ids.extend(
-            [f"{digits[at : at + 8]}{middle}{digits[at + 8 : at + 20]}" for at in range(0, 20 * _BATCH, 20)]
-        )
+        beginnings = os.urandom(4 * _BATCH).hex(" ", 4).split()
+        endings = os.urandom(6 * _BATCH).hex(" ", 6).split()
+        self._ids.extend(map(middle.join, zip(beginnings, endings, strict=True)))
 
     def forget(self) -> None:
         self._ids.clear()

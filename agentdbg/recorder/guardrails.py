@@ -65,7 +65,7 @@ _NOTHING = Verdict(None, None)
 class Guards:
     """Counts what a run does and judges it against its limits."""
 
-    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_stops_loops")
+    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_most", "_stops_loops")
 
     def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
         self._limits = limits
@@ -74,12 +74,13 @@ class Guards:
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
+        self._most = _Most(limits)
         self._stops_loops = bool(limits.stop_on_loop)
 
     def judge(self, event: Event, elapsed_s: float, *, is_span: bool, recorded_by_call: bool) -> Verdict:
         """Count one event and say what follows from it. The caller holds the run's lock."""
         parts = (event["event_type"], event["event_id"], event["ts"], event["name"], event["payload"], event["meta"])
-        return self.judge_parts(*parts, elapsed_s, is_span, recorded_by_call)
+        return self.judge_parts(*parts, elapsed_s, is_span, recorded_by_call) or _NOTHING
 
     def judge_parts(
         self,
@@ -92,8 +93,12 @@ class Guards:
         elapsed_s: float,
         is_span: bool,
         recorded_by_call: bool,
-    ) -> Verdict:
-        """The same for an event that is only being made: putting it together would cost more than judging it."""
+    ) -> Verdict | None:
+        """
+        The same for an event that is only being made: putting it together would cost more than judging it.
+
+        None when nothing follows from it.
+        """
         by_type = self._counters.by_type
         by_type[event_type] = by_type.get(event_type, 0) + 1
         finding = None
@@ -104,9 +109,22 @@ class Guards:
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
         stop = self._loop_stop() if self._stops_loops else None
-        if stop is None and self._limits_set:
+        if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
             stop = self._crossed(elapsed_s)
-        return _NOTHING if finding is None and stop is None else Verdict(finding, stop)
+        return None if finding is None and stop is None else Verdict(finding, stop)
+
+    def _is_surely_within(self, elapsed_s: float) -> bool:
+        """Whether no limit can have been crossed; spelled out, because every event of a run with limits passes here."""
+        counters, most = self._counters, self._most
+        return (
+            counters.llm_calls <= most.max_llm_calls
+            and counters.tool_calls <= most.max_tool_calls
+            and counters.limited_events <= most.max_events
+            and counters.total_tokens <= most.max_tokens
+            and counters.cost_usd <= most.max_cost_usd
+            and elapsed_s <= most.max_duration_s
+            and not counters.is_shared
+        )
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
@@ -136,7 +154,14 @@ class Guards:
         counters = self._counters
         if event_type == "LLM_CALL":
             counters.llm_calls += 1
-            self._count_usage(payload)
+            usage, cost = payload.get("usage"), payload.get("cost_usd")
+            tokens = usage.get("total_tokens") if type(usage) is dict else None
+            if type(tokens) is int:
+                counters.total_tokens += tokens
+                counters.tokens_known += 1
+            if type(cost) is float or type(cost) is int:
+                counters.cost_usd += cost
+                counters.cost_known += 1
         elif event_type == "TOOL_CALL":
             counters.tool_calls += 1
         elif event_type == "ERROR":
@@ -146,17 +171,6 @@ class Guards:
         counters.limited_events += 1
         if event_type in COUNTED_CALLS and payload.get("status") == "error":
             counters.errors += 1
-
-    def _count_usage(self, payload: Mapping[str, Any]) -> None:
-        usage = payload.get("usage")
-        tokens = usage.get("total_tokens") if type(usage) is dict else None
-        if type(tokens) is int:
-            self._counters.total_tokens += tokens
-            self._counters.tokens_known += 1
-        cost = payload.get("cost_usd")
-        if type(cost) is float or type(cost) is int:
-            self._counters.cost_usd += cost
-            self._counters.cost_known += 1
 
     def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
         threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
@@ -172,23 +186,16 @@ class Guards:
 
     def _crossed(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit, in the contract's order, that has been crossed."""
-        counters = self._counters
-        is_shared = counters.is_shared
         for name, limit, counter in self._limits_set:
-            if counter is None:
-                actual = elapsed_s
-            elif is_shared:
-                actual = counters.total(counter)
-            else:
-                actual = getattr(counters, counter)
-            if actual > limit and (actual := _without_dust(counter, actual)) > limit:
+            actual = elapsed_s if counter is None else self._so_far(counter)
+            if actual > limit:
                 return _exceeded(name, limit, actual)
         return None
 
     def _would_cross(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """The first limit that is crossed already, or would be by one more call beside those being made."""
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else _without_dust(counter, self._counters.total(counter))
+            actual = elapsed_s if counter is None else self._so_far(counter)
             if name == f"max_{kind}_calls":
                 actual += self._counters.total(f"reserved_{kind}") + 1
             elif name == "max_events":
@@ -197,6 +204,11 @@ class Guards:
                 return _exceeded(name, limit, actual)
         return None
 
+    def _so_far(self, counter: str) -> float:
+        total = self._counters.total(counter)
+        # A hundred cents are a dollar, although as sums of fractions they are a little more.
+        return round(total, 9) if counter == "cost_usd" else total
+
     def _add_reserved(self, kind: str, amount: int) -> None:
         if kind == "llm":
             self._counters.reserved_llm += amount
@@ -204,9 +216,22 @@ class Guards:
             self._counters.reserved_tool += amount
 
 
-def _without_dust(counter: str | None, total: float) -> float:
-    # A hundred cents are a dollar, although as sums of fractions they are a little more.
-    return round(total, 9) if counter == "cost_usd" else total
+class _Most:
+    """The limits as numbers, without end where none is set."""
+
+    __slots__ = tuple(_COUNTED)
+
+    max_llm_calls: float
+    max_tool_calls: float
+    max_events: float
+    max_tokens: float
+    max_cost_usd: float
+    max_duration_s: float
+
+    def __init__(self, limits: Limits) -> None:
+        for name in _COUNTED:
+            limit = getattr(limits, name)
+            setattr(self, name, float("inf") if limit is None else limit)
 
 
 _WORDS = {

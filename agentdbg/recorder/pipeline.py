@@ -133,7 +133,7 @@ class ActiveRun:
             if kind is not None:
                 self._guards.release(kind)
             elapsed_s = time.monotonic() - self._started
-            finding, stop = self._guards.judge_parts(
+            verdict = self._guards.judge_parts(
                 event_type,
                 event_id,
                 ts,
@@ -146,10 +146,11 @@ class ActiveRun:
             )
             self._last_event_ts = ts
             self._last_parent_id = parent_id
-            if finding is not None:
-                line += self._finding_line(finding)
-            if stop is not None and self.stop is None:
-                line += self._stop_line(stop, parent_id)
+            if verdict is not None:
+                if verdict.finding is not None:
+                    line += self._finding_line(verdict.finding)
+                if verdict.stop is not None and self.stop is None:
+                    line += self._stop_line(verdict.stop, parent_id)
             self._append(line)
             if elapsed_s - self._refreshed > _REFRESH_SECONDS:
                 self._refresh(elapsed_s)
