@@ -107,6 +107,8 @@ class TraceRun:
         self._services: set[str] = set()
         self._ended_ms = 0.0
         self._is_begun = False
+        self._begun_with: Span | None = None
+        """The root that named the run, when it was there from the start."""
         self._is_fresh = True
         self._refreshed_at = 0.0
 
@@ -204,6 +206,7 @@ class TraceRun:
         name = told.name if told else name_of_run(main) if roots else _early_name(main)
         if self._earlier.run_id:
             name = f"{self._earlier.run_name} (continued)"
+        self._begun_with = main if roots else None
         self._walk.describe(name)
         self._ended_ms = min(moments, default=time.time() * 1000)
         known = {key: value for key, value in told.start.items() if key != "run_name"} if told else None
@@ -264,7 +267,8 @@ class TraceRun:
     def _see_outermost(self, span: Span, step: Step, at_ms: float) -> None:
         if span.parent_id is not None and self._earlier.run_id:
             return  # a late child of something in the run before
-        if self._see_root(span.started_ms or at_ms, step.fields) and not self._earlier.run_id:
+        is_better_known = self._see_root(span.started_ms or at_ms, step.fields) and not self._earlier.run_id
+        if is_better_known and span is not self._begun_with:
             self._walk.describe(name_of_run(span), self._meta(span, None))
 
     def _see_root(self, started_ms: float, fields: dict[str, Any]) -> bool:
