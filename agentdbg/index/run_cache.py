@@ -41,10 +41,11 @@ class Row(NamedTuple):
 
 
 class RunCache:
-    """Rows by run id, shared by all processes that look at one data folder."""
+    """Rows by run id, shared by all processes that look at one data folder; one that only reads makes no file."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, writes: bool = True) -> None:
         self._path = path
+        self._writes = writes
 
     def load(self) -> list[tuple[str, str, str, str | None, str, str]]:
         """Every row, as plain tuples; none when there is nothing usable."""
@@ -65,6 +66,8 @@ class RunCache:
 
     def store(self, rows: Iterable[tuple[str, str, str, str | None, str, str]], removed: Iterable[str]) -> None:
         """Put rows in place and take others away, all or nothing."""
+        if not self._writes:
+            return
         with contextlib.suppress(sqlite3.Error, OSError), self._connection() as connection, connection:
             connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", rows)
             connection.executemany("DELETE FROM runs WHERE run_id = ?", ((run_id,) for run_id in removed))
@@ -72,6 +75,8 @@ class RunCache:
     def _connection(self) -> contextlib.closing[sqlite3.Connection]:
         if self._path.is_symlink():
             raise OSError(f"{self._path} is a symlink")
+        if not self._writes:
+            return self._as_it_is()
         if not self._path.exists():
             make_private_folder(self._path.parent)
             os.close(open_private(self._path, os.O_RDWR | os.O_CREAT))
@@ -82,6 +87,16 @@ class RunCache:
             connection.close()
             if not isinstance(error, sqlite3.OperationalError):  # not a database at all: begin again
                 self._path.unlink(missing_ok=True)
+            raise
+        return contextlib.closing(connection)
+
+    def _as_it_is(self) -> contextlib.closing[sqlite3.Connection]:
+        connection = sqlite3.connect(f"{self._path.absolute().as_uri()}?mode=ro", timeout=0.5, uri=True)
+        try:
+            if connection.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                raise sqlite3.DatabaseError(f"{self._path} is of another version")
+        except sqlite3.Error:
+            connection.close()
             raise
         return contextlib.closing(connection)
 

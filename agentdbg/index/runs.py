@@ -61,11 +61,11 @@ class RunPage:
 
 
 class RunIndex:
-    """The runs of one data folder. Safe for several threads."""
+    """The runs of one data folder. Safe for several threads. Without `keep` nothing is written, not even the cache."""
 
     def __init__(self, data_dir: str | Path, *, keep: bool = True) -> None:
         self.data_dir = Path(data_dir)
-        self._cache = RunCache(index_dir(self.data_dir) / "runs.sqlite3") if keep else None
+        self._cache = RunCache(index_dir(self.data_dir) / "runs.sqlite3", writes=keep)
         self._lock = threading.RLock()
         self._refreshing = threading.Lock()
         self._entries: dict[str, RunEntry] = {}
@@ -77,9 +77,8 @@ class RunIndex:
         self._log: deque[str] = deque(maxlen=_LONGEST_LOG)
         self._logged = 0
         self._sorted: list[str] | None = None
-        if self._cache is not None:
-            for run_id, stamp, encoded, headline, started_at, status in self._cache.load():
-                self._put(run_id, RunEntry(stamp, encoded, headline, started_at, status, run_id))
+        for run_id, stamp, encoded, headline, started_at, status in self._cache.load():
+            self._put(run_id, RunEntry(stamp, encoded, headline, started_at, status, run_id))
 
     def refresh(
         self, *, thorough: bool = True, progress: Callable[[float], None] | None = None
@@ -277,14 +276,13 @@ class RunIndex:
             self._log.extend([*changed, *removed])
             self._logged += len(changed) + len(removed)
             entries = [(run_id, self._entries[run_id]) for run_id in changed if run_id in self._entries]
-        if self._cache is not None:
-            self._cache.store(
-                [
-                    (run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status)
-                    for run_id, entry in entries
-                ],
-                removed,
-            )
+        self._cache.store(
+            [
+                (run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status)
+                for run_id, entry in entries
+            ],
+            removed,
+        )
 
     def _matching(self, wanted: RunFilter) -> list[str]:
         if self._sorted is None:

@@ -1,8 +1,8 @@
 """
 The runs of one data folder as the tools read them.
 
-Everything is read from the files and kept in memory; nothing is written, not even the caches that other readers keep.
-Columns that a viewer left in the cache are used. One question is answered at a time.
+Everything is read from the files and kept in memory. Caches that other readers keep are read, but nothing is written,
+not even those. One question is answered at a time.
 """
 
 from __future__ import annotations

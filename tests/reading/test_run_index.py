@@ -289,3 +289,21 @@ def test_a_link_put_where_a_known_run_was_is_not_followed(tmp_path: Path) -> Non
     os.symlink(elsewhere / "runs", data_dir / "runs")
     with pytest.raises(RunNotFound):
         index.get(second)
+
+
+def test_a_reader_that_keeps_nothing_uses_the_cache_and_leaves_it_alone(tmp_path: Path) -> None:
+    """Whoever promises to write nothing may still be quick where others have looked before."""
+    cached = add_run(tmp_path, 1)
+    RunIndex(tmp_path, keep=False).refresh()
+    assert not (tmp_path / "index").exists()
+    RunIndex(tmp_path).refresh()
+    new = add_run(tmp_path, 2)
+    cache = tmp_path / "index" / "runs.sqlite3"
+    before = (cache.read_bytes(), cache.stat().st_mtime_ns, sorted(cache.parent.iterdir()))
+
+    reader = RunIndex(tmp_path, keep=False)
+    assert ids(reader) == [cached]
+    reader.refresh()
+    reader.headlines([cached, new])
+    assert ids(reader) == [new, cached]
+    assert (cache.read_bytes(), cache.stat().st_mtime_ns, sorted(cache.parent.iterdir())) == before
