@@ -1,4 +1,4 @@
-"""`python -m benchmarks [capture|loops|reading|page …]`: measure, print, and write docs/performance.md."""
+"""`python -m benchmarks [capture|loops|reading|page|html …]`: measure, print, and write docs/performance.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
-    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page"]
+    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
         print(f"## {name}\n\n{table}")
@@ -36,7 +36,11 @@ def _measure(name: str) -> str:
         from benchmarks.page import page_tables
 
         return page_tables()
-    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading and page")
+    if name == "html":
+        from benchmarks.html_file import html_tables
+
+        return html_tables()
+    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page and html")
 
 
 def _machine() -> str:

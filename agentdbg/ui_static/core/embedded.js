@@ -19,7 +19,7 @@ export function currentQuery() {
 /** Where the address says the reader is. @returns {Place} */
 export function currentPlace() {
   const place = parseAddress(currentQuery());
-  return embeddedRun === null ? place : { ...place, runId: embeddedRun };
+  return embeddedRun === null ? place : { ...place, runId: embeddedRun, compare: null };
 }
 
 /** Where the page is now, in the form of `hrefOf`. */
