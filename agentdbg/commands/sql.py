@@ -121,7 +121,9 @@ def _csv(out: Terminal, answer: Answer) -> None:
 
 def _csv_lines(rows: Iterable[Iterable[str]]) -> bytes:
     lines = io.StringIO()
-    csv.writer(lines, lineterminator="\n").writerows(rows)
+    # No reader of CSV expects a NUL, and Python 3.10 does not even write one.
+    cells = ([cell.replace("\0", "\ufffd") for cell in row] for row in rows)
+    csv.writer(lines, lineterminator="\n").writerows(cells)
     return lines.getvalue().encode("utf-8", "replace")
 
 

@@ -161,7 +161,7 @@ def test_memory_does_not_grow_with_the_run(data_dir: Path, tmp_path: Path) -> No
             for number in range(count):
                 file.write(line.replace(event_id, f"{number:08d}-0000-4000-8000-000000000000") + "\n")
         command = [sys.executable, "-c", _EXPORT.replace("latest", run_id), str(tmp_path / f"t{count}")]
-        printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+        printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
         peaks.append(int(printed.split()[1]))
         assert parquet.read_metadata(tmp_path / f"t{count}" / "events.parquet").num_rows == count + 1
 

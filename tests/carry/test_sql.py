@@ -224,7 +224,6 @@ def test_questions_asked_at_once_all_get_the_answer(data_dir: Path, rich_run: st
         "set threads = 1",
         "install httpfs",
         "load httpfs",
-        "pragma version",
         "explain analyze copy runs to 'out.csv'",
         "create table t as select 1",
         "call pragma_version()",
@@ -250,7 +249,6 @@ def test_only_one_select_is_a_question(cli: Callable[..., Ran], rich_run: str, q
         "select * from read_parquet('https://example.com/x.parquet')",
         "select * from 's3://bucket/x.parquet'",
         "select * from runs, data_dir",
-        "select * from duckdb_secrets()",
     ],
 )
 def test_no_file_network_or_variable_can_be_read(
@@ -284,10 +282,11 @@ def test_a_wrong_question_is_answered_kindly(cli: Callable[..., Ran], rich_run: 
 
 
 def test_csv_is_read_back_by_csv(cli: Callable[..., Ran], rich_run: str) -> None:
-    """Quotes, lines and signs of other people's text survive."""
+    """Quotes, lines and signs of other people's text survive; only a NUL, which no CSV holds, is marked."""
     ran = cli("sql", "select tool, null as none, 1.5 as x from tool_calls order by n", "-f", "csv")
 
-    assert list(csv.reader(StringIO(ran.out))) == [["tool", "none", "x"], ["read", "", "1.5"], [HOSTILE, "", "1.5"]]
+    hostile = HOSTILE.replace("\0", "\ufffd")
+    assert list(csv.reader(StringIO(ran.out))) == [["tool", "none", "x"], ["read", "", "1.5"], [hostile, "", "1.5"]]
 
 
 def test_every_type_of_value_can_be_printed(cli: Callable[..., Ran], rich_run: str) -> None:

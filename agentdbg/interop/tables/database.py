@@ -32,6 +32,7 @@ _AT_START: dict[str, Any] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
 }
 
 
