@@ -21,7 +21,7 @@ _MOST_CHANGES = 4
 
 def markdown(diff: Diff, names: tuple[str, str], *, with_rows: bool = True) -> str:
     """The verdict, the figures as a table, and the steps that differ as a list."""
-    title = names[0] if names[0] == names[1] else f"{_plain(names[0])} and {_plain(names[1])}"
+    title = " and ".join(dict.fromkeys(map(_plain, names)))
     sections = [
         f"## {VERDICT_WORDS[diff.verdict]}: {title}",
         "\n".join(f"- {_sentence(sentence)}" for sentence in sentences(diff)),

@@ -61,7 +61,7 @@ def _one(draw: st.DrawFn, kind: str, parent: Event) -> Event:
     return event(name, draw(_NAMES), {"state": draw(_VALUES), "error_type": "E", "message": "m"}, parent)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(runs(), runs())
 def test_b_is_rebuilt_exactly_from_a_and_the_patch(a: list[Event], b: list[Event]) -> None:
     """Nothing is lost in a comparison, and it reads the same backwards."""
@@ -72,7 +72,7 @@ def test_b_is_rebuilt_exactly_from_a_and_the_patch(a: list[Event], b: list[Event
     assert mirror_patch(mirror_patch(patch)) == patch
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(runs(), runs())
 def test_swapping_the_runs_mirrors_the_comparison(a: list[Event], b: list[Event]) -> None:
     """Which run is called A decides nothing but the side it stands on."""
@@ -82,7 +82,7 @@ def test_swapping_the_runs_mirrors_the_comparison(a: list[Event], b: list[Event]
     assert mirror(mirror(there)).to_json() == there.to_json()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(runs(), runs())
 def test_every_step_stands_in_exactly_one_row(a: list[Event], b: list[Event]) -> None:
     """A comparison that hides a step is worse than none."""
@@ -103,10 +103,6 @@ def test_every_step_stands_in_exactly_one_row(a: list[Event], b: list[Event]) ->
 @given(runs())
 def test_a_run_is_the_same_as_itself(a: list[Event]) -> None:
     """Whatever is in it."""
-    copied = json.loads(json.dumps(a))
-    for position, found in enumerate(copied):
-        found["ts"] = f"2027-01-01T00:00:{position % 60:02d}.000Z"
-        found["run_id"] = "another"
     diff = compare(a, json.loads(json.dumps(a)))
 
     assert diff.verdict == "same"

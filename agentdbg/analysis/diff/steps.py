@@ -241,7 +241,7 @@ class _Reader:
         top: list[Step] = []
         for number, step in self._steps.items():
             parent = self._steps.get(self._numbers.get(self._parents[number] or "", 0))
-            if parent is None or parent.kind == START or parent is step or _is_above(step, parent):
+            if parent is None or parent.kind in (START, LOOP) or parent is step or _is_above(step, parent):
                 top.append(step)
             else:
                 step.parent = parent
