@@ -10,7 +10,9 @@ from typing import Any
 
 from agentdbg.recorder.sources import is_own_file
 
-__all__ = ["describe_error", "safe_text"]
+__all__ = ["FailedCalls", "describe_error", "safe_text"]
+
+_MOST_REMEMBERED = 64
 
 _KNOWN = {"error_type", "type", "message", "stack", "stack_trace", "details"}
 
@@ -75,3 +77,26 @@ def _drop_own_frames(shown: Any, depth: int = 0) -> None:
     for other in (shown.__cause__, shown.__context__):
         if other is not None and depth < 10:
             _drop_own_frames(other, depth + 1)
+
+
+class FailedCalls:
+    """The exceptions that calls have recorded: one that then ends the run is one error, not two."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        self._calls: dict[int, tuple[str, str, str]] = {}
+
+    def remember(self, error: BaseException, call_id: str) -> None:
+        """This call recorded this exception."""
+        if len(self._calls) >= _MOST_REMEMBERED:
+            self._calls.pop(next(iter(self._calls)))
+        self._calls[id(error)] = (type(error).__name__, safe_text(error), call_id)
+
+    def call_of(self, error: BaseException) -> str | None:
+        """The call that recorded this exception, if one did."""
+        known = self._calls.get(id(error))
+        # The interpreter gives the id of a dead object to a new one, hence the second look.
+        if known is None or known[:2] != (type(error).__name__, safe_text(error)):
+            return None
+        return known[2]

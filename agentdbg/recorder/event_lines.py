@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentdbg.encoding import encode_json
+from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
+from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, fit_fields
 
-__all__ = ["NO_META", "LineMaker", "join_objects"]
+__all__ = ["NO_META", "LineMaker", "fit_payload", "join_objects"]
 
 NO_META = b"{}"
 _BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
@@ -59,6 +60,13 @@ class LineMaker:
         if len(head) + len(payload) + len(ending) + len(meta) > MAX_LINE_BYTES - 20:  # the others are bounded
             meta = _CUT_META
         return b"".join((head, payload[:-1], ending, meta, b"}\n"))
+
+
+def fit_payload(payload: bytes) -> bytes:
+    """A payload joined from two sealed ones: each fits a line, both together may not."""
+    if len(payload) <= MAX_ENCODED_BYTES:
+        return payload
+    return encode_json(fit_fields(decode_json(payload), MAX_ENCODED_BYTES))
 
 
 def join_objects(first: bytes, second: bytes) -> bytes:

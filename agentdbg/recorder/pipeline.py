@@ -14,23 +14,21 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import decode_json, encode_json
+from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.errors import describe_error, safe_text
-from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects
+from agentdbg.recorder.errors import FailedCalls, describe_error
+from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.recorder.prices import PriceTable
-from agentdbg.recorder.run_summary import encode_run_meta, end_summary
-from agentdbg.recorder.state_diff import diff_states
+from agentdbg.recorder.run_summary import encode_run_meta, end_summary, start_fields
+from agentdbg.recorder.states import States
 from agentdbg.recorder.stopping import Stop, is_stop
-from agentdbg.redaction import RedactionRules, Redactor, Sealed
-from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, fit_fields
+from agentdbg.redaction import RedactionRules, Redactor
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.writer import RunWriter
-from agentdbg.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,12 +37,12 @@ if TYPE_CHECKING:
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
     from agentdbg.recorder.deadline import Deadline
+    from agentdbg.redaction import Sealed
 
 __all__ = ["ActiveRun"]
 
 _REFRESH_SECONDS = 1.0
 _CALL_START_BYTES = 4_000
-_MOST_FAILURES_REMEMBERED = 64
 _MOST_NAMES = 1_000
 
 
@@ -73,18 +71,16 @@ class ActiveRun:
         self._pid = os.getpid()
         self._limits = limits
         self._redaction = config.redaction
-        self._max_field_bytes = config.max_field_bytes
-        self._redactor = Redactor(_rules(config, config.max_field_bytes))
+        self._redactor = Redactor(_rules(config))
         for problem in self._redactor.problems:
             tell_once(problem, problem)
-        self._short_redactor = Redactor(_rules(config, min(config.max_field_bytes, _CALL_START_BYTES)))
+        self._short_redactor = self._redactor.with_limit(min(config.max_field_bytes, _CALL_START_BYTES))
         detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(limits, self.counters, detector)
         self._writer = RunWriter(self.path, fsync=config.fsync)
         self._names: dict[str, tuple[str, str]] = {}
-        self._states: dict[str, bytes] = {}
-        self._last_state: bytes | None = None
-        self._failed_calls: dict[int, tuple[str, str, str]] = {}
+        self._states = States(self._redactor, config.max_field_bytes)
+        self._failed_calls = FailedCalls()
         self._deadline: Deadline | None = None
         self._is_leaving = False
         self._end: tuple[str | None, int | None, str] = (None, None, "running")
@@ -163,20 +159,7 @@ class ActiveRun:
     ) -> str | None:
         """A STATE_UPDATE, with its difference to the state of that name before it."""
         name = self.clean_name(name)
-        sealed = self._redactor.seal({"state": state})
-        stored = sealed.encoded[len(b'{"state":') : -1]
-        rest = b""
-        if diff is None and name in self._states:
-            diff = diff_states(self._states[name], stored)
-            # Taken from two stored states, so nothing in it is left to redact.
-            rest = b"" if extra else encode_json({"diff": diff})
-        if not rest or len(rest) > self._max_field_bytes:
-            rest = self._redactor.seal({"diff": diff, **extra}).encoded
-        if len(self._states) < _MOST_NAMES or name in self._states:
-            self._states[name] = stored
-        self._last_state = stored
-        whole = Sealed(sealed.value, _fitting(join_objects(sealed.encoded, rest)))
-        return self.emit("STATE_UPDATE", name, {}, meta, sealed=whole, **place)
+        return self.emit("STATE_UPDATE", name, {}, meta, sealed=self._states.seal(name, state, diff, extra), **place)
 
     def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
         """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
@@ -212,17 +195,8 @@ class ActiveRun:
 
     def _begin(self, name: str, start: Mapping[str, Any], meta: Mapping[str, Any] | None) -> None:
         self.name, name_json = self._name(name)
-        fields = {
-            "run_name": self.name,
-            "python_version": ".".join(map(str, sys.version_info[:3])),
-            "platform": sys.platform,
-            "cwd": _current_folder(),
-            "argv": self._redactor.clean_argv(getattr(sys, "argv", None) or []),
-            **start,
-            "guardrails": self._limits.as_dict(),
-            "agentdbg_version": __version__,
-        }
-        payload = self._redactor.seal(fields).encoded
+        argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
+        payload = self._redactor.seal(start_fields(self.name, argv, start, self._limits.as_dict())).encoded
         self._meta = self._seal_meta(meta)[1]
         self.started_at = utc_timestamp()
         self._last_event_ts = self.started_at
@@ -251,8 +225,8 @@ class ActiveRun:
         status = "ok" if failure is None else "error"
         known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
         rest = self._redactor.seal(known).encoded
-        if self._last_state is not None:
-            rest = _fitting(join_objects(rest, b'{"final_state":%b}' % self._last_state))
+        if self._states.last is not None:
+            rest = fit_payload(join_objects(rest, b'{"final_state":%b}' % self._states.last))
         with self.lock:
             if self._end[0] is not None:  # another thread was faster
                 return
@@ -286,7 +260,7 @@ class ActiveRun:
         with self.lock:
             if line := self._last_finding_line():
                 self._append(line)
-        call_id = self._failed_call_of(error)
+        call_id = self._failed_calls.call_of(error)
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
         self.emit("ERROR", failure["error_type"], fields, None, self.start_id, failed_call_id=call_id, quiet=True)
         return failure
@@ -314,20 +288,9 @@ class ActiveRun:
             return self.stop.public()
         return None
 
-    # An exception that a call recorded, and that then ends the run, is one error, not two.
-
     def remember_failure(self, error: BaseException, call_id: str) -> None:
         """A call recorded this exception."""
-        if len(self._failed_calls) >= _MOST_FAILURES_REMEMBERED:
-            self._failed_calls.pop(next(iter(self._failed_calls)))
-        self._failed_calls[id(error)] = (type(error).__name__, safe_text(error), call_id)
-
-    def _failed_call_of(self, error: BaseException) -> str | None:
-        known = self._failed_calls.get(id(error))
-        # The interpreter gives the id of a dead object to a new one, hence the second look.
-        if known is None or known[:2] != (type(error).__name__, safe_text(error)):
-            return None
-        return known[2]
+        self._failed_calls.remember(error, call_id)
 
     # Forking, and what comes too late.
 
@@ -452,21 +415,14 @@ class ActiveRun:
         )
 
 
-def _rules(config: Config, max_field_bytes: int) -> RedactionRules:
+def _rules(config: Config) -> RedactionRules:
     return RedactionRules(
         enabled=config.redact,
         keys=config.redact_keys,
         values=config.redact_values,
         patterns=config.redact_patterns,
-        max_field_bytes=max_field_bytes,
+        max_field_bytes=config.max_field_bytes,
     )
-
-
-def _fitting(payload: bytes) -> bytes:
-    """A payload joined from two sealed ones: each fits a line, both together may not."""
-    if len(payload) <= MAX_ENCODED_BYTES:
-        return payload
-    return encode_json(fit_fields(decode_json(payload), MAX_ENCODED_BYTES))
 
 
 def _as_mapping(meta: Any) -> dict[str, Any]:
@@ -476,13 +432,6 @@ def _as_mapping(meta: Any) -> dict[str, Any]:
     except Exception:  # noqa: BLE001, S110 -- not a mapping after all; kept as it is
         pass
     return {"meta": meta}
-
-
-def _current_folder() -> str | None:
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
 
 
 def _is_clean_exit(error: BaseException) -> bool:

@@ -1,9 +1,11 @@
 """
-A run in numbers: the summary RUN_END carries, and the content of run.json.
+A run as a whole: what RUN_START tells, the summary RUN_END carries, and the content of run.json.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import RawJson, encode_json
@@ -16,9 +18,32 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.counters import Counters
 
-__all__ = ["encode_run_meta", "end_summary"]
+__all__ = ["encode_run_meta", "end_summary", "start_fields"]
 
 _COUNTS = ("llm_calls", "tool_calls", "errors", "loop_warnings")
+
+
+def start_fields(
+    run_name: str, argv: list[str], start: Mapping[str, Any], guardrails: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The payload of RUN_START; `argv` is redacted already."""
+    return {
+        "run_name": run_name,
+        "python_version": ".".join(map(str, sys.version_info[:3])),
+        "platform": sys.platform,
+        "cwd": _current_folder(),
+        "argv": argv,
+        **start,
+        "guardrails": guardrails,
+        "agentdbg_version": __version__,
+    }
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
 
 
 def end_summary(counters: Counters, duration_ms: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ secret. Whatever is not proved takes the careful walk. If that fails too, the va
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
@@ -54,6 +55,12 @@ class Redactor:
             self._suspicion = Suspicion(*telling_words(rules.keys), use_re2=use_re2)
             if rules.values:
                 self._cleaner = TextCleaner(self._judge, rules.keys, self._suspicion, self._patterns)
+
+    def with_limit(self, max_field_bytes: int) -> Redactor:
+        """The same rules with another limit, and what was compiled and learnt for them shared."""
+        other = copy.copy(self)
+        other._max_field_bytes = max(max_field_bytes, 2 * len(TRUNCATED))  # noqa: SLF001 -- a copy of our own
+        return other
 
     def seal(
         self, fields: dict[str, Any], given: tuple[Any, ...] | None = None, max_bytes: int = MAX_ENCODED_BYTES
