@@ -174,6 +174,7 @@ def test_the_receipt_counts_what_was_taken_out_by_rule(data_dir: Path, config: C
     }
     assert receipt["redaction"]["redacted"] == 7
     assert receipt["redaction"]["recorded_with"] == "on"
+    assert receipt["redaction"]["rules"]["enabled"] is True
     assert receipt["cut"] == {"lists and objects": 2, "texts": 1}
     assert receipt["source"] == {
         "file": "events.jsonl",

@@ -100,6 +100,7 @@ class Receipt:
             "redaction": {
                 "recorded_with": self._run.get("redaction"),
                 "rules": {
+                    "enabled": config.redact,
                     "keys": list(config.redact_keys),
                     "whole_words": list(WHOLE_WORD_KEYS),
                     "secrets_in_text": config.redact_values,

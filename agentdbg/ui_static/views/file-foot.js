@@ -60,6 +60,7 @@ export class FileFoot extends HTMLElement {
         ...(dropped ? [/** @type {[string, string]} */ (["Events never written", formatCount(dropped)])] : []),
       ]),
       group("Rules", [
+        ["Redaction", rules.enabled ? "on" : "off"],
         ["Keys that contain", rules.keys.join(", ")],
         ["Keys with the word", rules.whole_words.join(", ")],
         ["Secrets inside text", rules.secrets_in_text ? "looked for" : "left as they are"],
