@@ -12,7 +12,7 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
-    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html"]
+    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html", "tables"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
         print(f"## {name}\n\n{table}")
@@ -40,7 +40,11 @@ def _measure(name: str) -> str:
         from benchmarks.html_file import html_tables
 
         return html_tables()
-    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page and html")
+    if name == "tables":
+        from benchmarks.tables_speed import tables_tables
+
+        return tables_tables()
+    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page, html and tables")
 
 
 def _machine() -> str:

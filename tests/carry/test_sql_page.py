@@ -1,0 +1,37 @@
+"""The questions on the page about SQL can be asked, and their answers look as the page shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.made_up_runs import write_many_runs
+from benchmarks.tables_speed import questions
+from tests.docs.pages import ROOT, blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.stored import Ran
+
+_PAGE = (ROOT / "docs" / "sql.md").read_text(encoding="utf-8")
+_ANSWERS = [block.text for block in blocks(_PAGE) if block.language == "text"]
+
+
+def test_there_are_ten() -> None:
+    """Ten are promised."""
+    assert len(questions()) == len(_ANSWERS) == 10
+
+
+@pytest.mark.parametrize("number", range(10), ids=[title for title, _ in questions()])
+def test_a_question_of_the_page_is_answered(cli: Callable[..., Ran], data_dir: Path, number: int) -> None:
+    """People copy these first."""
+    write_many_runs(data_dir, 40)
+    ran = cli("sql", questions()[number][1])
+
+    assert ran.code == 0, ran.err
+    answer, shown = ran.out.splitlines(), _ANSWERS[number].splitlines()
+    assert answer[0].split() == shown[0].split()
+    assert len(answer) > 1
