@@ -117,12 +117,17 @@ def _send(batches: list[bytes], port: int, seconds: float, per_trace: int, told:
 
 
 def _model(place: int) -> dict[str, Any]:
+    # As the official instrumentation of the openai client sends it.
     asked = [{"role": "user", "parts": [{"type": "text", "content": f"{place} {_TEXT}"}]}]
     answered = [{"role": "assistant", "parts": [{"type": "text", "content": _TEXT[:200]}], "finish_reason": "stop"}]
     return {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": "openai",
         "gen_ai.request.model": "gpt-4o",
+        "gen_ai.response.model": "gpt-4o-2024-08-06",
+        "gen_ai.response.finish_reasons": ["stop"],
+        "gen_ai.response.id": f"chatcmpl-{place}",
+        "server.address": "api.example",
         "gen_ai.usage.input_tokens": 200 + place,
         "gen_ai.usage.output_tokens": 40,
         "gen_ai.input.messages": json.dumps(asked),
@@ -145,6 +150,8 @@ def _put(span: Any, name: str, attributes: dict[str, Any]) -> None:
         pair = span.attributes.add(key=key)
         if isinstance(value, int):
             pair.value.int_value = value
+        elif isinstance(value, list):
+            pair.value.array_value.values.add(string_value=value[0])
         else:
             pair.value.string_value = value
 

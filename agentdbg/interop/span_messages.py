@@ -21,6 +21,7 @@ __all__ = ["finish_reason_in", "listed_under", "messages_in", "tools_in"]
 
 _DEEPEST_NAME = 12
 _MOST_DIGITS = 6
+_TOOLS = ("llm.tools.", "llm.request.functions.")
 _DETAILS_EVENT = "gen_ai.client.inference.operation.details"
 _CHOICE_EVENT = "gen_ai.choice"
 _MESSAGE_EVENTS = {
@@ -62,19 +63,14 @@ def finish_reason_in(span: Span) -> str | None:
 
 def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
     """The tools the model was offered, with the schemas of their arguments."""
-    offered: list[Any] = []
-    for item in listed_under(attributes, "llm.tools."):
-        tool = item.get("tool", item) if isinstance(item, dict) else item
-        offered.append(read_arguments(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool)
-    if not offered:
-        told = read_arguments(attributes.get(GenAI.TOOL_DEFINITIONS)) or attributes.get("ai.prompt.tools")
-        offered = [read_arguments(item) for item in as_list(told)]
-    if not offered:
-        offered = [
-            {**item, "parameters": read_arguments(item.get("parameters"))}
-            for item in listed_under(attributes, "llm.request.functions.")
-            if isinstance(item, dict)
-        ]
+    told = read_arguments(attributes.get(GenAI.TOOL_DEFINITIONS)) or attributes.get("ai.prompt.tools")
+    offered = [read_arguments(item) for item in as_list(told)]
+    if not offered and any(name.startswith(_TOOLS) for name in attributes):
+        for item in listed_under(attributes, _TOOLS[0]):
+            tool = item.get("tool", item) if isinstance(item, dict) else item
+            offered.append(read_arguments(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool)
+        functions = [item for item in listed_under(attributes, _TOOLS[1]) if isinstance(item, dict)]
+        offered += [{**item, "parameters": read_arguments(item.get("parameters"))} for item in functions]
     return [_as_function(tool) for tool in offered] or None
 
 
@@ -146,6 +142,8 @@ def _from_parts(message: Any) -> Any:
     if not isinstance(message, dict) or not isinstance(message.get("parts"), list):
         return message
     parts = [part for part in message["parts"] if isinstance(part, dict)]
+    if len(parts) == 1 and parts[0].get("type") == "text" and not message.get("name"):
+        return {"role": message.get("role", "user"), "content": parts[0].get("content")}
     answered = next((part for part in parts if part.get("type") == "tool_call_response"), None)
     if answered is not None:
         result = answered.get("response", answered.get("result"))

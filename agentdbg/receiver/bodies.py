@@ -159,13 +159,13 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         span_id=_hex(span.span_id),
         parent_id=_hex(span.parent_span_id) or None,
         name=span.name or "span",
-        started_ms=moment_ms(span.start_time_unix_nano),
-        ended_ms=moment_ms(span.end_time_unix_nano),
+        started_ms=_moment_ms(span.start_time_unix_nano),
+        ended_ms=_moment_ms(span.end_time_unix_nano),
         attributes=_attributes(span.attributes),
         failed=span.status.code == 2,
         message=span.status.message,
         events=[
-            SpanEvent(event.name, moment_ms(event.time_unix_nano), _attributes(event.attributes))
+            SpanEvent(event.name, _moment_ms(event.time_unix_nano), _attributes(event.attributes))
             for event in span.events
         ],
         resource=resource,
@@ -176,7 +176,12 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
 
 def _hex(given: bytes) -> str:
     """An id as text; empty for one of nothing but zeros, which means none."""
-    return given.hex() if any(given) else ""
+    return given.hex() if given.strip(b"\0") else ""
+
+
+def _moment_ms(nanoseconds: int) -> float | None:
+    """A moment of these decades; what else may stand there is looked at twice."""
+    return nanoseconds / 1e6 if 1e18 < nanoseconds < 4e18 else moment_ms(nanoseconds)
 
 
 def _attributes(pairs: Iterable[Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
 from agentdbg.interop.run_walk import Ending, RunWalk, stable_id
 from agentdbg.interop.shapes import as_dict
-from agentdbg.interop.span_names import SpanNames
+from agentdbg.interop.span_names import said_in
 from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
 from agentdbg.interop.spans import depths_of
 from agentdbg.receiver.overlaps import MODEL, PLAIN, TOOL, Overlaps
@@ -348,8 +348,8 @@ def start_id_of(trace_id: str, spans: list[Span]) -> str | None:
 
 def _early_name(span: Span) -> str:
     """What a run is called whose root has not come yet."""
-    told = next((span.attributes[key] for key in SpanNames.WORKFLOW_NAME if span.attributes.get(key)), None)
+    name = said_in(span.attributes).get("workflow_name")
     service = span.resource.get("service.name")
-    if not told and isinstance(service, str) and not service.startswith("unknown_service"):
-        told = service
-    return str(told or f"trace {span.trace_id[:8]}")
+    if not name and isinstance(service, str) and not service.startswith("unknown_service"):
+        name = service
+    return str(name or f"trace {span.trace_id[:8]}")
