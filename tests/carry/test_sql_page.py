@@ -25,10 +25,20 @@ def test_there_are_ten() -> None:
     assert len(questions()) == len(_ANSWERS) == 10
 
 
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Enough runs for every question to have an answer."""
+    folder = tmp_path_factory.mktemp("made-up")
+    write_many_runs(folder, 300)
+    return folder
+
+
 @pytest.mark.parametrize("number", range(10), ids=[title for title, _ in questions()])
-def test_a_question_of_the_page_is_answered(cli: Callable[..., Ran], data_dir: Path, number: int) -> None:
+def test_a_question_of_the_page_is_answered(
+    cli: Callable[..., Ran], made_up: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
     """People copy these first."""
-    write_many_runs(data_dir, 40)
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(made_up))
     ran = cli("sql", questions()[number][1])
 
     assert ran.code == 0, ran.err
