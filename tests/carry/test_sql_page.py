@@ -8,6 +8,8 @@ import pytest
 
 from benchmarks.made_up_runs import write_many_runs
 from benchmarks.tables_speed import questions
+from tests.carry.runs import rich_story
+from tests.cli.stored import store
 from tests.docs.pages import ROOT, blocks
 
 if TYPE_CHECKING:
@@ -29,7 +31,8 @@ def test_there_are_ten() -> None:
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough runs for every question to have an answer."""
     folder = tmp_path_factory.mktemp("made-up")
-    write_many_runs(folder, 300)
+    write_many_runs(folder, 40)
+    store(folder, rich_story(), "error")
     return folder
 
 
