@@ -53,7 +53,7 @@ def test_packed_bodies_are_unpacked() -> None:
     ("body", "encoding", "status"),
     [
         (b"no gzip", "gzip", 400),
-        (gzip.compress(b"abc" * 100)[:-9], "gzip", 400),
+        (gzip.compress(b"abc" * 100, mtime=0)[:-9], "gzip", 400),
         (gzip.compress(b"abc", mtime=0) + b"rubbish", "gzip", 400),
         (b"", "br", 415),
         (b"abc", "gzip, gzip", 415),
