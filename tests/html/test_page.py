@@ -13,6 +13,7 @@ pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+import agentdbg
 from agentdbg.config import load_config
 from agentdbg.index.events import EventIndex
 from agentdbg.index.search import search_events
@@ -20,6 +21,7 @@ from agentdbg.interop.html_file import write_html
 from tests.browser.agents import BIG_INTEGER
 from tests.browser.conftest import CHROMIUM, PATIENCE_MS, record
 from tests.browser.test_manners import axe_findings
+from tests.server.running import viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -164,6 +166,37 @@ def test_a_file_finds_what_the_viewer_finds(open_file: Callable[..., Page], file
     page.locator("[data-search]").fill(query)
 
     expect(page.locator("tool-bar .count")).to_have_text(re.compile(rf"(^|of ){expected:,}$"))
+
+
+def test_a_run_that_still_went_on_stands_still(open_file: Callable[..., Page], data_dir: Path, tmp_path: Path) -> None:
+    """Its open call is neither over nor failed, and nothing pretends to go on."""
+    with agentdbg.traced_run("live") as run, agentdbg.tool_call("slow_tool", args={"page": 1}):
+        assert run is not None
+        write_html(run.run_id, replace(load_config({}), data_dir=data_dir), tmp_path / "live.html")
+    page = open_file((tmp_path / "live.html").as_uri(), ready="event-rows .row")
+
+    expect(page.locator("event-rows .row", has_text="slow_tool")).to_have_attribute("data-state", "running")
+    expect(page.locator("run-verdict .word")).to_have_text("Running")
+    expect(page.locator("page-notices")).to_contain_text("Still running when this file was made")
+    expect(page.locator("[data-filter=errors]")).to_contain_text("0")
+    expect(page.locator("live-bar")).to_be_hidden()
+
+
+def test_the_button_in_the_viewer_saves_a_file_that_opens(
+    chromium: Browser, open_file: Callable[..., Page], files: Files, tmp_path: Path
+) -> None:
+    """The way most people will make one: they look at the run, and want somebody else to."""
+    with viewer(files.data_dir) as served:
+        page = chromium.new_page()
+        page.goto(f"{served.origin}/?run_id={files.runs['failing']}")
+        page.get_by_role("button", name="More about this run").click()
+        with page.expect_download() as saving:
+            page.locator("[data-action=save-page]").click()
+        saving.value.save_as(tmp_path / saving.value.suggested_filename)
+        page.close()
+    file = tmp_path / f"{files.runs['failing']}.html"
+
+    expect(open_file(file.as_uri()).locator("run-verdict .word")).to_have_text("Failed")
 
 
 def test_a_long_run_scrolls_to_its_end(open_file: Callable[..., Page], files: Files) -> None:

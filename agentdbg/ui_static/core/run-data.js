@@ -235,7 +235,7 @@ export class RunData extends EventTarget {
   #takeRun(run) {
     const ended = this.isRunning && run.status !== "running";
     this.run = { ...this.run, ...run };
-    this.skeleton.setRunning(this.isRunning);
+    this.skeleton.setRunning(run.status === "running");
     this.#tell("run");
     if (this.isRunning) this.#followWhileRunning();
     else if (ended) this.#settle();

@@ -1,6 +1,7 @@
 // @ts-check
 /** What a row is made from, put together from columns, timeline and the moment; and what stretch of time rows cover. */
 
+import { embeddedRun } from "../core/embedded.js";
 import { KIND } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -59,8 +60,9 @@ export function wholeRange(timeline, data) {
   return { from: 0, to: Math.max(1, timeline?.skeleton.extent() ?? 1, data?.isRunning ? elapsedOf(data) : 0) };
 }
 
-/** How long the run has lasted, by the reader's clock. @param {RunData | null} data */
+/** How long the run has lasted, by the reader's clock, or when the file it is in was made. @param {RunData | null} data */
 export function elapsedOf(data) {
+  if (embeddedRun !== null) return data?.summary?.figures.duration_ms ?? 0;
   const started = Date.parse(data?.run?.started_at ?? "");
   return Number.isNaN(started) ? 0 : Math.max(0, Date.now() - started);
 }

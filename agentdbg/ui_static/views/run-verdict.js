@@ -91,7 +91,7 @@ export class RunVerdict extends HTMLElement {
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
     const tone = sign === "running" ? "running" : sign === "ok" ? "ok" : "error";
     const now = Date.now();
-    const since = run.status === "running" ? `started ${formatElapsed(now - startOf(run))} ago` : formatStarted(startOf(run), now);
+    const since = this.data?.isRunning ? `started ${formatElapsed(now - startOf(run))} ago` : formatStarted(startOf(run), now);
     const key = `${word} ${nameOf(run)} ${since}`;
     if (this.#title.dataset.key === key) return;
     this.#title.dataset.key = key;
