@@ -1,0 +1,73 @@
+"""Two runs compared over HTTP: the verdict and the rows in one answer, details of a row when they are asked for."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.browser.pairs import write_pair
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.server.running import RunningViewer
+
+
+@pytest.fixture(scope="module")
+def pair(data_dir: Path) -> str:
+    """Two runs that differ in wording, in one step and in what the booking got, as a query."""
+    a, b = write_pair(data_dir, 100)
+    return f"a={a}&b={b}"
+
+
+def test_the_answer_has_the_verdict_and_a_letter_for_every_row(served: RunningViewer, pair: str) -> None:
+    """The page lays out any number of rows from one answer, and fetches words for those in sight."""
+    found = served.ask(f"/api/compare?{pair}").json()
+
+    assert found["verdict"] == "different_effects"
+    assert len(found["signs"]) == len(found["numbers_a"]) == len(found["numbers_b"]) == 101
+    assert found["signs"][found["first_divergence"]] == "+"
+    assert [number for number in found["numbers_a"] if number] == list(range(1, 101))
+    assert [number for number in found["numbers_b"] if number] == list(range(1, 102))
+    assert found["effects"]["changed"][0]["changes"][0]["path"] == "args.flights[1].number"
+    assert found["totals"]["b"]["tool_calls"] == found["totals"]["a"]["tool_calls"] + 1
+
+
+def test_the_changes_of_rows_are_asked_for_by_their_places(served: RunningViewer, pair: str) -> None:
+    """In short for those in sight, in full for the one that is opened."""
+    effect = served.ask(f"/api/compare?{pair}").json()["effect_rows"][0]
+    (row,) = served.ask(f"/api/compare/rows?{pair}&at={effect}").json()["rows"]
+    whole = served.ask(f"/api/compare/row?{pair}&row={effect}").json()
+
+    assert row["changes"] == [
+        {"path": "args.flights[1].number", "op": "changed", "was": '"HAT172"', "now": '"HAT132"', "wording": False}
+    ]
+    assert (whole["changes"][0]["was"], whole["changes"][0]["now"]) == ("HAT172", "HAT132")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/api/compare", 400),
+        ("/api/compare?a=../../etc/passwd&b=x", 400),
+        (f"/api/compare?a={uuid.UUID(int=1, version=4)}&b={uuid.UUID(int=2, version=4)}", 404),
+        ("/api/compare/rows?{pair}&at=1,x", 400),
+        ("/api/compare/rows?{pair}&at=" + ",".join(["1"] * 501), 400),
+        ("/api/compare/row?{pair}&row=101", 400),
+        ("/api/compare/row?{pair}&row=-1", 400),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_words(served: RunningViewer, pair: str, path: str, status: int) -> None:
+    """A wrong address is answered like everywhere else."""
+    answer = served.ask(path.replace("{pair}", pair))
+
+    assert answer.status == status, answer.body
+    assert answer.json()["error"]["message"]
+
+
+def test_a_comparison_is_as_guarded_as_everything_else(served: RunningViewer, pair: str) -> None:
+    """A page from elsewhere learns nothing from it."""
+    assert served.ask(f"/api/compare?{pair}", headers={"Host": "evil.example"}).status == 403
+    assert served.ask(f"/api/compare?{pair}", headers={"Origin": "https://evil.example"}).status == 403
