@@ -13,14 +13,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
 from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
 from agentdbg.interop.run_walk import Ending, RunWalk, stable_id
 from agentdbg.interop.shapes import as_dict
 from agentdbg.interop.span_names import said_in
 from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
 from agentdbg.interop.spans import depths_of
-from agentdbg.receiver.overlaps import MODEL, PLAIN, TOOL, Overlaps
-from agentdbg.receiver.plain_spans import as_plain_span, fill_from_around
 from agentdbg.recorder.errors import describe_error
 from agentdbg.storage.dialects import timestamp_ms
 
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTHING_EARLIER", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
-_KINDS = {"LLM_CALL": MODEL, "TOOL_CALL": TOOL}
 _RESULTS = ("output", "result", "response")
 _REFRESH_SECONDS = 1.0
 
@@ -147,7 +145,7 @@ class TraceRun:
             elif event["event_type"] != "LOOP_WARNING":
                 parent_id = event["parent_id"] or ""
                 parents.add(parent_id)
-                self._note(event["event_id"], parent_id, event["event_type"], event["name"], "")
+                self._overlaps.is_told_already(event["event_id"], parent_id, event["event_type"], event["name"])
                 if parent_id == self._walk.start_id and not self._told_run_id:
                     self._see_root(at_ms - (event["duration_ms"] or 0), event["payload"])
         if not self._told_run_id:
@@ -165,7 +163,7 @@ class TraceRun:
         if not self._is_begun:
             self._begin(list(fresh.values()))
         arrived = [item for _, item in sorted(self._arrived(fresh), key=lambda pair: pair[0])]
-        fill_from_around(arrived)
+        fill_from_around([(item.step, item.event_id, item.parent_id) for item in arrived])
         for item in arrived:
             self._write(item)
         self._walk.flush()
@@ -290,14 +288,11 @@ class TraceRun:
     def _write(self, item: Arrived) -> None:
         step = item.step
         if step.is_told:
-            self._overlaps.is_told_already(item.event_id, item.parent_id, PLAIN, "", "")
-        elif self._note(item.event_id, item.parent_id, step.event_type, step.name, item.scope):
+            self._overlaps.is_told_already(item.event_id, item.parent_id)
+        elif self._overlaps.is_told_already(item.event_id, item.parent_id, step.event_type, step.name, item.scope):
             step = as_plain_span(step, item.name)
         self._missing.pop(item.event_id, None)
         self._walk.take(step, item.event_id, item.parent_id, item.at_ms)
-
-    def _note(self, event_id: str, parent_id: str, event_type: str, name: str, scope: str) -> bool:
-        return self._overlaps.is_told_already(event_id, parent_id, _KINDS.get(event_type, PLAIN), name, scope)
 
     # The end.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -65,6 +67,18 @@ def encode(spans: Sequence[ReadableSpan]) -> bytes:
             _put(added.attributes, event.attributes or {})
     encoded: bytes = request.SerializeToString()
     return encoded
+
+
+def as_json(body: bytes) -> bytes:
+    """A request as OTLP writes it in JSON: as protobuf does, but for the ids, which are hexadecimal."""
+    request = ExportTraceServiceRequest()
+    request.ParseFromString(body)
+    document = MessageToDict(request)
+    for group, told in zip(document["resourceSpans"], request.resource_spans, strict=True):
+        for span, known in zip(group["scopeSpans"][0]["spans"], told.scope_spans[0].spans, strict=True):
+            span.update(traceId=known.trace_id.hex(), spanId=known.span_id.hex())
+            span.update(parentSpanId=known.parent_span_id.hex())
+    return json.dumps(document).encode()
 
 
 def _put(pairs: Any, attributes: Any) -> None:

@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.config import load_config
+from agentdbg.interop.imports import Importing
+from agentdbg.interop.sources import Source
 from agentdbg.receiver.bodies import JSON
 from tests.receive.running import calls
-from tests.receive.sdk import encode, tracing
+from tests.receive.sdk import as_json, encode, tracing
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.receive.conftest import Receiving
 
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Where is it?"}]
@@ -150,21 +155,11 @@ def test_every_convention_tells_the_same_call(
 
 def test_json_says_what_protobuf_says(receiving: Receiving) -> None:
     """SDKs of other languages send JSON; numbers and bytes are written differently there."""
-    from google.protobuf.json_format import MessageToDict
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
     provider, exporter = tracing()
     with provider.get_tracer("tests").start_as_current_span("chat gpt-4o", attributes={**GENAI, **WHOLE}):
         pass
     body = exporter.encoded()
-    request = ExportTraceServiceRequest()
-    request.ParseFromString(body)
-    document = MessageToDict(request)
-    for group in document["resourceSpans"]:
-        for span in group["scopeSpans"][0]["spans"]:  # OTLP writes ids in hexadecimal, protobuf's JSON in base64
-            span["traceId"] = request.resource_spans[0].scope_spans[0].spans[0].trace_id.hex()
-            span["spanId"] = request.resource_spans[0].scope_spans[0].spans[0].span_id.hex()
-    receiving.take(json.dumps(document).encode(), JSON)
+    receiving.take(as_json(body), JSON)
     receiving.wait(2)
     first = receiving.only()
     receiving.take(body)
@@ -282,3 +277,14 @@ def test_the_call_gets_what_only_the_span_around_it_says(receiving: Receiving) -
     assert call["payload"]["prompt"] == QUESTION
     assert call["payload"]["response"] == ANSWER
     assert call["payload"]["usage"]["prompt_tokens"] == 90
+
+
+def test_a_file_of_spans_is_read_like_spans_that_arrive(receiving: Receiving, tmp_path: Path) -> None:
+    """One mapping: what was exported to a file and imported counts as many calls as what was sent."""
+    path = tmp_path / "spans.json"
+    path.write_bytes(as_json(nest(AGENT, ("a", "outer", OPENINFERENCE), ("b", "inner", OPENLLMETRY)).encoded()))
+    list(Importing(load_config()).take(Source(path))[1])
+
+    events = receiving.only()
+    assert [event["event_type"] for event in events[1:-1]] == ["LLM_CALL", "STATE_UPDATE", "STATE_UPDATE"]
+    assert events[-1]["payload"]["summary"]["total_tokens"] == 110

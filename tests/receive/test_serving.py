@@ -300,3 +300,13 @@ def test_the_terminal_says_where_to_send_and_what_came(data_dir: Path) -> None:
     assert said[3] == "  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n"
     run_id = stored_runs(data_dir)[0][0]["run_id"][:8]
     assert [line.split() for line in (begun, ended)] == [[run_id, "running", "shop"], [run_id, "ended", "shop"]]
+
+
+def test_without_its_extra_it_says_how_to_get_it(data_dir: Path) -> None:
+    """Most people install the package without it."""
+    program = "import sys; sys.modules['opentelemetry'] = None; sys.argv = ['agentdbg', 'receive', '--port', '0']\n"
+    program += "from agentdbg.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert "pip install 'agentdbg[otlp]'" in done.stderr

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
+from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
 from agentdbg.interop.span_steps import facts_of, failure_of, name_of_run, output_of, step_of
 from agentdbg.interop.spans import Span, depths_of, is_span_document, read_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentdbg.interop.drafts import Step
     from agentdbg.interop.sources import Source
 
 TITLE = "OpenTelemetry spans"
@@ -56,7 +58,7 @@ def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> 
         identity=[trace_id, sorted(ids)],
         name=_run_name(main, source, alone=alone),
         format="otel",
-        steps=[step_of(found) for found in ordered],
+        steps=_steps(ordered),
         entry="" if alone else f"trace {trace_id}",
         started_ms=min(began, default=None),
         ended_ms=max(ended, default=None),
@@ -69,3 +71,16 @@ def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> 
 def _run_name(main: Span, source: Source, *, alone: bool) -> str:
     name = name_of_run(main)
     return f"{name} ({source.stem[:16]})" if alone else name
+
+
+def _steps(spans: list[Span]) -> list[Step]:
+    """What the spans say happened; those that tell of a call another one has told are plain spans."""
+    steps = [step_of(found) for found in spans]
+    fill_from_around([(step, found.span_id, found.parent_id or "") for step, found in zip(steps, spans, strict=True)])
+    overlaps = Overlaps()
+    return [
+        as_plain_span(step, found.name)
+        if overlaps.is_told_already(found.span_id, found.parent_id or "", step.event_type, step.name, found.scope)
+        else step
+        for step, found in zip(steps, spans, strict=True)
+    ]

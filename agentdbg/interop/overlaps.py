@@ -9,11 +9,19 @@ model that is asked inside a tool is asked once more.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["MODEL", "PLAIN", "TOOL", "Overlaps"]
+from agentdbg.interop.drafts import span
 
-PLAIN, MODEL, TOOL = "", "model", "tool"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.interop.drafts import Step
+
+__all__ = ["Overlaps", "as_plain_span", "fill_from_around"]
+
+MODEL, TOOL = "LLM_CALL", "TOOL_CALL"
+_FILLED = ("prompt", "response", "usage", "tools", "temperature", "stop_reason")
 
 
 class _Call(NamedTuple):
@@ -31,6 +39,9 @@ class _Call(NamedTuple):
         return self.kind == MODEL or (self.name == other.name and self.scope != other.scope)
 
 
+_A_MODEL_CALL = _Call(MODEL)
+
+
 class Overlaps:
     """The spans of one trace by event id: their parents, which of them are calls, and what those have around them."""
 
@@ -42,9 +53,15 @@ class Overlaps:
     def __contains__(self, event_id: str) -> bool:
         return event_id in self._parents
 
-    def is_told_already(self, event_id: str, parent_id: str, kind: str, name: str, scope: str) -> bool:
+    def is_told_already(
+        self, event_id: str, parent_id: str, event_type: str = "", name: str = "", scope: str = ""
+    ) -> bool:
         """Take in a span; whether the call it tells of has been written, so that this one is a plain span."""
-        call = None if kind == PLAIN else _Call(kind, name if kind == TOOL else "", scope if kind == TOOL else "")
+        call = None
+        if event_type == MODEL:
+            call = _A_MODEL_CALL
+        elif event_type == TOOL:
+            call = _Call(TOOL, name, scope)
         is_double = call is not None and (self._is_inside(event_id, call) or self._is_around(parent_id, call))
         self._parents[event_id] = parent_id
         if call is not None and not is_double:
@@ -77,3 +94,38 @@ class Overlaps:
             if at in self._calls or at not in self._parents:
                 return
             at = self._parents[at]
+
+
+def as_plain_span(step: Step, name: str) -> Step:
+    """A call as the stretch of work around the same call, under the name its instrumentation gave it."""
+    fields = step.fields
+    is_model = step.event_type == "LLM_CALL"
+    made = span(
+        name,
+        error=fields["error"],
+        input=fields["prompt" if is_model else "args"],
+        output=fields["response" if is_model else "result"],
+        at_ms=step.at_ms,
+        duration_ms=step.duration_ms,
+        key=step.key,
+        parent=step.parent,
+    )
+    made.meta["same_call"] = True
+    return made
+
+
+def fill_from_around(arrived: Sequence[tuple[Step, str, str]]) -> None:
+    """
+    Give a model call what only the span around it says, where both are known: each step with its id and its parent's.
+
+    Some instrumentations leave the messages out, and the one around the same call may have them.
+    """
+    models = {event_id: step for step, event_id, _ in arrived if step.event_type == "LLM_CALL" and not step.is_told}
+    inside: dict[str, list[Step]] = {}
+    for step, event_id, parent_id in arrived:
+        if event_id in models and parent_id in models:
+            inside.setdefault(parent_id, []).append(step)
+    for around, steps in inside.items():
+        if len(steps) == 1:  # else the answers of several calls stand there as one
+            said, known = steps[0].fields, models[around].fields
+            said.update({key: known[key] for key in _FILLED if said.get(key) is None and known.get(key) is not None})
