@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.cli import _run
 from agentdbg.interop.exports.reading import events_of
 from agentdbg.interop.tables.views import VIEWS
 from agentdbg.storage import load_events
@@ -358,3 +359,26 @@ def test_metadata_is_typed(ask: Callable[..., Any], rich_run: str) -> None:
 
     assert rows == [{"environment": "staging", "cost": 0.5, "v": "3"}]
     assert json.dumps(rows)
+
+
+def test_an_interrupted_reading_is_taken_up_where_it_stopped(
+    ask: Callable[..., Any], data_dir: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C during the first minute must not cost that minute again."""
+    ids = [store(data_dir, Story()) for _ in range(6)]
+    monkeypatch.setattr("agentdbg.interop.tables.cache._LARGEST", 2)  # a file is full after two runs of one event
+
+    def stops(folder: Any, run_id: str) -> Any:
+        if len(reads) == 4:
+            raise KeyboardInterrupt
+        reads.append(run_id)
+        return events_of(folder, run_id)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("agentdbg.interop.tables.stored.events_of", stops)
+        assert _run(["sql", "select count(*) from events"]) == 130
+    first = list(reads)
+    reads.clear()
+
+    assert ask("select count(*) as n from events") == [{"n": 6}]
+    assert sorted([*first, *reads]) == sorted(ids)

@@ -84,23 +84,19 @@ class Manifest:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """Hold the lock; what is said inside is kept whole, or not at all."""
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
-                raise
-            raise AgentDbgError("another process has been reading the runs for minutes; try again later") from None
+        self._lock()
         try:
             yield
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
             raise
         self._connection.execute("COMMIT")
 
     def save(self) -> None:
-        """Keep what was said so far, still holding the lock."""
+        """Keep what was said so far, and take the lock again; another process may come first."""
         self._connection.execute("COMMIT")
-        self._connection.execute("BEGIN IMMEDIATE")
+        self._lock()
 
     def add(self, name: str, rows: int, stamps: Iterable[tuple[str, str]]) -> None:
         """A new file, and the runs whose rows from now on are those in it."""
@@ -122,6 +118,14 @@ class Manifest:
 
     def close(self) -> None:
         self._connection.close()
+
+    def _lock(self) -> None:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise AgentDbgError("another process has been reading the runs for minutes; try again later") from None
 
     def _prepare(self) -> None:
         self._connection.execute("PRAGMA synchronous = OFF")  # nothing is lost that cannot be read again
