@@ -93,9 +93,9 @@ class Contents:
             line = self._line(number)
             rows.append(self._row(number, line))
             self._receipt.count(line)
-            yield self._packer.add(line)
-        yield self._packer.flush()
-        yield data_block("rows", b"\n".join(rows), first, last)
+            if blocks := self._packer.add(line):
+                yield blocks
+        yield self._packer.flush() + data_block("rows", b"\n".join(rows), first, last)
 
     def _row(self, number: int, line: bytes) -> bytes:
         """A row, without the event's id where the page can take that from the event: no other part packs so badly."""
