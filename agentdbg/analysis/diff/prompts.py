@@ -44,13 +44,12 @@ class _Conversation:
 
     def overlap(self, messages: list[Any]) -> tuple[int, int]:
         """How many messages another prompt shares at the beginning, and where its new ones begin."""
+        length = len(self.messages)
+        if messages[:length] == self.messages:
+            return length, length
         shared = 0
-        for ours, theirs in zip(self.messages, messages, strict=False):
-            if ours is not theirs and ours != theirs:
-                break
+        while shared < len(messages) and self.messages[shared] == messages[shared]:
             shared += 1
-        if shared == len(self.messages):
-            return shared, shared
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
         last = self.messages[-1]
         for place in range(len(messages) - 1, shared - 1, -1):
@@ -71,12 +70,10 @@ class PromptReader:
         known, shared, begin = self._find(messages)
         digests = known.digests[:shared]
         slid = len(known.messages) - begin
-        for place in range(shared, begin):
-            before = place + slid
-            if 0 <= before < len(known.messages) and messages[place] == known.messages[before]:
-                digests.append(known.digests[before])
-            else:
-                digests.append(_digest(without_ids(messages[place])))
+        if messages[shared:begin] == known.messages[shared + slid : begin + slid]:
+            digests += known.digests[shared + slid : begin + slid]
+        else:
+            digests += [_digest(without_ids(message)) for message in messages[shared:begin]]
         appended = []
         for message in messages[begin:]:
             plain = without_ids(message)
@@ -147,12 +144,15 @@ def _is_echo(message: Any, tools_are_events: bool) -> bool:
 
 def without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
+    # Most values are texts, which are not worth a call of their own.
     if isinstance(value, dict) and depth < _DEEPEST_ID:
-        if len(value) == 2 and isinstance(value.get("content"), str) and "role" in value:
-            return value  # most messages
-        return {key: without_ids(item, depth + 1) for key, item in value.items() if key not in _ID_KEYS}
+        return {
+            key: item if type(item) is str else without_ids(item, depth + 1)
+            for key, item in value.items()
+            if key not in _ID_KEYS
+        }
     if isinstance(value, list) and depth < _DEEPEST_ID:
-        return [without_ids(item, depth + 1) for item in value]
+        return [item if type(item) is str else without_ids(item, depth + 1) for item in value]
     return value
 
 
