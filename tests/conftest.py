@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,8 @@ from agentdbg.recorder import context
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+_TESTS = Path(__file__).parent
 
 
 # Real processes, real servers, thousands of generated cases: worth their time, but not at every save.
@@ -49,6 +51,20 @@ _SLOW = (
     "run/",
     "server/",
 )
+
+
+# What other lanes run, and the fast one need not even load: half of its time went into that.
+_OTHER_LANES = (*_SLOW, "browser/", "html/test_page", "receivers/")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the files of other lanes alone when only the fast tests are wanted."""
+    try:
+        relative = collection_path.relative_to(_TESTS).as_posix()
+    except ValueError:
+        return None
+    is_fast_lane = "not slow" in str(config.option.markexpr)
+    return True if is_fast_lane and f"{relative}/".startswith(_OTHER_LANES) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
