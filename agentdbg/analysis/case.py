@@ -36,6 +36,10 @@ class Case:
 
     @cached_property
     def run_ms(self) -> int | None:
+        """How long the run took; None where that is not known, as in a trace of a tool that records no times."""
+        imported = (self.run.get("metadata") or {}).get("imported_from")
+        if isinstance(imported, dict) and imported.get("times"):
+            return None
         return run_duration_ms(self.tally, self.run, self.now_ms)
 
     @cached_property

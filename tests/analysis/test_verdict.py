@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from agentdbg.analysis.headline import headline, headline_from_tail
+from agentdbg.analysis.verdict import judge
 from tests.analysis.story import Story
+
+if TYPE_CHECKING:
+    from agentdbg.events import RunMeta
 
 MISMATCH = {"error_type": "Error", "message": "payment amount does not add up"}
 STACK = (
@@ -44,6 +49,18 @@ def test_without_an_answer_the_time_is_said() -> None:
     story.end()
 
     assert story.said() == [(None, "Finished in 12 s, nothing failed.")]
+
+
+def test_a_run_whose_times_nobody_recorded_is_not_said_to_have_taken_none() -> None:
+    """Imported transcripts know no clock; "finished in under a millisecond" would be made up."""
+    story = Story()
+    story.tool("load", {"path": "a"}, "ok", duration_ms=0)
+    story.end()
+    run = {**story.meta(), "metadata": {"imported_from": {"format": "chat", "times": "not recorded"}}}
+
+    (said,) = judge(story.tally(), cast("RunMeta", run))["lines"]
+
+    assert said["parts"][0]["text"] == "Finished, nothing failed."
 
 
 def test_failures_on_the_way_to_an_answer_are_amber() -> None:
