@@ -29,7 +29,7 @@ agentdbg sql                                                   # the views and t
 agentdbg sql "select tool, count(*), avg(duration_ms) from tool_calls group by tool order by 3 desc"
 agentdbg sql "select started_at::date as day, sum(cost_usd) from runs group by day order by day"
 agentdbg sql "select run_id, sentence from findings where severity = 'critical'" --format json
-cat question.sql | agentdbg sql - --format csv | head
+cat question.sql | agentdbg sql - --format csv
 """
 
 _MOST_ROWS = 1_000
