@@ -13,19 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.facts import TOTALS
-from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from agentdbg.analysis.checks.facts import RunFacts
+    from agentdbg.analysis.effects import SideEffect
 
-__all__ = ["FORMAT", "Baseline", "BaselineRun", "Variant", "baseline_of", "combine", "parse_baseline"]
+__all__ = ["FORMAT", "Baseline", "BaselineRun", "Variant", "baseline_of", "combine", "loop_key"]
 
 FORMAT = 1
-_RUN_KEYS = ("run_id", "run_name", "started_at")
-_KEYS = frozenset({"agentdbg_baseline", "runs", "statuses", "tools", "effects", "loops", "totals"})
 
 
 @dataclass(frozen=True)
@@ -138,48 +136,3 @@ def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
 def _stored_call(call: SideEffect) -> dict[str, Any]:
     stored = {"name": call.name, "args": call.args, "source": call.source}
     return stored if call.returned else {**stored, "returned": False}
-
-
-def parse_baseline(content: Any, source: str) -> Baseline:
-    """A stored baseline; UsageError, naming `source`, for what is none."""
-    try:
-        return _parsed(content)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
-        raise UsageError(f"{source} is not a baseline ({why}); `agentdbg baseline RUN --out FILE` makes one") from None
-
-
-def _parsed(content: Any) -> Baseline:
-    if not isinstance(content, dict) or "agentdbg_baseline" not in content:
-        raise ValueError('it has no "agentdbg_baseline"')
-    if content["agentdbg_baseline"] != FORMAT:
-        raise ValueError(f"its format is {content['agentdbg_baseline']!r}, and this version reads {FORMAT}")
-    unknown = sorted(set(content) - _KEYS)
-    if unknown:
-        raise ValueError(f"{unknown[0]!r} is not known")
-    return Baseline(
-        runs=tuple(BaselineRun(*(str(run[key]) for key in _RUN_KEYS)) for run in content["runs"]),
-        statuses=tuple(str(status) for status in content["statuses"]),
-        tools={str(name): [int(count) for count in counts] for name, counts in content["tools"].items()},
-        effects=tuple(
-            Variant(int(variant["runs"]), tuple(_parsed_call(call) for call in variant["calls"]))
-            for variant in content["effects"]
-        ),
-        loops=tuple((str(loop["kind"]), str(loop["pattern"])) for loop in content["loops"]),
-        totals={
-            str(name): [None if value is None else _number(value) for value in values]
-            for name, values in content["totals"].items()
-        },
-    )
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004 -- one kind of refusal for all of them
-    return value
-
-
-def _parsed_call(call: Mapping[str, Any]) -> SideEffect:
-    # A stored call has no event any more; 0 stands for that.
-    args, source = normal_form(call["args"]), call.get("source", "unknown")
-    return SideEffect(0, "", str(call["name"]), args, source, bool(call.get("returned", True)))

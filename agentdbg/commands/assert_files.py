@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.baseline import Baseline, parse_baseline
+from agentdbg.analysis.baseline_reading import parse_baseline
 from agentdbg.analysis.checks.facts import RunFacts, gather
 from agentdbg.analysis.checks.policy import read_rules
 from agentdbg.analysis.effects import EffectRules
@@ -18,6 +18,7 @@ from agentdbg.storage.layout import replace_file
 from agentdbg.storage.reader import load_events, load_run_meta
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.baseline import Baseline
     from agentdbg.analysis.checks.policy import Policy
 
 __all__ = [
@@ -37,21 +38,22 @@ def find_policy(start: Path | None = None) -> Path | None:
     """The policy of the project: the first `.agentdbg/policy.yaml` from a folder upwards."""
     try:
         folder = Path.cwd() if start is None else start
-        return next((path for one in (folder, *folder.parents) if (path := one / POLICY_FILE).is_file()), None)
+        # One that cannot be read, a link to nowhere, is found too: whoever reads it says so, rather than judge without.
+        return next((path for one in (folder, *folder.parents) if os.path.lexists(path := one / POLICY_FILE)), None)
     except OSError:  # the current folder was deleted, or may not be read
         return None
 
 
 def read_policy(path: Path) -> dict[str, Any]:
     """The rules of a policy file, checked; UsageError for a file that is none."""
-    import yaml  # noqa: PLC0415 -- only when there is a file
+    from agentdbg.commands.strict_yaml import load_strictly  # noqa: PLC0415 -- only when there is a file
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = load_strictly(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"the policy {path} cannot be read: {error.strerror}; `agentdbg init` writes one") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"the policy {path} is not YAML: {' '.join(str(error).split())[:300]}") from None
+    except ValueError as error:
+        raise UsageError(f"the policy {path} is not YAML that can be used: {error}") from None
     if content is None:
         return {}
     if not isinstance(content, dict):
@@ -73,11 +75,15 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:
-    """Store a baseline, its folder too if need be; whole or not at all."""
+    """Store a baseline, its folder too if need be; whole or not at all. Through a link, what it names is written."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder; name a file in it, like {path / 'baseline.json'}")
-    os.makedirs(path.parent, exist_ok=True)
-    replace_file(path, baseline_bytes(baseline))
+    target = path.resolve()
+    try:
+        os.makedirs(target.parent, exist_ok=True)
+        replace_file(target, baseline_bytes(baseline))
+    except OSError as error:
+        raise UsageError(f"the baseline {path} cannot be written: {error.strerror}") from None
 
 
 def baseline_bytes(baseline: Baseline) -> bytes:

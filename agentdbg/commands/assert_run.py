@@ -83,7 +83,9 @@ def command(
     when there is nothing to check.
     """
     # Exactly what was given: the names of the parameters are the names of the rules.
-    given: dict[str, Any] = {key: value for key, value in locals().items() if key not in _NO_RULES and value}
+    given: dict[str, Any] = {
+        key: value for key, value in locals().items() if key not in _NO_RULES and value is not None
+    }
     if output not in FORMATS:
         raise UsageError(f"--format {output} is not known; it may be {', '.join(FORMATS)}")
     policy_path = find_policy() if policy_file is None else Path(policy_file)

@@ -10,7 +10,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.baseline import Baseline, baseline_of, combine, parse_baseline
+from agentdbg.analysis.baseline import Baseline, baseline_of, combine
+from agentdbg.analysis.baseline_reading import parse_baseline
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.commands.assert_files import find_policy, read_baseline, read_policy, write_baseline
@@ -66,6 +67,8 @@ class Expectations:
         if isinstance(baseline, (str, Path)):
             path = (self._folder / baseline).absolute()
             if self._update:
+                if facts.status == "running":
+                    raise UsageError(f"run {facts.run_id[:8]} is still being recorded, and cannot be a baseline yet")
                 self.collected[path] = baseline_of(facts)
             expected = self.collected[path] if self._update else _stored(path)
         report = judge(facts, policy, expected)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import stat
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.baseline import baseline_of, combine, parse_baseline
+from agentdbg.analysis.baseline import baseline_of, combine
+from agentdbg.analysis.baseline_reading import parse_baseline
 from agentdbg.commands.assert_files import baseline_bytes, read_baseline, write_baseline
 from agentdbg.exceptions import UsageError
 from tests.gates.runs import baseline, facts_of, refund_story, report
@@ -74,8 +76,8 @@ def test_a_tool_that_a_run_did_not_call_counts_as_nought() -> None:
     [
         ([], "agentdbg_baseline"),
         ({"spec_version": "0.1"}, "agentdbg_baseline"),
-        ({"agentdbg_baseline": 2}, "this version reads 1"),
-        ({"agentdbg_baseline": 1, "runs": []}, "statuses"),
+        ({"agentdbg_baseline": "1"}, "its agentdbg_baseline is not 1"),
+        ({"agentdbg_baseline": 1, "runs": []}, "runs is empty"),
         ({"agentdbg_baseline": 1, "budget": 3}, "'budget' is not known"),
     ],
 )
@@ -88,9 +90,63 @@ def test_what_is_no_baseline_is_refused_with_the_reason(content: Any, why: str) 
     assert "agentdbg baseline RUN --out FILE" in str(caught.value)
 
 
-def test_a_number_that_is_none_is_refused() -> None:
-    """Edited by hand, and a word slipped in."""
-    content = baseline().as_json()
-    content["totals"]["total_tokens"] = ["many"]
-    with pytest.raises(UsageError, match="'many' is not a number"):
-        parse_baseline(content, "refund.json")
+_DEEP: Any = json.loads('{"a":' * 600 + "1" + "}" * 600)
+
+
+@pytest.mark.parametrize(
+    ("edited", "why"),
+    [
+        ({"totals": {"total_tokens": ["many"]}}, "totals.total_tokens has 'many', which is not a number"),
+        ({"totals": {"total_tokens": [float("inf")]}}, "totals.total_tokens has inf, which is not a number"),
+        ({"totals": {"total_tokens": [-1]}}, "which is not a number from 0 upwards"),
+        ({"totals": {"total_tokens": [1, 2]}}, "totals.total_tokens should have a number for each run"),
+        ({"totals": {"total_token": [1]}}, "totals.total_token is not known"),
+        ({"totals": []}, "totals is not a table"),
+        ({"tools": {"find_order": "12"}}, "tools.find_order is not a list"),
+        ({"statuses": "ok"}, "statuses is not a list"),
+        ({"statuses": []}, "statuses is empty"),
+        ({"statuses": ["fine"]}, "statuses has 'fine', which is neither ok nor error"),
+        ({"runs": []}, "runs is empty"),
+        ({"runs": ["a41f"]}, "run 1 is not a table"),
+        ({"effects": []}, "effects is empty"),
+        ({"effects": [{"runs": 1}]}, "effects 1 has no 'calls'"),
+        ({"effects": [{"runs": True, "calls": []}]}, "effects 1: runs is not a number"),
+        ({"effects": [{"runs": 1, "calls": [{"name": "refund"}]}]}, "effects 1: refund has no 'args'"),
+        ({"effects": [{"runs": 1, "calls": [{"name": "x", "args": {}, "returned": "no"}]}]}, "is not a true or false"),
+        ({"loops": [{"kind": "stall"}]}, "loop 1 has no 'pattern'"),
+    ],
+)
+def test_a_baseline_that_was_edited_wrongly_is_refused_with_the_place(edited: dict[str, Any], why: str) -> None:
+    """Merged by hand at midnight: half a baseline is half a gate, and nobody would see it."""
+    with pytest.raises(UsageError) as caught:
+        parse_baseline({**baseline().as_json(), **edited}, "refund.json")
+
+    assert why in str(caught.value)
+
+
+def test_arguments_nested_without_end_are_refused_and_not_a_fault() -> None:
+    """A file in a pull request is written by anybody."""
+    content = {**baseline().as_json(), "effects": [{"runs": 1, "calls": [{"name": "x", "args": _DEEP}]}]}
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(500)
+    try:
+        with pytest.raises(UsageError, match="nested too deeply"):
+            parse_baseline(content, "refund.json")
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def test_a_baseline_of_a_newer_version_asks_for_an_update_and_not_for_its_own_end() -> None:
+    """Who follows `make one` here would throw a colleague's baseline away."""
+    with pytest.raises(UsageError, match=r"of a newer AgentDbg \(its format is 2, and this version reads 1\); update"):
+        parse_baseline({"agentdbg_baseline": 2, "what": "ever"}, "refund.json")
+
+
+def test_a_baseline_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    """Shared between two suites; replacing the link would part them without a word."""
+    (tmp_path / "shared.json").write_text("{}")
+    (tmp_path / "mine.json").symlink_to("shared.json")
+    write_baseline(tmp_path / "mine.json", baseline())
+
+    assert (tmp_path / "mine.json").is_symlink()
+    assert read_baseline(tmp_path / "shared.json").effects

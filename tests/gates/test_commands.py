@@ -83,8 +83,11 @@ def test_nothing_to_check_is_wrong_use(cli: Cli, good: str) -> None:
         (("assert", "GOOD", "--policy", "torn.yaml"), "the policy torn.yaml is not YAML"),
         (("assert", "GOOD", "--baseline", "torn.yaml"), "the baseline torn.yaml is not JSON"),
         (("assert", "GOOD", "--max-tokens", "few"), "max_tokens in the options is 'few'"),
+        (("assert", "GOOD", "--status", "ok", "--max-tokens", ""), "max_tokens in the options is ''"),
+        (("assert", "GOOD", "--status", "ok", "--must-call", ""), "must_call in the options is ['']"),
         (("assert", "GOOD", "--effects", "baseline"), "effects: baseline needs a baseline"),
         (("assert", "GOOD", "--max-steps", "5", "--format", "html"), "--format html is not known"),
+        (("baseline", "GOOD", "--out", "torn.yaml/b.json"), "the baseline torn.yaml/b.json cannot be written: "),
         (("baseline", "GOOD", "--out", "."), "is a folder; name a file in it"),
     ],
 )
@@ -99,6 +102,16 @@ def test_what_cannot_be_done_is_said_and_exits_with_two(
     assert ran.code == 2
     assert says in ran.err
     assert ran.out == ""
+
+
+def test_a_policy_that_leads_nowhere_is_not_passed_over(cli: Cli, good: str) -> None:
+    """A gate that silently forgets its rules passes everything."""
+    Path(".agentdbg").mkdir()
+    Path(".agentdbg/policy.yaml").symlink_to("gone.yaml")
+    ran = cli("assert", good, "--max-steps", "30")
+
+    assert ran.code == 2
+    assert "policy.yaml cannot be read: No such file" in ran.err
 
 
 def test_options_beat_the_policy_of_the_project(cli: Cli, good: str) -> None:

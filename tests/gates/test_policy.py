@@ -15,6 +15,7 @@ from agentdbg.analysis.findings import __file__ as findings_package
 from agentdbg.commands.assert_run import command
 from agentdbg.commands.init_files import POLICY
 from agentdbg.commands.options import Option, parameters_of
+from agentdbg.commands.strict_yaml import load_strictly
 from agentdbg.exceptions import UsageError
 
 
@@ -29,6 +30,10 @@ from agentdbg.exceptions import UsageError
         ({"max_errors": True}, "max_errors in policy.yaml is True, which is not a number"),
         ({"loops": "some"}, "loops in policy.yaml is 'some', which is neither none nor baseline"),
         ({"must_call": {"a": 1}}, "which is not a list of names"),
+        ({"must_call": ["search", " "]}, "which has an empty name in it; it may be names of tools"),
+        ({"must_call": ""}, "must_call in policy.yaml is '', which has an empty name in it"),
+        ({"max_tokens": ""}, "max_tokens in policy.yaml is '', which is not a number"),
+        ({"max_tokens": 10**400}, "which is not a number from 0 upwards"),
         ({"must_not_find": ["lop"]}, "in which 'lop' is no kind of finding (first_failure"),
     ],
 )
@@ -51,9 +56,54 @@ def test_later_layers_beat_earlier_ones_rule_by_rule() -> None:
 
 
 def test_yaml_words_for_off_take_a_rule_away() -> None:
-    """YAML reads a bare `off` as false, and people write it bare."""
+    """People write it bare, where YAML is used to read something else than a word."""
     for text in ("effects: off", "effects: 'off'", "effects: false"):
-        assert make_policy(read_rules(yaml.safe_load(text), "p"), with_baseline=True).effects is None
+        assert make_policy(read_rules(load_strictly(text), "p"), with_baseline=True).effects is None
+
+
+def test_no_is_not_off() -> None:
+    """`loops: no` is meant to forbid loops; plain YAML makes it the same as `off`, which allows them all."""
+    with pytest.raises(UsageError, match="loops in p is 'no', which is neither none nor baseline"):
+        read_rules(load_strictly("loops: no"), "p")
+
+    assert load_strictly("must_call: [yes, on, n]\nx: true") == {"must_call": ["yes", "on", "n"], "x": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("max_tokens: 10\nloops: none\nmax_tokens: 99999\n", "'max_tokens' stands twice in line 3"),
+        ("status: ok\n---\nstatus: error\n", "found another document in line 2"),
+        ("max_tokens: 2001-99-99\n", "month must be in 1..12"),
+        ("must_call: [search\n", "while parsing a flow sequence"),
+        ("[" * 3000, "nested too deeply"),
+        ("? [a]\n: b\n", "found unhashable key in line 1"),
+        ("status: \x00", "special characters are not allowed"),
+        ("status: !!python/name:os.system x", "could not determine a constructor"),
+    ],
+)
+def test_yaml_that_cannot_be_meant_is_refused_with_its_line(text: str, says: str) -> None:
+    """Of two limits in one file the laxer one must not win without a word."""
+    with pytest.raises(ValueError, match=re.escape(says)):
+        load_strictly(text)
+
+
+def test_anchors_and_merges_are_still_yaml() -> None:
+    """A key that a merge brings may be given again: that is what merging is for."""
+    text = "base: &base {loops: none, status: ok}\nmine:\n  <<: *base\n  status: error\n"
+
+    assert load_strictly(text)["mine"] == {"loops": "none", "status": "error"}
+    assert load_strictly("") is None
+
+
+def test_a_refusal_is_short_whatever_was_written() -> None:
+    """A value made of aliases of aliases is small in the file and endless when it is printed."""
+    text = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 12))
+    value = load_strictly(text)["a11"]
+    with pytest.raises(UsageError) as refused:
+        read_rules({"must_call": value}, "p")
+
+    assert len(str(refused.value)) < 200
 
 
 def test_a_rule_without_a_value_asks_nothing() -> None:

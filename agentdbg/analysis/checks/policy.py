@@ -8,6 +8,7 @@ other, and over what a baseline asks for by itself. A rule set to `off` is not a
 from __future__ import annotations
 
 import math
+import reprlib
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
@@ -64,7 +65,11 @@ def _names(given: Any) -> tuple[str, ...]:
     items = given.split(",") if isinstance(given, str) else given
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise ValueError("which is not a list of names")
-    return tuple(name for item in items if (name := item.strip()))
+    names = tuple(item.strip() for item in items)
+    # An empty list may be meant; an empty name is a variable that nobody has set.
+    if not all(names):
+        raise ValueError("which has an empty name in it")
+    return names
 
 
 def _kinds(given: Any) -> tuple[str, ...]:
@@ -85,7 +90,7 @@ def _amount(given: Any) -> Amount:
 def _number(given: Any) -> float:
     try:
         value = float("nan") if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = float("nan")
     if not math.isfinite(value) or value < 0:
         raise ValueError("which is not a number from 0 upwards")
@@ -195,14 +200,15 @@ def read_rules(given: Mapping[Any, Any], source: str) -> dict[str, Any]:
             raise UsageError(f"{source} has no rule {key!r}{_did_you_mean(str(key))}")
         if value is None:
             continue
-        # YAML reads a bare `off` as false.
         if value is False or value == _OFF:
             rules[key] = _OFF
             continue
         try:
             rules[key] = rule.parse(value)
         except ValueError as error:
-            raise UsageError(f"{key} in {source} is {value!r:.60}, {error}; it may be {rule.form}, or off") from None
+            raise UsageError(
+                f"{key} in {source} is {reprlib.repr(value):.60}, {error}; it may be {rule.form}, or off"
+            ) from None
     return rules
 
 

@@ -1,0 +1,48 @@
+"""
+YAML that means what it says: a key stands once, and `yes`, `no`, `on` and `off` are words.
+
+A policy decides what may be merged. In plain YAML 1.1 a second `max_tokens` further down silently wins, and `loops: no`
+is the same as `loops: off`, which is the opposite of what its author meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+__all__ = ["load_strictly"]
+
+_BOOLEAN = "tag:yaml.org,2002:bool"
+
+
+class _Loader(yaml.SafeLoader):
+    """Safe YAML, in which only `true` and `false` are booleans."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            written = (key.tag, str(key.value))
+            if written in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+            seen.add(written)
+        return super().construct_mapping(node, deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if tag != _BOOLEAN or first in "tTfF"]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def load_strictly(text: str) -> Any:
+    """The one document in `text`; ValueError that says what is wrong with it."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 -- it is a safe loader
+    except yaml.MarkedYAMLError as error:
+        at = "" if error.problem_mark is None else f" in line {error.problem_mark.line + 1}"
+        raise ValueError(f"{' '.join(filter(None, (error.context, error.problem)))}{at}") from None
+    except yaml.YAMLError as error:
+        raise ValueError(" ".join(str(error).split())[:300]) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
