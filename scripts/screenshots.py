@@ -15,12 +15,14 @@ from playwright.sync_api import Browser, sync_playwright
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-# File name: the run to open (part of its name), width, height, colours, keys to press.
+# File name: the run to open (part of its name) or two to compare, width, height, colours, keys to press.
 SHOTS: dict[str, tuple[str, int, int, str, list[str]]] = {
     "viewer-light.png": ("book a flight", 1440, 860, "light", ["e", "Enter"]),
     "viewer-dark.png": ("book a flight", 1440, 860, "dark", ["e", "Enter"]),
     "waterfall-light.png": ("research a question", 1280, 760, "light", ["3"]),
     "waterfall-dark.png": ("research a question", 1280, 760, "dark", ["3"]),
+    "compare-light.png": ("old prompt | new prompt", 1440, 760, "light", ["N", "Enter"]),
+    "compare-dark.png": ("old prompt | new prompt", 1440, 760, "dark", ["N", "Enter"]),
     "phone.png": ("book a flight", 390, 844, "light", []),
 }
 
@@ -31,6 +33,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "AGENTDBG_DATA_DIR": folder}
         subprocess.run([sys.executable, "-m", "agentdbg", "demo", "--no-view"], env=environment, check=True)
+        subprocess.run([sys.executable, Path(__file__).with_name("rebooking.py")], env=environment, check=True)
         command = [sys.executable, "-m", "agentdbg", "view", "--no-browser", "--json", "--port", "0"]
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
             try:
@@ -54,11 +57,11 @@ def _runs(environment: dict[str, str]) -> dict[str, str]:
 
 def _take(browser: Browser, address: str, name: str, shot: Any, runs: dict[str, str]) -> None:
     wanted, width, height, colours, keys = shot
-    run_id = next(run_id for run_name, run_id in runs.items() if wanted in run_name)
+    ids = [next(run_id for name, run_id in runs.items() if part in name) for part in wanted.split(" | ")]
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
     page = context.new_page()
-    page.goto(f"{address}?run_id={run_id}")
-    page.wait_for_selector("[data-event-id]")
+    page.goto(f"{address}?run_id=" + "&compare=".join(ids))
+    page.wait_for_selector("[data-event-id]:visible, compare-rows .item:visible")
     time.sleep(1)
     for key in keys:
         page.keyboard.press(key)
