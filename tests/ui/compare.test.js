@@ -88,6 +88,12 @@ test("stepping goes from stretch to stretch of changes, both ways", () => {
   assert.deepEqual([9, 8, 4, 1].map((row) => comparison.nextChange(row, -1)), [8, 4, 1, -1]);
 });
 
+test("an effect that changed is a stop of its own, wherever it stands", () => {
+  const comparison = compared("=!!!!=", { effect_rows: [3] });
+
+  assert.deepEqual([-1, 1, 3].map((row) => comparison.nextChange(row, 1)), [1, 3, -1]);
+});
+
 test("every row is drawn or folded exactly once", () => {
   const letters = "====~~!-+>";
   for (let seed = 1; seed < 60; seed += 1) {

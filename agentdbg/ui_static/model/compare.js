@@ -142,9 +142,9 @@ export class Comparison {
     return this.placeOf(row);
   }
 
-  /** The next place where something changed, counting a stretch of changes once. @param {number} row -1 before the first @param {1 | -1} direction */
+  /** The next place where something changed: a stretch of changes counts once, and each effect that changed. @param {number} row -1 before the first @param {1 | -1} direction */
   nextChange(row, direction) {
-    const starts = (/** @type {number} */ at) => this.isChange(at) && (at === 0 || !this.isChange(at - 1));
+    const starts = (/** @type {number} */ at) => this.isChange(at) && (at === 0 || !this.isChange(at - 1) || this.isEffect(at));
     for (let at = row + direction; at >= 0 && at < this.length; at += direction) if (starts(at)) return at;
     return -1;
   }
