@@ -205,6 +205,15 @@ def test_the_cache_may_be_deleted_or_damaged_at_any_time(
     assert ask(question) == before
 
 
+def test_a_folder_may_have_any_name(ask: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is a pattern or a quote to DuckDB is a name to everyone else."""
+    odd = tmp_path / "it's [old] *?"
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(odd))
+    store(odd, Story())
+
+    assert ask("select count(*) as n from runs join events using (run_id)") == [{"n": 1}]
+
+
 def test_questions_asked_at_once_all_get_the_answer(data_dir: Path, rich_run: str, parallel_run: str) -> None:
     """A notebook and a cron job share one folder."""
     for _ in range(20):

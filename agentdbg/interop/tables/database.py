@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Answer", "ask"]
 
+_ATTEMPTS = 3
 _ROWS_AT_ONCE = 1_000
 _ZONED = "WITH TIME ZONE"
 _AT_START: dict[str, Any] = {
@@ -52,20 +53,17 @@ def ask(question: str, runs: Sequence[RunMeta], data_dir: Path, progress: Callab
 
     with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
         tables = StoredTables(data_dir, folder)
-
-        def answered() -> tuple[Any, Answer]:
-            return _answer(question, tables.refresh(runs, **_needs(question), progress=progress), spill)
-
-        try:
+        for attempt in range(_ATTEMPTS):
             try:
-                connection, answer = answered()
-            except (duckdb.IOException, duckdb.InvalidInputException) as error:
-                if str(folder) not in str(error):
-                    raise
-                tables.forget()  # another process tidied up just now, or a file is damaged
-                connection, answer = answered()
-        except duckdb.Error as error:
-            raise UsageError(_kindly(error)) from None
+                files = tables.refresh(runs, **_needs(question), progress=progress)
+                connection, answer = _answer(question, files, spill)
+                break
+            except duckdb.Error as error:
+                # Another process may have tidied up just now. If it was not that, a file is damaged.
+                if str(folder) not in str(error) or attempt == _ATTEMPTS - 1:
+                    raise UsageError(_kindly(error)) from None
+                if attempt == _ATTEMPTS - 2:
+                    tables.forget()
         with connection:
             yield Answer(answer.columns, answer.types, _kind_rows(answer.rows))
 
