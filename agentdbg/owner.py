@@ -18,7 +18,7 @@ __all__ = ["describe_owner", "is_owner_alive"]
 def describe_owner() -> dict[str, Any]:
     """This process: its number, when it started, and the machine it runs on."""
     pid = os.getpid()
-    return {"pid": pid, "started": _start_time(pid), "host": _host()}
+    return {"pid": pid, "started": _own_start_time(pid), "host": _host()}
 
 
 def is_owner_alive(owner: Any) -> bool | None:
@@ -39,6 +39,12 @@ def _host() -> str:
     import platform  # noqa: PLC0415 -- Windows only
 
     return platform.node()
+
+
+@functools.lru_cache(maxsize=1)
+def _own_start_time(pid: int) -> str | None:
+    """That of this process, which never changes; a forked child has another number."""
+    return _start_time(pid)
 
 
 def _start_time(pid: int) -> str | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
-from agentdbg.events import SPEC_VERSION, utc_timestamp
+from agentdbg.events import utc_timestamp
 from agentdbg.interop.prompts import PromptFitter
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
@@ -141,7 +141,7 @@ class RunWalk:
         self._meta = self._redactor.seal(meta).encoded
         self._count("RUN_START")
         payload = self._redactor.seal(fields).encoded
-        self._append("RUN_START", self.start_id, None, at_ms, None, self.name, payload, self._meta)
+        self._append("RUN_START", self.start_id, None, _timestamp(at_ms), None, self.name, payload, self._meta)
 
     def take(self, step: Step, event_id: str, parent_id: str, at_ms: float) -> None:
         """One step, as an event with these ids; what it says of loops follows it."""
@@ -150,23 +150,14 @@ class RunWalk:
         value, payload = self._seal(step)
         meta = self._redactor.seal(step.meta) if step.meta else None
         name = self._workshop.clean_name(step.name)
-        event: Event = {
-            "spec_version": SPEC_VERSION,
-            "event_id": event_id,
-            "run_id": self.run_id,
-            "parent_id": parent_id,
-            "event_type": step.event_type,
-            "ts": _timestamp(at_ms),
-            "duration_ms": duration_ms,
-            "name": name,
-            "payload": value,
-            "meta": {} if meta is None else meta.value,
-        }
-        finding = self._judge(event, is_span=step.is_span, finds_loops=not step.is_told)
+        ts = _timestamp(at_ms)
+        said = {} if meta is None else meta.value
+        finding = self._judge(step.event_type, event_id, ts, name, value, said, is_span=step.is_span)
         meta_bytes = NO_META if meta is None else meta.encoded
-        self._append(step.event_type, event_id, parent_id, at_ms, duration_ms, name, payload, meta_bytes)
+        self._append(step.event_type, event_id, parent_id, ts, duration_ms, name, payload, meta_bytes)
         self._last_parent = parent_id
-        self._tell(finding, at_ms)
+        if not step.is_told:
+            self._tell(finding, ts)
 
     def count_again(self, event: Event) -> None:
         """Take in an event of this run that is on disk already, as if it had just been written."""
@@ -179,16 +170,25 @@ class RunWalk:
             self._counters.loop_warnings += 1
             self._count("LOOP_WARNING")
         else:
-            self._judge(event, is_span=_SPAN_MARK in event["meta"], finds_loops=True)
+            parts = (
+                event["event_type"],
+                event["event_id"],
+                event["ts"],
+                event["name"],
+                event["payload"],
+                event["meta"],
+            )
+            self._judge(*parts, is_span=_SPAN_MARK in event["meta"])
 
     def end(self, ending: Ending) -> None:
         """Write RUN_END and the final run.json, and close the file."""
         at_ms = max(ending.at_ms, self.started_ms)
+        ts = _timestamp(at_ms)
         if not ending.is_told:
-            self._tell(self._detector.finish(), at_ms)
+            self._tell(self._detector.finish(), ts)
         failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
         if failure is not None and not ending.is_told:
-            self._fatal_error(failure, at_ms)
+            self._fatal_error(failure, ts)
         duration_ms = ending.duration_ms
         if duration_ms is None:
             duration_ms = max(0, round(at_ms - self.started_ms))
@@ -200,9 +200,9 @@ class RunWalk:
             payload = join_objects(payload, b'{"final_state":%b}' % self._last_state)
         self._count("RUN_END")
         end_id = stable_id(self.run_id, "end")
-        self._append("RUN_END", end_id, self.start_id, at_ms, duration_ms, "run_end", payload)
+        self._append("RUN_END", end_id, self.start_id, ts, duration_ms, "run_end", payload)
         self.flush()
-        self.refresh(_timestamp(at_ms), duration_ms, status)
+        self.refresh(ts, duration_ms, status)
         self.writer.close()
 
     def flush(self) -> None:
@@ -252,48 +252,57 @@ class RunWalk:
         sealed.value["diff"] = diff_states(before, stored)
         return sealed.value, encode_json(sealed.value)
 
-    def _judge(self, event: Event, *, is_span: bool, finds_loops: bool) -> LoopFinding | None:
+    def _judge(
+        self,
+        event_type: str,
+        event_id: str,
+        ts: str,
+        name: str,
+        payload: dict[str, Any],
+        meta: dict[str, Any],
+        *,
+        is_span: bool,
+    ) -> LoopFinding | None:
         """Count an event; an error that a failed call has told before is not counted again."""
-        payload = event["payload"]
-        repeats = event["event_type"] == "ERROR" and _what_failed(payload) in self._failures
-        verdict = self._guards.judge(event, is_span=is_span, recorded_by_call=repeats, elapsed_s=0.0)
+        repeats = event_type == "ERROR" and _what_failed(payload) in self._failures
+        verdict = self._guards.judge_parts(event_type, event_id, ts, name, payload, meta, 0.0, is_span, repeats)
         error = payload.get("error")
-        if event["event_type"] in ("LLM_CALL", "TOOL_CALL") and isinstance(error, dict):
+        if isinstance(error, dict) and event_type in ("LLM_CALL", "TOOL_CALL"):
             self._failures.add(_what_failed(error))
-        if event["event_type"] == "LOOP_WARNING":
+        if event_type == "LOOP_WARNING":
             self._counters.loop_warnings += 1
-        return verdict.finding if finds_loops else None
+        return None if verdict is None else verdict.finding
 
-    def _tell(self, finding: LoopFinding | None, at_ms: float) -> None:
+    def _tell(self, finding: LoopFinding | None, ts: str) -> None:
         if finding is None:
             return
         self._counters.loop_warnings += 1
         self._count("LOOP_WARNING")
         payload = self._redactor.seal(finding.payload()).encoded
         event_id = stable_id(self.run_id, "loop", str(self.written + len(self._lines)))
-        self._append("LOOP_WARNING", event_id, self._last_parent, at_ms, None, finding.pattern, payload)
+        self._append("LOOP_WARNING", event_id, self._last_parent, ts, None, finding.pattern, payload)
 
-    def _fatal_error(self, failure: dict[str, Any], at_ms: float) -> None:
+    def _fatal_error(self, failure: dict[str, Any], ts: str) -> None:
         """What ended the run, as a recorder writes it; not counted again when a failed call was it."""
         if _what_failed(failure) not in self._failures:
             self._counters.errors += 1
         self._count("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
         name = self._workshop.clean_name(failure["error_type"])
-        self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, at_ms, None, name, payload)
+        self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, ts, None, name, payload)
 
     def _append(
         self,
         event_type: str,
         event_id: str,
         parent_id: str | None,
-        at_ms: float,
+        ts: str,
         duration_ms: int | None,
         name: str,
         payload: bytes,
         meta: bytes = NO_META,
     ) -> None:
-        ts = self._last_ts = _timestamp(at_ms)
+        self._last_ts = ts
         name_json = encode_json(name).decode()
         line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta)
         self._lines.append(line)
