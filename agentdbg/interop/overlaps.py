@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Overlaps", "as_plain_span", "fill_from_around"]
 
 MODEL, TOOL = "LLM_CALL", "TOOL_CALL"
+# Spans that lie between two that tell of one call, and tools used inside one span: more is no honest trace.
+_FARTHEST, _MOST_INSIDE = 100, 200
 _FILLED = ("prompt", "response", "usage", "tools", "temperature", "stop_reason")
 
 
@@ -48,7 +50,7 @@ class Overlaps:
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
         self._calls: dict[str, _Call] = {}
-        self._inside: dict[str, list[_Call]] = {}
+        self._inside: dict[str, set[_Call]] = {}
 
     def __contains__(self, event_id: str) -> bool:
         return event_id in self._parents
@@ -66,9 +68,9 @@ class Overlaps:
         self._parents[event_id] = parent_id
         if call is not None and not is_double:
             self._calls[event_id] = call
-            self._spread([call], parent_id)
+            self._spread({call}, parent_id)
         else:
-            self._spread(self._inside.get(event_id, []), parent_id)
+            self._spread(self._inside.get(event_id, set()), parent_id)
         return is_double
 
     def _is_inside(self, event_id: str, call: _Call) -> bool:
@@ -76,22 +78,24 @@ class Overlaps:
 
     def _is_around(self, parent_id: str, call: _Call) -> bool:
         """Whether the nearest call around is this one, told from further out."""
-        at, seen = parent_id, set()
-        while at not in self._calls:
-            if at not in self._parents or at in seen:
-                return False
-            seen.add(at)
+        at = parent_id
+        for _ in range(_FARTHEST):
+            if at in self._calls:
+                return call.is_same_as(self._calls[at])
+            if at not in self._parents:
+                break
             at = self._parents[at]
-        return call.is_same_as(self._calls[at])
+        return False
 
-    def _spread(self, calls: list[_Call], parent_id: str) -> None:
+    def _spread(self, calls: set[_Call], parent_id: str) -> None:
         """Tell the spans around of the calls inside them, up to the next call or as far as is known yet."""
         at = parent_id
         while calls:
-            known = self._inside.setdefault(at, [])
-            calls = [call for call in calls if call not in known]
-            known += calls
-            if at in self._calls or at not in self._parents:
+            known = self._inside.setdefault(at, set())
+            calls = calls - known
+            if len(known) < _MOST_INSIDE:
+                known |= calls
+            if at in self._calls or at not in self._parents or len(known) >= _MOST_INSIDE:
                 return
             at = self._parents[at]
 

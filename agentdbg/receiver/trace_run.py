@@ -36,6 +36,7 @@ __all__ = ["NOTHING_EARLIER", "Arrived", "Earlier", "NotStored", "TraceRun", "ev
 
 _RESULTS = ("output", "result", "response")
 _REFRESH_SECONDS = 1.0
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
 
 
 class NotStored(OSError):
@@ -157,15 +158,18 @@ class TraceRun:
         # An exporter that tries again sends a span twice.
         told = {event_id_of(self.trace_id, span): span for span in spans}
         fresh = {event_id: span for event_id, span in told.items() if not self._is_known(event_id, span)}
+        self.heard_at = now
         if not fresh:
             return 0
-        self.heard_at = now
         if not self._is_begun:
             self._begin(list(fresh.values()))
         arrived = [item for _, item in sorted(self._arrived(fresh), key=lambda pair: pair[0])]
         fill_from_around([(item.step, item.event_id, item.parent_id) for item in arrived])
         for item in arrived:
-            self._write(item)
+            try:
+                self._write(item)
+            except _UNREADABLE as error:
+                self._reject(item.name, error)
         self._walk.flush()
         if self._walk.writer.dropped:
             raise NotStored("the disk is full, or the data folder cannot be written to")
@@ -229,8 +233,12 @@ class TraceRun:
                 else:
                     item = self._one_step(event_id, span)
                     yield (item.at_ms, -depths[span.span_id]), item
-            except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
-                self.rejected.append(f"span {span.span_id} cannot be read ({type(error).__name__}: {error})")
+            except _UNREADABLE as error:
+                self._reject(span.name, error)
+
+    def _reject(self, name: str, error: Exception) -> None:
+        """A span that trips over our own code costs only itself."""
+        self.rejected.append(f"the span {name[:60]!r} cannot be read ({type(error).__name__}: {error})")
 
     def _one_step(self, event_id: str, span: Span) -> Arrived:
         step, at_ms, parent_id = step_of(span), self._moment_of(span), self._parent_id(span)

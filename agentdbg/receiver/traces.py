@@ -65,7 +65,8 @@ class Traces:
         """Store the spans of one request; says which could not be read. Raises NotStored, and may be tried again."""
         by_trace: dict[str, list[Span]] = {}
         for span in spans:
-            by_trace.setdefault(span.trace_id, []).append(span)
+            if span.attributes.get("logfire.span_type") != "pending_span":  # told again when it has ended
+                by_trace.setdefault(span.trace_id, []).append(span)
         rejected: list[str] = []
         with self._lock:
             for trace_id, group in by_trace.items():

@@ -5,11 +5,14 @@ from __future__ import annotations
 import errno
 import json
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
 
+from agentdbg.interop.overlaps import Overlaps
+from agentdbg.interop.span_steps import step_of
 from agentdbg.receiver import traces as traces_module
 from agentdbg.receiver.trace_run import NotStored
 from agentdbg.storage import load_run_meta
@@ -306,3 +309,47 @@ def test_a_run_that_another_receiver_writes_is_left_alone(receiving: Receiving) 
     first, second = sorted(receiving.runs(), key=len)
     assert kinds(first) == ["RUN_START", "LLM_CALL"]
     assert kinds(second) == ["RUN_START", "TOOL_CALL", "LLM_CALL", "STATE_UPDATE", "RUN_END"]
+
+
+def test_a_resent_request_keeps_a_continued_run_open(receiving: Receiving) -> None:
+    """A receiver that was started again has heard of the trace when its sender tries once more."""
+    exporter = small_agent()
+    receiving.take(encode(exporter.spans[:2]))
+    receiving.traces.close()
+    receiving.start()
+    receiving.take(encode(exporter.spans[:2]))
+    receiving.wait(1)
+    receiving.take(encode(exporter.spans[2:]))
+    receiving.wait(2)
+
+    events = receiving.only()
+    assert kinds(events)[-1] == "RUN_END"
+    assert events[-1]["payload"]["status"] == "ok"
+
+
+def test_a_span_our_code_cannot_read_costs_only_itself(receiving: Receiving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever we have not thought of must not cost the other spans of a request, and is said."""
+
+    def fragile(span: Any) -> Any:
+        if span.name == "execute_tool find":
+            raise KeyError("unexpected")
+        return step_of(span)
+
+    monkeypatch.setattr("agentdbg.receiver.trace_run.step_of", fragile)
+    rejected = receiving.take(small_agent().encoded())
+    receiving.wait(2)
+
+    assert kinds(receiving.only()) == ["RUN_START", "LLM_CALL", "LLM_CALL", "STATE_UPDATE", "RUN_END"]
+    assert rejected == ["the span 'execute_tool find' cannot be read (KeyError: 'unexpected')"]
+
+
+def test_a_trace_of_many_spans_takes_linear_time() -> None:
+    """A chain of thousands of spans, or of tools, is nobody's agent, and must not stop the others' spans."""
+    overlaps = Overlaps()
+    begun = time.process_time()
+    for number in range(10_000):
+        overlaps.is_told_already(str(number), str(number - 1), "" if number % 2 else "TOOL_CALL", str(number), "s")
+    for number in range(10_000):
+        overlaps.is_told_already(f"m{number}", "9999", "TOOL_CALL", f"other {number}", "t")
+
+    assert time.process_time() - begun < 5  # with every pair looked at it would be minutes
