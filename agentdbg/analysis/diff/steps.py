@@ -147,6 +147,8 @@ class _Reader:
         self._starts: dict[int, str] = {}
         self._effects = EffectReader(rules)
         self._unknown: set[str] = set()
+        self._context: dict[str, Any] | None = None
+        self._context_digest = ""
         self._tools_seen = False
         self._count = 0
 
@@ -192,7 +194,10 @@ class _Reader:
             step.content = self._ignored.strip(step.content)
             step.context = None if step.context is None else self._ignored.strip(step.context)
         if step.context is not None:
-            step.context_digest = digest_of(step.context)
+            # The instructions are long, and the same in nearly every call.
+            if step.context != self._context:
+                self._context, self._context_digest = step.context, digest_of(step.context)
+            step.context, step.context_digest = self._context, self._context_digest
         name_or_kind = kind if kind in (LLM, START, END) else f"{kind}:{name}"
         step.key = digest_of([name_or_kind, _comparable(step.content)])
         return step
