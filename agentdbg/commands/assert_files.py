@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from agentdbg.analysis.checks.policy import read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.layout import replace_file
-from agentdbg.storage.reader import load_events, load_run_meta
+from agentdbg.storage.lines import iter_lines, open_events
+from agentdbg.storage.reader import load_events, load_run_meta, run_folder
 
 if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline
@@ -118,4 +120,17 @@ def effect_rules(policy: Policy) -> EffectRules:
 
 def facts_of(run_id: str, data_dir: Path, rules: EffectRules) -> RunFacts:
     """The facts of a stored run."""
-    return gather(lambda: load_events(run_id, data_dir), load_run_meta(run_id, data_dir), rules)
+    facts = gather(lambda: load_events(run_id, data_dir), load_run_meta(run_id, data_dir), rules)
+    if facts.status == "running":
+        return facts  # its last line may be half written, which is no damage
+    return replace(facts, damaged_lines=_damaged_lines(run_folder(run_id, data_dir), facts))
+
+
+def _damaged_lines(folder: Path, facts: RunFacts) -> int:
+    """How many lines of a log are no events."""
+    file = open_events(folder)
+    if file is None:
+        return 0
+    with file:
+        lines = sum(line is None or bool(line.strip()) for _, line in iter_lines(file))
+    return max(lines - (facts.last_event.number if facts.last_event else 0), 0)

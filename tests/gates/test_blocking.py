@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -302,3 +303,61 @@ def test_a_baseline_made_under_other_rules_is_suspected() -> None:
     failed = only_failure(report(story, baseline(story), write_tools=["frobnicate"]))
 
     assert "The baseline's runs called `frobnicate` too, not as a side effect: make it anew?" in failed.sentence
+
+
+def test_a_run_that_is_still_going_on_blocks_whatever_was_asked() -> None:
+    """`must_not_call` holds until the run does it, a second after it was judged."""
+    failed = only_failure(report(refund_story(ended=False), ended_as="running", must_not_call=["delete_*"]))
+
+    assert failed.name == "complete"
+    assert "still being recorded" in failed.sentence
+
+
+def test_who_calls_no_model_has_spent_nothing() -> None:
+    """One policy for a whole project must not stop a run that only uses tools."""
+    story = Story()
+    story.tool("find_order", {}, "ok")
+    story.end()
+
+    assert report(story, max_tokens=5, max_cost_usd=0).passed
+
+
+def test_who_calls_nothing_was_perhaps_not_recorded() -> None:
+    """A budget that holds because the recording was never switched on is no budget."""
+    story = Story()
+    story.end()
+
+    assert only_failure(report(story, max_tokens=5)).sentence.startswith("The run did not record tokens")
+
+
+def test_a_sum_that_is_not_all_of_it_says_so() -> None:
+    """Half of the calls went through a client that tells nothing, and the budget holds for the other half."""
+    story = Story()
+    story.llm("p", "a", tokens=(10, 2))
+    story.llm("p", "b")
+    story.end()
+
+    assert report(story, max_tokens=50).results[0].sentence == "12 tokens, 50 allowed (1 model call did not say)."
+    assert "(1 model call did not say)" in only_failure(report(story, max_tokens=5)).sentence
+
+
+def test_arguments_that_were_cut_are_compared_with_a_word_of_doubt() -> None:
+    """The wrong account number may stand behind the cut."""
+
+    def mail() -> Story:
+        story = Story()
+        story.tool("send_mail", {"body": "Dear customer __TRUNCATED__"}, "ok")
+        story.end()
+        return story
+
+    [effects] = [result for result in report(mail(), baseline(mail())).results if result.name == "effects"]
+
+    assert effects.passed
+    assert "What `send_mail` was given was cut when it was recorded" in effects.sentence
+
+
+def test_errors_of_a_baseline_that_has_none_written_down_cannot_be_compared() -> None:
+    """What nobody knows is not what holds."""
+    known = replace(baseline(), totals={})
+
+    assert only_failure(report(refund_story(), known, max_errors="baseline")).name == "max_errors"

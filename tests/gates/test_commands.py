@@ -124,6 +124,23 @@ def test_options_beat_the_policy_of_the_project(cli: Cli, good: str) -> None:
     assert cli("assert", good, "--max-steps", "off", "--must-call", "gone").code == 1
 
 
+def test_a_damaged_log_does_not_pass(cli: Cli, data_dir: Path, good: str) -> None:
+    """The one line that cannot be read may be the one that deleted everything."""
+    cli("baseline", good, "--out", "b.json")
+    story = refund_story(ended=False)
+    story.tool("delete_all", {}, "ok")
+    story.end()
+    run = store(data_dir, story)
+    log = data_dir / "runs" / run / "events.jsonl"
+    lines = log.read_text().splitlines()
+    log.write_text("".join(f"{line[:60] if 'delete_all' in line else line}\n" for line in lines))
+    ran = cli("assert", run, "-b", "b.json", "--must-not-call", "delete_*")
+
+    assert ran.code == 1
+    assert " ✕ complete       1 line of the log is damaged, so nobody can say what stood there." in ran.out
+    assert cli("baseline", run).code == 2
+
+
 def test_json_has_every_check_with_its_events(cli: Cli, good: str, wrong: str) -> None:
     """For programs: nothing has to be read out of a sentence."""
     cli("baseline", good, "--out", "b.json")

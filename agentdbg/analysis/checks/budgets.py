@@ -27,7 +27,7 @@ class _Budget(NamedTuple):
     total: str
     what: str
     noun: str
-    spent_by: Callable[[Step], float]
+    spent_by: Callable[[Step], float | None]
     shown: Callable[[float], str] = grouped
     unit: float = 1
     """How much of the total one of the rule's units is: a rule counts seconds, a total milliseconds."""
@@ -61,7 +61,8 @@ def check_budgets(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
             said = f"The run did not record {budget.what}, so the budget cannot be checked."
             results.append(CheckResult(budget.rule, False, said))
         elif spent <= allowed:
-            results.append(CheckResult(budget.rule, True, f"{_spent(budget, spent)}, {_limit(budget, allowed)}."))
+            said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}{_silent(budget, facts)}."
+            results.append(CheckResult(budget.rule, True, said))
         else:
             results.append(_overspent(budget, facts, allowed, spent, known if asked == "baseline" else (), baseline))
     return results
@@ -82,7 +83,7 @@ def _overspent(
     known: Sequence[float],
     baseline: Baseline | None,
 ) -> CheckResult:
-    said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}"
+    said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}{_silent(budget, facts)}"
     if known:
         least, most = budget.shown(min(known)), budget.shown(max(known))
         needed = most if least == most else f"{least} to {most}"
@@ -100,6 +101,12 @@ def _spent(budget: _Budget, spent: float) -> str:
     return f"{budget.shown(spent)}{budget.noun}"
 
 
+def _silent(budget: _Budget, facts: RunFacts) -> str:
+    """That the sum is not all of it: some calls did not say what they spent."""
+    silent = sum(budget.spent_by(step) is None for step in facts.steps)
+    return f" ({count_noun(silent, 'model call')} did not say)" if silent else ""
+
+
 def _limit(budget: _Budget, allowed: float) -> str:
     return f"{_whole(budget, allowed)} allowed"
 
@@ -113,7 +120,7 @@ def _crossing(budget: _Budget, steps: Sequence[Step], allowed: float) -> EventRe
     """The call that went over the budget."""
     sum_so_far = 0.0
     for step in steps:
-        sum_so_far += budget.spent_by(step)
+        sum_so_far += budget.spent_by(step) or 0
         if sum_so_far > allowed:
             return step.event
     return None

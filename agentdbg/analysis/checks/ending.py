@@ -13,9 +13,20 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
 
-__all__ = ["check_errors", "check_status"]
+__all__ = ["check_complete", "check_errors", "check_status"]
 
 _ERRORS_SHOWN = 5
+
+
+def check_complete(facts: RunFacts, policy: Policy) -> list[CheckResult]:
+    """Says so when the log is not the whole run, whatever was asked: what is not in it nobody can vouch for."""
+    said = []
+    if facts.damaged_lines:
+        are = "line of the log is" if facts.damaged_lines == 1 else "lines of the log are"
+        said.append(f"{facts.damaged_lines:,} {are} damaged, so nobody can say what stood there.")
+    if facts.status == "running" and policy.status is None:
+        said.append("The run is still being recorded, and what it will do yet nobody knows.")
+    return [CheckResult("complete", False, " ".join(said))] if said else []
 
 
 def check_status(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
@@ -46,7 +57,10 @@ def check_errors(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
     known = [] if baseline is None else baseline.known_totals("errors")
     allowed = allowed_amount(policy.max_errors, known, tolerance=0)
     count = len(facts.errors)
-    passed = allowed is None or count <= allowed
+    if allowed is None:
+        said = "The baseline's runs did not record their errors, so nothing is known to compare with."
+        return [CheckResult("max_errors", False, said)]
+    passed = count <= allowed
     most = "" if not allowed else f", at most {allowed:g} allowed" if not passed else f" of {allowed:g} allowed"
     events = () if passed else tuple(failed.event for failed in facts.errors)
     shown = [f"+ #{failed.event.number} {failed.said}" for failed in facts.errors[:_ERRORS_SHOWN]]

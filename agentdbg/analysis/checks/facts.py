@@ -54,13 +54,13 @@ class ToolCall(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One call, of a model or of a tool, and what it spent as far as that is known."""
+    """One call, of a model or of a tool, and what it spent; None where a model's call does not say."""
 
     event: EventRef
     name: str
     is_llm: bool
-    tokens: int = 0
-    cost_usd: float = 0.0
+    tokens: int | None = 0
+    cost_usd: float | None = 0.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +84,8 @@ class RunFacts:
     totals: Mapping[str, float | None] = field(default_factory=dict)
     event_ids: Mapping[int, str] = field(default_factory=dict)
     """The ids of the events that findings point at, by their numbers."""
+    damaged_lines: int = 0
+    """Lines of the log that cannot be read, so that nobody knows what they held."""
 
     @property
     def loops(self) -> list[Finding]:
@@ -106,6 +108,9 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
     pointed_at = {finding.number for finding in findings}
     effects = effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
     tokens, cost = run.get("total_tokens"), run.get("cost_usd")
+    # Who calls tools and no model has spent nothing. Who calls neither was perhaps not recorded.
+    if watched.steps and not any(step.is_llm for step in watched.steps):
+        watched.tokens, watched.cost_usd = 0, 0.0
     totals: dict[str, float | None] = {
         "steps": len(watched.steps),
         "llm_calls": sum(step.is_llm for step in watched.steps),
@@ -203,7 +208,7 @@ class _Watched:
         cost = None if number_or_none(cost) is None else float(cost or 0)
         if cost is not None:
             self.cost_usd = round((self.cost_usd or 0.0) + cost, 12)  # a sum of cents shows no 1.3749999999
-        self.steps.append(Step(ref, name, is_llm=True, tokens=total or 0, cost_usd=cost or 0.0))
+        self.steps.append(Step(ref, name, is_llm=True, tokens=total, cost_usd=cost))
 
 
 def _ending(run: RunMeta, watched: _Watched, findings: Iterable[Finding]) -> str:

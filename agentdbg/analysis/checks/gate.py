@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.budgets import check_budgets
 from agentdbg.analysis.checks.calls import check_must_call, check_must_not_call, check_order, check_tools
-from agentdbg.analysis.checks.ending import check_errors, check_status
+from agentdbg.analysis.checks.ending import check_complete, check_errors, check_status
 from agentdbg.analysis.checks.found import check_findings, check_loops
 from agentdbg.analysis.checks.side_effects import check_effects
 from agentdbg.events import SPEC_VERSION
@@ -83,4 +83,4 @@ def judge(facts: RunFacts, policy: Policy, baseline: Baseline | None = None) -> 
             "there is nothing to check, and no checks is not a pass; "
             "give a baseline, a rule like max_tokens, or a policy (`agentdbg init` writes one)"
         )
-    return Report(facts, results, baseline)
+    return Report(facts, (*check_complete(facts, policy), *results), baseline)

@@ -16,6 +16,7 @@ from agentdbg.analysis.checks.facts import EventRef
 from agentdbg.analysis.checks.result import CheckResult, joined, numbered
 from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
 from agentdbg.analysis.wording import as_json, cut
+from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
     variants = () if baseline is None else baseline.effects
     changes = _nearest(came, variants, policy.ignore_args)
     if changes.are_same:
-        doubts = _guessed(changes.guessed_tools) + _unknown(facts.unknown_tools)
+        doubts = _guessed(changes.guessed_tools) + _unknown(facts.unknown_tools) + _cut_short(came)
         return [CheckResult("effects", True, f"The same side effects as in the baseline: {_listed(came)}.{doubts}")]
     return [_differing(changes, _made_under_other_rules(changes, baseline))]
 
@@ -129,6 +130,12 @@ def _unknown(names: Sequence[str]) -> str:
         return ""
     are = "it is taken for a read" if len(names) == 1 else "they are taken for reads"
     return f" Nothing says whether {joined(names)} {'has' if len(names) == 1 else 'have'} side effects; {are}."
+
+
+def _cut_short(came: Sequence[SideEffect]) -> str:
+    """That arguments were too long to be recorded whole, so that a difference may lie behind their end."""
+    names = dict.fromkeys(effect.name for effect in came if TRUNCATED in effect.signature)
+    return f" What {joined(names)} was given was cut when it was recorded; the rest is not compared." if names else ""
 
 
 def _kept(effect: SideEffect, ignored: Sequence[str]) -> SideEffect:
