@@ -21,7 +21,7 @@ demo: $(READY) ## record a few little agents and show them (no key, no network)
 test: $(READY) ## the fast tests, in random order, under half a minute
 	$(BIN)/python -m pytest -q -n 2
 
-check: lint types test test-slow test-ui test-browser test-frameworks ## everything CI runs
+check: lint types test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
 
 lint: $(READY) ## ruff: rules and format
 	$(BIN)/ruff check .
@@ -58,12 +58,15 @@ test-instrumentations: $(READY) ## the receiver, against other vendors' real ins
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-instrumentations
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python -r requirements/instrumentations.txt
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python --no-deps -e .
-	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS)
+	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS) || \
+		.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS) --last-failed \
+		--last-failed-no-failures none
 
 receiver-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-receivers-$*
 	$(BIN)/uv pip install -q --python .venv-receivers-$*/bin/python -r requirements/receivers-$*.txt
-	$(BIN)/python -m pytest -q -m frameworks tests/receivers/test_$*.py
+	$(BIN)/python -m pytest -q -m frameworks tests/receivers/test_$*.py || \
+		$(AGAIN) -m frameworks tests/receivers/test_$*.py
 
 newest-%: $(READY)
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*
