@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "junit", "markdown", "text_lines", "write_report"]
 
 _INDENT = 4
+_CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -89,8 +90,19 @@ def markdown(report: Report) -> str:
 
 
 def _cell(text: str) -> str:
-    """Recorded words as they stand in a table: on one line, and not taken for a column or for HTML."""
-    return clean(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    """
+    Recorded words as they stand on a pull request: on one line, and no column, no HTML, no link, no picture.
+
+    `#5` is an event here and `@team` a word, so both become code: a comment must neither point at an issue nor call
+    anybody.
+    """
+    pieces = _CODE.split(clean(text).replace("\\", "\\\\").replace("|", "\\|"))
+    return "".join(piece if number % 2 else _as_text(piece) for number, piece in enumerate(pieces))
+
+
+def _as_text(text: str) -> str:
+    escaped = re.sub(r"[*_~\[\]`]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
+    return re.sub(r"(?<!\w)(#\d+|@[\w-]+)", r"`\1`", escaped)
 
 
 def junit(report: Report) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.analysis.story import Story
 from tests.cli.stored import HOSTILE, Ran, store
 from tests.gates.runs import refund_story
 
@@ -196,6 +197,24 @@ def test_markdown_is_a_table_and_a_diff_that_recorded_text_cannot_break_out_of(
     assert fence is not None
     assert len(fence[1]) > 3
     assert "<script>" in fence[2]
+
+
+def test_markdown_calls_nobody_and_points_at_no_issue(cli: Cli, data_dir: Path) -> None:
+    """`#5` on a pull request is issue 5, a recorded `@team` wakes a team, and a recorded picture tells who looked."""
+    story = Story()
+    hostile = "``a` @team ![p](http://e/p.png) *b* #12"
+    story.tool(hostile, {}, error={"error_type": "E", "message": hostile})
+    story.tool("`", {}, error={"error_type": "E", "message": "`"})
+    story.end("error", error={"error_type": "E", "message": hostile})
+    run = store(data_dir, story, "error", name=f"{hostile} &amp; \\")
+    page = cli("assert", run, "--status", "ok", "--max-errors", "0", "--tools", "search", "--format", "markdown").out
+    prose = re.sub(r"^(`{3,})diff\n.*?\n\1$", "", page, flags=re.MULTILINE | re.DOTALL)
+    # What is left when escaped characters and code are taken away is what a page would act on.
+    acting = re.sub(r"`[^`]+`", "", re.sub(r"\\[^\w\s]", "", prose))
+
+    assert "`#2`" in prose
+    assert "`@team`" in prose
+    assert not re.search(r"@|#\d|\*|\]\(|`", acting)
 
 
 def test_a_terminal_gets_no_control_characters(cli: Cli, data_dir: Path) -> None:
