@@ -44,6 +44,7 @@ _SLOW = (
     "network/",
     "property/",
     "pytest_plugin/",
+    "receive/test_laws",
     "receive/test_serving",
     "redaction/test_laws",
     "redaction/test_sizes",
