@@ -45,7 +45,7 @@ def command(
         note = what if wrote else "it is there already; --force replaces it"
         out.line(head, str(path).ljust(width), Styled(f"  {note}", "muted"), cut=False)
     out.line()
-    out.line("Next:", cut=False)
+    out.line("Next:" if folder == "." else f"Next, in {folder}:", cut=False)
     steps = (
         (f"pytest {_TEST}", "it passes; put your agent into it"),
         ("agentdbg assert latest", "the policy, on the latest run you recorded"),
@@ -56,11 +56,16 @@ def command(
 
 def _write(path: Path, content: str, *, force: bool) -> bool:
     """Write a file of the project; False when one is there and may not be replaced."""
-    os.makedirs(path.parent, exist_ok=True)
+    try:
+        os.makedirs(path.parent, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the folder {path.parent} cannot be made: {error.strerror}") from None
     try:
         # Exclusive, so that a file made in between is not lost either.
         with open(path, "w" if force else "x", encoding="utf-8", newline="\n") as file:
             file.write(content)
     except FileExistsError:
         return False
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     return True

@@ -263,6 +263,19 @@ def test_init_writes_three_files_once(cli: Cli, good: str) -> None:
     assert cli("init", "nowhere").code == 2
 
 
+def test_init_says_what_is_in_its_way_and_where_to_go_on(cli: Cli) -> None:
+    """A project may have a file called `tests`, a folder where a file should be, and a space in its name."""
+    Path("my shop").mkdir()
+    Path("taken/.agentdbg/policy.yaml").mkdir(parents=True)
+    Path("tests").write_text("")
+    in_the_way, taken = cli("init"), cli("init", "taken", "--force")
+
+    assert (in_the_way.code, taken.code) == (2, 2)
+    assert "the folder tests cannot be made: " in in_the_way.err
+    assert "taken/.agentdbg/policy.yaml cannot be written: Is a directory" in taken.err
+    assert "Next, in my shop:\n" in cli("init", "my shop").out
+
+
 def test_the_workflow_that_init_writes_is_yaml_with_steps() -> None:
     """A workflow that does not parse is silently not run."""
     import yaml
