@@ -9,7 +9,7 @@ AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures non
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-newest bench bench-loops \
+.PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops \
 	test-instrumentations test-receivers pins screenshots docs clean
 
 help: ## show what there is
@@ -43,6 +43,11 @@ test-browser: $(READY) ## the page in a real Chromium
 test-frameworks: $(addprefix lane-,a b c) ## the integrations, against the real frameworks (three environments)
 
 test-receivers: $(addprefix receiver-,phoenix mlflow) ## what is pushed arrives in Phoenix and MLflow (two environments)
+
+test-oldest: $(addprefix lane-,a-oldest b-oldest c-oldest) ## the same against the oldest supported releases
+
+# Packages of that time warn about Pythons that came later.
+lane-b-oldest: LANE_OPTIONS += -W ignore::DeprecationWarning
 
 test-newest: $(addprefix newest-,a b c) ## the same against the newest releases, which may break
 
@@ -93,7 +98,7 @@ pins: $(READY) ## choose the versions development and CI use anew
 		requirements/dev.in pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 --upgrade \
 		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
-	for lane in a a-oldest b c; do \
+	for lane in a a-oldest b b-oldest c c-oldest; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
 	for receiver in phoenix mlflow; do \

@@ -267,7 +267,7 @@ def _answer(response: Any) -> dict[str, Any]:
 
 def _usage(usage: Any) -> dict[str, Any] | None:
     """Here cached tokens are part of the input already; a provider that said nothing gives zeros, which is unknown."""
-    if not usage.has_values():
+    if not (usage.input_tokens or usage.output_tokens):
         return None
     counts = {
         "prompt_tokens": usage.input_tokens,
