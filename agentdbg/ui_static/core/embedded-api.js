@@ -8,6 +8,7 @@ import { Blocks } from "./embedded-blocks.js";
 /** @typedef {import("./embedded-blocks.js").Block} Block */
 
 const MOST_FOUND = 10_000;
+const SPLIT_KEPT = 24;
 const ID = /^\{"spec_version":"0.1","event_id":("[^"]*")/;
 
 export { ApiError, ServerGone };
@@ -77,16 +78,16 @@ export class Api extends ServedApi {
     return id ? `{"event_id":${id[1]},${row.slice(1)}` : row;
   }
 
-  /** The lines of the block of a kind that was used last: they are asked for in stretches. @type {Map<string, {element: HTMLElement, lines: string[]}>} */
+  /** The lines of the blocks used last: they are asked for in stretches, by several at once. @type {Map<HTMLElement, string[]>} */
   #split = new Map();
 
   /** @param {string} kind @param {number} n */
   async #line(kind, n) {
     const block = await this.#block(kind, n);
-    const text = await this.#blocks.text(block);
-    let split = this.#split.get(kind);
-    if (split?.element !== block.element) this.#split.set(kind, (split = { element: block.element, lines: text.split("\n") }));
-    return split.lines[n - block.first];
+    const lines = this.#split.get(block.element) ?? (await this.#blocks.text(block)).split("\n");
+    this.#split.set(block.element, lines);
+    if (this.#split.size > SPLIT_KEPT) this.#split.delete(/** @type {HTMLElement} */ (this.#split.keys().next().value));
+    return lines[n - block.first];
   }
 
   /** @param {string} which the number or the id of an event */
