@@ -29,6 +29,7 @@ def request(**span: Any) -> bytes:
     "told", ["application/x-protobuf", "Application/X-Protobuf; charset=x", "application/protobuf"]
 )
 def test_protobuf_is_known_by_its_names(told: str) -> None:
+    """The name has changed over the years, and SDKs of every age are about."""
     assert media_type_of(told) == PROTOBUF
 
 
@@ -60,6 +61,7 @@ def test_packed_bodies_are_unpacked() -> None:
     ],
 )
 def test_what_cannot_be_unpacked_is_refused(body: bytes, encoding: str, status: int) -> None:
+    """A body that was cut on its way, or packed in a way nobody announced, must not pass for an empty one."""
     with pytest.raises(Refused) as refused:
         unpack(body, encoding)
 
@@ -87,6 +89,7 @@ def test_a_gzip_bomb_is_stopped_where_it_gets_too_large(monkeypatch: pytest.Monk
     ids=["noise", "a length beyond the end", "nested without end", "cut", "JSON"],
 )
 def test_what_is_no_protobuf_is_refused(body: bytes) -> None:
+    """Noise, lengths that lie and nesting without end are all one answer, and no crash."""
     with pytest.raises(Refused) as refused:
         read_batch(body, PROTOBUF)
 
@@ -107,6 +110,7 @@ def test_what_is_no_protobuf_is_refused(body: bytes) -> None:
     ],
 )
 def test_what_is_no_otlp_json_is_refused(body: bytes) -> None:
+    """Whoever posts other JSON here is told so, not thanked."""
     with pytest.raises(Refused) as refused:
         read_batch(body, JSON)
 
@@ -155,6 +159,7 @@ def test_an_empty_request_is_fine() -> None:
 
 
 def test_every_kind_of_value_is_read() -> None:
+    """What an attribute holds must not depend on the type its SDK chose."""
     made = ExportTraceServiceRequest()
     span = made.resource_spans.add().scope_spans.add().spans.add(trace_id=b"\1" * 16, span_id=b"\2" * 8)
     span.attributes.add(key="text").value.string_value = "x"

@@ -145,6 +145,7 @@ def test_every_refusal_has_its_status(
     ],
 )
 def test_other_ways_are_closed(shared: RunningReceiver, method: str, path: str, status: int) -> None:
+    """One door: no page may ask whether somebody is there, and nothing else is served."""
     answer = shared.ask(method, path, PROTOBUF)
 
     assert answer.status == status
