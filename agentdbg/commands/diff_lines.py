@@ -4,6 +4,7 @@ A comparison as lines of text: the verdict, the figures side by side, then every
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, sentences, step_text
@@ -43,6 +44,8 @@ _FIGURES = (
 )
 _MOST_CHANGES = 6
 _ROOM = 72
+_NEAR = 20
+_SPACE = re.compile(r"\s+")
 
 
 def print_diff(out: Terminal, diff: Diff, names: tuple[str, str], ids: tuple[str, str], *, stat: bool) -> None:
@@ -199,9 +202,22 @@ def _values(change: Change, room: int) -> Iterator[str | Styled]:
         if pieces is not None:
             yield from pieces
             return
-    yield Styled(_short(change.was, room), "error")
+    was, now = _from_first_difference(change.was, change.now)
+    yield Styled(_short(was, room), "error")
     yield Styled(" → ", "muted")
-    yield Styled(_short(change.now, room), "ok")
+    yield Styled(_short(now, room), "ok")
+
+
+def _from_first_difference(was: Any, now: Any) -> tuple[Any, Any]:
+    """Two long texts that begin alike, from a little before the place where they differ."""
+    if not isinstance(was, str) or not isinstance(now, str):
+        return was, now
+    differing = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
+    begin = next(differing, min(len(was), len(now)))
+    if begin < 2 * _NEAR:
+        return was, now
+    kept = max(was.rfind(" ", 0, begin - _NEAR), 0)
+    return f"…{was[kept:].lstrip()}", f"…{now[kept:].lstrip()}"
 
 
 def _word_pieces(change: Change) -> list[str | Styled] | None:
@@ -212,23 +228,19 @@ def _word_pieces(change: Change) -> list[str | Styled] | None:
         return None
     pieces: list[str | Styled] = []
     for at, (kind, text) in enumerate(segments):
-        flat = " ".join(text.split()) if text.strip() else " "
+        flat = _SPACE.sub(" ", text)
         if kind == "same":
             pieces.append(_around(flat, first=at == 0, last=at == len(segments) - 1))
-        elif kind == "was":
-            pieces.append(Styled(f"[-{flat}-]", "error"))
         else:
-            pieces.append(Styled(f"{{+{flat}+}}", "ok"))
+            pieces.append(Styled(f"[-{flat}-]", "error") if kind == "was" else Styled(f"{{+{flat}+}}", "ok"))
     return pieces
 
 
 def _around(text: str, *, first: bool, last: bool) -> str:
     """The ends of a stretch that both texts have."""
-    if len(text) <= 40:
-        return f" {text} " if text.strip() else " "
-    head = "" if first else text[:16]
-    tail = "" if last else text[-16:]
-    return f" {head}…{tail} "
+    if len(text) <= 2 * _NEAR:
+        return text
+    return f"{'' if first else text[:_NEAR]}…{'' if last else text[-_NEAR:]}"
 
 
 def _short(item: Any, room: int = _ROOM) -> str:

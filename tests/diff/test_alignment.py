@@ -282,3 +282,18 @@ def test_looking_at_one_thing_leaves_out_the_rest() -> None:
     assert [row.name for row in diff.only("effects").rows] == ["pay"]
     assert [row.op for row in diff.only("tools").rows] == ["same", "changed"]
     assert [change.part for row in diff.only("prompts").rows for change in row.changes] == ["appended"]
+
+
+def test_how_a_run_was_started_is_given_and_not_where_the_runs_part() -> None:
+    """Another argument on the command line is why, not what."""
+    a, b = run(tool("get_x", {"n": 1})), run(tool("get_x", {"n": 2}))
+    b[0]["payload"]["argv"] = ["agent.py", "--fast"]
+    diff = compare(a, b)
+    said = ["".join(part["text"] for part in sentence["parts"]) for sentence in diff.to_json()["sentences"]]
+
+    assert (diff.first_difference, diff.first_divergence) == (0, 1)
+    assert said == [
+        "Neither run changed anything outside the agent.",
+        "They part here: get_x differs in n 1 in A and 2 in B. Before that every step is the same.",
+        "Given differently: argv[0].",
+    ]

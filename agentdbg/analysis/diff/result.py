@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentdbg.analysis.columns import KINDS, LLM, LOOP, TOOL
+from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class Row:
     @property
     def diverges(self) -> bool:
         """Whether the runs do different things here, not only say the same in other words."""
-        if self.op == "same" or self.kind == LOOP:  # a finding of ours follows from what the agent did
+        # How the run was started is a cause, and a finding of ours follows from what the agent did.
+        if self.op == "same" or self.kind in (START, LOOP):
             return False
         return self.op != "changed" or self.effect or not all(change.is_quiet for change in self.changes)
 

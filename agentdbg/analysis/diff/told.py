@@ -42,7 +42,9 @@ def sentences(diff: Diff) -> list[Sentence]:
     told = list(_effect_sentences(diff.effects))
     if diff.verdict == "same":
         return [_say(None, None, f"Every step is the same, {count_noun(len(diff.rows), 'event')} on each side."), *told]
-    return [*told, *_parting(diff), *_given(diff)]
+    spoken_of = {(sentence["a"], sentence["b"]) for sentence in told} - {(None, None)}
+    parting = [sentence for sentence in _parting(diff) if (sentence["a"], sentence["b"]) not in spoken_of]
+    return [*told, *parting, *_given(diff)]
 
 
 def notes(diff: Diff) -> list[str]:
@@ -114,15 +116,16 @@ def _with(effect: SideEffect) -> Iterator[str | VerdictPart]:
 def _parting(diff: Diff) -> Iterator[Sentence]:
     at = diff.first_divergence
     if at is None:
-        yield _say(None, None, "They never part: only the wording differs, or what the model was given.")
+        if any(row.wording for row in diff.rows):
+            yield _say(None, None, "They never part: only the wording differs.")
         return
     a, b = _next_step(diff, at, "a"), _next_step(diff, at, "b")
     numbers = (a.number if a else None, b.number if b else None)
     before = diff.rows[at - 1] if at else None
     after = f"They part after {one_line(before.name, 60)}" if before and before.kind == TOOL else "They part here"
     row = diff.rows[at]
-    ahead = [earlier for earlier in diff.rows[:at] if earlier.op != "same"]
-    quiet = " Before that only the wording differs." if ahead else " Before that every step is the same."
+    reworded = any(change.wording for earlier in diff.rows[:at] for change in earlier.changes if not change.is_given)
+    quiet = " Before that only the wording differs." if reworded else " Before that every step is the same."
     if row.op == "changed" and a is not None:
         loud = [change for change in row.changes if not change.is_quiet] or list(row.changes)
         said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1))
@@ -156,13 +159,15 @@ def _does(step: Step | None) -> tuple[str | VerdictPart, ...]:
 
 
 def _given(diff: Diff) -> Iterator[Sentence]:
-    """Instructions, tools and parameters: what somebody changed, and not what the agent did."""
-    if not diff.context:
+    """Arguments of the run, instructions, tools and parameters: what somebody changed, and not what the agent did."""
+    started = [(at, change) for at, row in enumerate(diff.rows[:1]) if row.kind == START for change in row.changes]
+    given = [*started, *diff.context]
+    if not given:
         return
-    row = diff.rows[diff.context[0][0]]
-    paths = list(dict.fromkeys(change.path for _, change in diff.context))
+    row = diff.rows[given[0][0]]
+    paths = list(dict.fromkeys(change.path for _, change in given))
     shown = ", ".join(paths[:_FEW]) + (f" and {len(paths) - _FEW} more" if len(paths) > _FEW else "")
-    yield _say(row.a, row.b, "The model was given other ", code(shown), ".")
+    yield _say(row.a, row.b, "Given differently: ", code(shown), ".")
 
 
 def step_text(step: Step, room: int = 120) -> str:
