@@ -59,10 +59,10 @@ export class RunRail extends HTMLElement {
     );
     this.#field.addEventListener("input", () => emit(this, "find-runs", { q: this.#field.value, status: this.status }));
     this.#field.addEventListener("keydown", (event) => this.#fieldKey(event));
-    this.#scroller.addEventListener("scroll", () => this.#draw(), { passive: true });
+    this.#scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#scroller.addEventListener("keydown", (event) => this.#listKey(event));
     this.#window.addEventListener("click", (event) => this.#clicked(event));
-    new ResizeObserver(() => this.update()).observe(this.#scroller);
+    new ResizeObserver(() => this.#resized()).observe(this.#scroller);
   }
 
   focusField() {
@@ -76,7 +76,7 @@ export class RunRail extends HTMLElement {
 
   update() {
     if (!this.firstChild) return;
-    const rowHeight = this.clientWidth > 340 ? 68 : 64;
+    const rowHeight = this.#width > 340 ? 68 : 64;
     const known = this.runs.length;
     this.#items = railItems(this.runs, Date.now());
     const items = this.#items;
@@ -94,12 +94,35 @@ export class RunRail extends HTMLElement {
     this.#draw();
   }
 
+  // Asking the elements where they stand would make the browser lay out the page, so it is remembered.
+  #top = 0;
+  #viewport = 0;
+  #width = 0;
+
+  #scrolled() {
+    this.#top = this.#scroller.scrollTop;
+    this.#draw();
+  }
+
+  #resized() {
+    const wasHidden = this.#viewport === 0;
+    this.#viewport = this.#scroller.clientHeight;
+    this.#width = this.clientWidth;
+    this.#top = this.#scroller.scrollTop;
+    this.update();
+    if (wasHidden) this.reveal();
+  }
+
   /** Bring the selected run into sight. */
   reveal() {
+    if (this.#viewport === 0) return;
     const place = this.#items.findIndex((item) => item.kind === "run" && item.run.run_id === this.selectedId);
     if (place < 0) return;
-    const top = scrollToShow(this.#heights, place, this.#scroller.scrollTop, this.#scroller.clientHeight, 28);
-    if (top !== null) this.#scroller.scrollTop = top;
+    const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, 28);
+    if (top !== null) {
+      this.#scroller.scrollTop = top;
+      this.#top = top;
+    }
     this.#draw();
   }
 
@@ -141,7 +164,7 @@ export class RunRail extends HTMLElement {
   }
 
   #draw() {
-    const seen = windowOf(this.#heights, this.#scroller.scrollTop, this.#scroller.clientHeight, OVERSCAN);
+    const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
     if (seen.last >= this.#items.length && this.runs.length < this.total) emit(this, "more-runs");
     const items = this.#items.slice(seen.first, seen.last + 1);
     const keep = new Set(items.map((item) => item.key));
