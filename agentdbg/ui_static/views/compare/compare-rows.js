@@ -34,6 +34,7 @@ export class CompareRows extends HTMLElement {
   #scroll = new ScrollTrack();
   #heights = new RowHeights(0, () => 0);
   #lines = new Int32Array(0);
+  #laidOut = "";
   #top = 0;
   #viewport = 0;
   #isStacked = false;
@@ -78,15 +79,23 @@ export class CompareRows extends HTMLElement {
     const comparison = this.data?.comparison;
     if (!comparison) return;
     if (this.opened !== this.#bodyOf) this.#openBody();
+    this.#layOut(comparison);
+    this.#render();
+  }
+
+  /** @param {Comparison} comparison */
+  #layOut(comparison) {
     const { lines } = comparison;
+    const key = `${this.#isStacked} ${this.#viewport} ${this.opened} ${this.#bodyHeight}`;
+    if (lines === this.#lines && key === this.#laidOut) return; // only words have come
     this.#lines = lines;
+    this.#laidOut = key;
     this.#heights = new RowHeights(lines.length, (place) => this.#heightOf(comparison, lines[place]));
     this.#scroller.setAttribute("aria-rowcount", String(lines.length));
     this.#nothing.hidden = lines.length > 0;
     this.#nothing.textContent = comparison.shown === "effects" ? "Neither run called a tool that changes anything." : "Nothing differs but times, ids and wording.";
     this.#resizeTrack();
     this.#scrollTo(this.#top);
-    this.#render();
   }
 
   /** Bring a row into sight, with a little of what led to it above. @param {number} row */
