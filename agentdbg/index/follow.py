@@ -38,18 +38,19 @@ class Follower:
         """The next events that are there, at most a block of them; none when there is nothing new."""
         if not self._source.refresh(self.offset) or self.offset > self._source.size:
             self.offset = 0  # another file than the one the offset was of
-        block = self._source.next_block(self.offset)
-        if not block.end:
-            return []
-        events, position = [], self.offset
-        for line in block.lines.split(b"\n"):
-            if line.strip():
-                event = self._parse(line, position)
-                if event is not None:
-                    events.append(event)
-            position += len(line) + 1
-        self.offset = block.end
-        return events
+        # A block in which every line is damaged is not the end.
+        while (block := self._source.next_block(self.offset)).end:
+            events, position = [], self.offset
+            for line in block.lines.split(b"\n"):
+                if line.strip():
+                    event = self._parse(line, position)
+                    if event is not None:
+                        events.append(event)
+                position += len(line) + 1
+            self.offset = block.end
+            if events:
+                return events
+        return []
 
     def events(self, keep_going: Callable[[], bool], sleep: Callable[[float], None] = time.sleep) -> Iterator[Event]:
         """Every event from here on, until `keep_going` says no while there is nothing new."""

@@ -84,3 +84,19 @@ def test_following_ends_when_the_run_does_and_loses_nothing(tmp_path: Path) -> N
     follower = Follower(path.parent, run_id)
     assert list(follower.events(ends_with_a_last_word)) == events
     assert follower.damaged == 1
+
+
+def test_a_stretch_of_damaged_lines_is_not_the_end(tmp_path: Path) -> None:
+    """Who takes `nothing` for the end would leave out everything after the damage, and call the run complete."""
+    run_id = str(uuid.uuid4())
+    events = usual_events(run_id)
+    lines = [as_line(event) for event in events]
+    damage = b"no event at all\n" * 200_000 + b"\n" * 3_000_000
+    write_run(tmp_path, run_id, raw=lines[0] + damage + b"".join(lines[1:]))
+    follower = Follower(tmp_path / "runs" / run_id, run_id)
+    seen = []
+    while found := follower.poll():
+        seen += found
+
+    assert seen == events
+    assert follower.damaged == 200_000
