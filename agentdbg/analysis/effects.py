@@ -167,16 +167,19 @@ def normal_form(args: Any) -> Any:
     return {} if args is None or args == [] else _plain(args)
 
 
+_DEEPEST = 100
 _IDS_OF_THE_CALL = frozenset(
     {"call_id", "correlation_id", "idempotency_key", "nonce", "request_id", "span_id", "tool_call_id", "trace_id"}
 )
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, depth: int = 0) -> Any:
+    if depth > _DEEPEST:  # stored arguments are ten deep at most; those of others may be anything
+        return value
     if isinstance(value, dict):
-        return {key: _plain(value[key]) for key in sorted(value, key=str)}
+        return {key: _plain(value[key], depth + 1) for key in sorted(value, key=str)}
     if isinstance(value, list):
-        return [_plain(item) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value

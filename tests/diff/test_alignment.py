@@ -284,6 +284,32 @@ def test_looking_at_one_thing_leaves_out_the_rest() -> None:
     assert [change.part for row in diff.only("prompts").rows for change in row.changes] == ["appended"]
 
 
+def test_looking_at_prompts_alone_keeps_what_the_model_was_given() -> None:
+    """The row it is told in counts among the prompts, not among all steps."""
+
+    def steps(system: str) -> list[Event]:
+        head = {"role": "system", "content": system}
+        return run(tool("get_x"), tool("get_y"), llm([head, _user("Pay it")], "Paying it now."))
+
+    only = compare(steps("Be kind."), steps("Be brief.")).only("prompts")
+    (given,) = [sentence for sentence in only.to_json()["sentences"] if sentence["a"] is not None]
+
+    assert [(row, change.path) for row, change in only.context] == [(0, "system")]
+    assert (given["a"], given["b"]) == (4, 4)
+    assert only.first_difference == 0
+
+
+def test_values_nested_very_deeply_are_compared_as_far_as_anybody_reads() -> None:
+    """A log of another tool must not be able to break a comparison."""
+    deep: Any = []
+    for _ in range(300):
+        deep = [deep]
+    diff = compare(run(tool("book", {"x": deep}, deep)), run(tool("book", {"x": [deep]}, [deep])))
+
+    assert diff.verdict == "different_effects"
+    assert diff.to_json()
+
+
 def test_how_a_run_was_started_is_given_and_not_where_the_runs_part() -> None:
     """Another argument on the command line is why, not what."""
     a, b = run(tool("get_x", {"n": 1})), run(tool("get_x", {"n": 2}))

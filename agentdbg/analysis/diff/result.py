@@ -24,6 +24,7 @@ __all__ = ["Diff", "Op", "Row", "Verdict", "mirror"]
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
 Verdict = Literal["same", "same_effects", "different_effects"]
 _FEW = 3
+_PROMPT_PARTS = frozenset({"appended", "system", "tools", "parameters", "history"})
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,17 @@ class Diff:
 
     def only(self, part: Literal["effects", "tools", "prompts"]) -> Diff:
         """The same comparison, looking at one thing alone; what is left out counts as the same."""
+        kept = [
+            at
+            for at, row in enumerate(self.rows)
+            if (row.kind == LLM if part == "prompts" else row.kind == TOOL and (part == "tools" or row.effect))
+        ]
+        places = {old: new for new, old in enumerate(kept)}
         if part == "prompts":
-            parts = {"appended", "system", "tools", "parameters"}
-            rows = [_keep(row, parts) for row in self.rows if row.kind == LLM]
-        else:
-            rows = [row for row in self.rows if row.kind == TOOL and (part == "tools" or row.effect)]
-        context = () if part != "prompts" else self.context
-        return replace(self, rows=tuple(rows), context=context)
+            rows = tuple(_only_parts(self.rows[at], _PROMPT_PARTS) for at in kept)
+            context = tuple((places[at], change) for at, change in self.context)
+            return replace(self, rows=rows, context=context)
+        return replace(self, rows=tuple(self.rows[at] for at in kept), context=())
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was found."""
@@ -148,7 +153,7 @@ class Diff:
         }
 
 
-def _keep(row: Row, parts: set[str]) -> Row:
+def _only_parts(row: Row, parts: frozenset[str]) -> Row:
     if row.op != "changed":
         return row
     kept = tuple(change for change in row.changes if change.part in parts)
