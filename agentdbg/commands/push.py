@@ -11,14 +11,16 @@ from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
 from agentdbg.events import SPEC_VERSION
-from agentdbg.interop.otel.delivery import Delivery, Undelivered, collector_at, read_headers
+from agentdbg.exceptions import AgentDbgError
+from agentdbg.interop.otel.addresses import collector_at, read_headers
+from agentdbg.interop.otel.delivery import Delivery
 from agentdbg.interop.otel.spans_out import trace_id_of
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.otel.delivery import Collector
+    from agentdbg.interop.otel.addresses import Collector
     from agentdbg.interop.otel.pushing import RunPush
 
 EXAMPLES = """
@@ -69,13 +71,14 @@ def command(
         out.json(_as_json(pushes, collector, dry_run=dry_run))
     else:
         _print(out, [push for push in pushes if push.pushed.sent or failure is None], collector, dry_run=dry_run)
+    _say_problems(pushes)
     if failure is not None:
         raise failure
     if any(push.pushed.refused for push in pushes):
         raise SystemExit(10)
 
 
-def _send(pushes: Sequence[RunPush], delivery: Delivery | None, *, follow: bool) -> Undelivered | None:
+def _send(pushes: Sequence[RunPush], delivery: Delivery | None, *, follow: bool) -> AgentDbgError | None:
     """Send what there is; a failure is given back, so that what did arrive can be said first."""
     try:
         for push in pushes:
@@ -83,7 +86,7 @@ def _send(pushes: Sequence[RunPush], delivery: Delivery | None, *, follow: bool)
                 push.advance(delivery, progress.at)
         if follow and delivery is not None:
             _follow(pushes, delivery)
-    except Undelivered as error:
+    except AgentDbgError as error:
         return error
     finally:
         if delivery is not None:
@@ -117,14 +120,24 @@ def _print(out: Terminal, pushes: Sequence[RunPush], collector: Collector, *, dr
         kinds = ", ".join(f"{number:,} {name}" for name, number in sorted(done.operations.items()))
         out.line(f"  {', '.join(said)}{f': {kinds}' if done.sent and kinds else ''}", cut=False)
         out.line(f"  trace {trace_id_of(push.run_id).hex()}", cut=False)
+        if push.damaged_lines:
+            out.line(f"  {count_noun(push.damaged_lines, 'line')} of its log could not be read.", cut=False)
         if not push.is_over:
             out.line("  It is still being recorded; push it again later, or with --follow, for the rest.", cut=False)
     if pushes:
         out.line(f"{'Would go to' if dry_run else 'Collector:'} {collector.shown}", cut=False)
+
+
+def _say_problems(pushes: Sequence[RunPush]) -> None:
     for push in pushes:
         if push.pushed.refused:
             why = push.pushed.problem or "it gave no reason"
             problem(f"{push.run_id[:8]}: the collector refused {count_noun(push.pushed.refused, 'span')}: {why}")
+        if push.pushed.forgotten:
+            problem(
+                f"{push.run_id[:8]}: what was sent could not be remembered ({push.pushed.forgotten}); "
+                "the next push sends it once more, under the same ids"
+            )
 
 
 def _as_json(pushes: Sequence[RunPush], collector: Collector, *, dry_run: bool) -> dict[str, Any]:
@@ -140,6 +153,7 @@ def _as_json(pushes: Sequence[RunPush], collector: Collector, *, dry_run: bool) 
                 "spans_sent": push.pushed.sent,
                 "spans_already_there": push.pushed.before,
                 "spans_refused": push.pushed.refused,
+                "damaged_lines": push.damaged_lines,
                 "operations": dict(sorted(push.pushed.operations.items())),
                 "complete": push.is_over,
             }

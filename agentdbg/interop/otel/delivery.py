@@ -3,7 +3,7 @@ Bring batches of spans to a collector over HTTP, patiently.
 
 A collector that is busy is asked again, after the time it names or after ever longer pauses; one that was there and is
 gone for a moment too. One that cannot be reached at all, or that refuses, is an error with its reason. Redirects are
-not followed: the headers are for one address. Headers are never part of a message.
+not followed: the headers are for one address. Headers are never part of a message, even where a collector repeats them.
 """
 
 from __future__ import annotations
@@ -15,24 +15,27 @@ import socket
 import ssl
 import time
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import AgentDbgError, UsageError
+from agentdbg.events import REDACTED
+from agentdbg.exceptions import AgentDbgError
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Collector", "Delivery", "TooLarge", "Undelivered", "collector_at", "read_headers"]
+    from agentdbg.interop.otel.addresses import Collector
 
-_PATH = "/v1/traces"
+__all__ = ["Delivery", "TooLarge", "Undelivered"]
+
 _TRY_AGAIN = frozenset({429, 502, 503, 504})
 _ATTEMPTS = 7
 _FIRST_PAUSE_S = 0.5
 _LONGEST_PAUSE_S = 60.0
 _TIMEOUT_S = 30.0
 _LARGEST_ANSWER = 1 << 20
+_SHORTEST_SECRET = 4
+_IS_IT_OTLP = "is this the address that takes OTLP over HTTP? Port 4317 is for gRPC, 4318 for HTTP"
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (ConnectionRefusedError, "nobody listens there"),
     (socket.gaierror, "there is no such host"),
@@ -41,7 +44,6 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (ConnectionError, "it closed the connection without an answer"),
     (http.client.HTTPException, "what answers there is no HTTP; port 4317 is for gRPC, 4318 for HTTP"),
 )
-_OURS = frozenset({"content-type", "content-encoding", "content-length", "host", "transfer-encoding", "user-agent"})
 
 
 class Undelivered(AgentDbgError):
@@ -52,60 +54,6 @@ class Undelivered(AgentDbgError):
 
 class TooLarge(Undelivered):
     """The collector takes smaller requests only."""
-
-
-class Collector(NamedTuple):
-    """Where spans go. `shown` is the address without what may be secret in it."""
-
-    scheme: str
-    host: str
-    port: int
-    path: str
-    shown: str
-
-
-def collector_at(url: str) -> Collector:
-    """The collector at an address; `/v1/traces` is added where it is missing, as OpenTelemetry does."""
-    try:
-        parts = urlsplit(url.strip())
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise UsageError("the address after --otlp cannot be read; it looks like http://localhost:4318") from None
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError("--otlp takes an http or https address, like http://localhost:4318")
-    if parts.username is not None or parts.password is not None:
-        raise UsageError("--otlp takes no name and password; give them as --header 'authorization=Basic …'")
-    if any(ord(character) <= 32 or ord(character) == 127 for character in url.strip()):
-        raise UsageError(
-            "the address after --otlp has a space or a control character in it; it looks like http://localhost:4318"
-        )
-    path = parts.path.rstrip("/")
-    path = path if path.endswith(_PATH) else path + _PATH
-    port = port or (443 if parts.scheme == "https" else 80)
-    shown_host = f"[{host}]" if ":" in host else host
-    return Collector(
-        parts.scheme,
-        host,
-        port,
-        f"{path}?{parts.query}" if parts.query else path,
-        f"{parts.scheme}://{shown_host}:{port}{path}",
-    )
-
-
-def read_headers(given: Sequence[str]) -> dict[str, str]:
-    """`name=value` or `name: value` as headers; what is wrong is said without the value."""
-    headers: dict[str, str] = {}
-    for number, text in enumerate(given, 1):
-        at = min((place for place in (text.find("="), text.find(":")) if place > 0), default=-1)
-        name, value = text[:at].strip().lower(), text[at + 1 :].strip()
-        if at < 0 or not all(character.isalnum() or character in "-_." for character in name):
-            raise UsageError(f"header {number} is not name=value, like --header 'authorization=Bearer …'")
-        if not value.isprintable() or not value.isascii():
-            raise UsageError(f"the value of the header {name} has characters in it that no header may have")
-        if name in _OURS:
-            raise UsageError(f"the header {name} is set by the push itself")
-        headers[name] = value
-    return headers
 
 
 class Delivery:
@@ -121,6 +69,9 @@ class Delivery:
             "Content-Encoding": "gzip",
             "User-Agent": f"agentdbg/{__version__}",
         }
+        # The whole value, and the part of it after a word like Bearer.
+        values = [part for value in headers.values() for part in (value, value.rpartition(" ")[2])]
+        self._secrets = [value for value in (*values, *collector.secrets) if len(value) >= _SHORTEST_SECRET]
         self._pause = pause
         self._connection: http.client.HTTPConnection | None = None
         self._was_reached = False
@@ -132,7 +83,7 @@ class Delivery:
         while True:
             attempt += 1
             try:
-                status, answer, wait_s = self._post(packed)
+                status, answer, wait_s, is_page = self._post(packed)
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if isinstance(error, ssl.SSLError) or not self._was_reached or attempt >= _ATTEMPTS:
@@ -140,11 +91,19 @@ class Delivery:
                 wait_s = None
             else:
                 self._was_reached = True
-                if status in (200, 202):
+                if 200 <= status < 300 and not is_page:
                     return answer
+                if is_page and status < 300:
+                    raise Undelivered(f"{self._collector.shown} is a web page and not a collector; {_IS_IT_OTLP}")
                 if status not in _TRY_AGAIN or attempt >= _ATTEMPTS:
                     raise self._refusal(status, answer)
             self._pause(_pause_s(attempt) if wait_s is None else min(wait_s, _LONGEST_PAUSE_S))
+
+    def without_secrets(self, said: str) -> str:
+        """What a collector said, without the headers it may have repeated."""
+        for secret in self._secrets:
+            said = said.replace(secret, REDACTED)
+        return said
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -152,8 +111,8 @@ class Delivery:
             self._connection.close()
             self._connection = None
 
-    def _post(self, packed: bytes) -> tuple[int, bytes, float | None]:
-        """The status, the answer, and how long to wait before asking again."""
+    def _post(self, packed: bytes) -> tuple[int, bytes, float | None, bool]:
+        """The status, the answer, how long to wait before asking again, and whether the answer is a page for people."""
         connection = self._connection or self._connect()
         self._connection = connection
         try:
@@ -170,7 +129,8 @@ class Delivery:
         answer = response.read(_LARGEST_ANSWER)
         if response.will_close or not response.isclosed():
             self.close()
-        return response.status, answer, _retry_after_s(response.headers.get("Retry-After"))
+        is_page = response.headers.get_content_type() == "text/html"
+        return response.status, answer, _retry_after_s(response.headers.get("Retry-After")), is_page
 
     def _connect(self) -> http.client.HTTPConnection:
         to = self._collector
@@ -194,11 +154,11 @@ class Delivery:
         hint = {
             401: "; it wants to know who asks: give --header",
             403: "; the headers do not open it",
-            404: "; is this the address that takes OTLP over HTTP? Port 4317 is for gRPC, 4318 for HTTP",
-            405: "; is this the address that takes OTLP over HTTP?",
+            404: f"; {_IS_IT_OTLP}",
+            405: f"; {_IS_IT_OTLP}",
             415: "; it does not take protobuf",
         }.get(status, "; it names another address, which is not followed" if 300 <= status < 400 else "")
-        said = _words(answer)
+        said = _words(self.without_secrets(answer.decode("utf-8", "replace")))
         return Undelivered(f"{shown} answered {status}{f' ({said})' if said else ''}{hint}")
 
 
@@ -216,12 +176,12 @@ def _retry_after_s(value: Any) -> float | None:
         return float(value)
     try:
         return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError, IndexError):
         return None
 
 
-def _words(answer: bytes) -> str:
+def _words(answer: str) -> str:
     """What a collector says in its answer, as far as it is words."""
-    text = "".join(found if found.isprintable() else " " for found in answer[:400].decode("utf-8", "replace"))
+    text = "".join(found if found.isprintable() else " " for found in answer[:400])
     words = " ".join(text.replace("\ufffd", " ").split())
     return words[:200] if any(found.isalpha() for found in words) and not words.startswith("<") else ""

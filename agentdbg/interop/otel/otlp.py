@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_batch", "encode_span", "read_answer"]
 
 _LARGEST = 2**63
+_LATEST_MS = (2**64 - 1) // 1_000_000
 
 
 def encode_span(span: SpanOut) -> Span:
@@ -42,13 +43,13 @@ def encode_span(span: SpanOut) -> Span:
         parent_span_id=span.parent_id,
         name=_text(span.name),
         kind=Span.SPAN_KIND_CLIENT if span.is_client else Span.SPAN_KIND_INTERNAL,
-        start_time_unix_nano=span.start_ms * 1_000_000,
-        end_time_unix_nano=span.end_ms * 1_000_000,
+        start_time_unix_nano=_nanoseconds(span.start_ms),
+        end_time_unix_nano=_nanoseconds(span.end_ms),
         flags=0x100,  # whether the parent is elsewhere is known: it is not
     )
     _put(made.attributes, span.attributes)
     for event in span.events:
-        added = made.events.add(name=_text(event.name), time_unix_nano=event.at_ms * 1_000_000)
+        added = made.events.add(name=_text(event.name), time_unix_nano=_nanoseconds(event.at_ms))
         _put(added.attributes, event.attributes)
     if span.failed is not None:
         made.status.code = Status.STATUS_CODE_ERROR if span.failed else Status.STATUS_CODE_OK
@@ -76,7 +77,12 @@ def read_answer(body: bytes) -> tuple[int, str]:
         answer.ParseFromString(body)
     except Exception:  # noqa: BLE001 -- a collector that answers 200 with something else has taken the spans
         return 0, ""
-    return answer.partial_success.rejected_spans, answer.partial_success.error_message
+    return max(answer.partial_success.rejected_spans, 0), answer.partial_success.error_message
+
+
+def _nanoseconds(at_ms: int) -> int:
+    """A time as the wire has it: from 1970 to the year 2554. A clock that was wrong is told as the nearest of these."""
+    return min(max(at_ms, 0), _LATEST_MS) * 1_000_000
 
 
 def _put(target: Any, attributes: Mapping[str, Any]) -> None:

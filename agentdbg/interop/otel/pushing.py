@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.events import Event, RunMeta
-    from agentdbg.interop.otel.delivery import Collector, Delivery
+    from agentdbg.interop.otel.addresses import Collector
+    from agentdbg.interop.otel.delivery import Delivery
     from agentdbg.interop.otel.outline import Node
 
 __all__ = ["Pushed", "RunPush"]
@@ -41,6 +42,7 @@ _OPERATIONS = frozenset({RUN, LLM, TOOL, SPAN, CALL_START})
 _MOST_SPANS = 512
 _MOST_BYTES = 1 << 20
 """Of a request, before it is packed; collectors commonly take four megabytes and more."""
+_LARGEST_MEMORY = 1 << 16
 
 
 @dataclass
@@ -53,6 +55,8 @@ class Pushed:
     refused: int = 0
     problem: str = ""
     """Why, as the collector says."""
+    forgotten: str = ""
+    """Why it could not be remembered what was sent."""
     operations: Counter[str] = field(default_factory=Counter)
     """The spans by what they are: `chat`, `execute_tool`, `invoke_agent`, `embeddings` and `other`."""
 
@@ -91,6 +95,11 @@ class RunPush:
         return self.meta["run_id"]
 
     @property
+    def damaged_lines(self) -> int:
+        """Lines of the log that are no events, so that nothing could be sent of them."""
+        return self._follower.damaged
+
+    @property
     def is_live(self) -> bool:
         """Whether more may come: the run is being recorded and has not ended."""
         return self.meta["status"] == "running" and not self._outline.has_ended
@@ -109,7 +118,18 @@ class RunPush:
                 self._add(node, delivery)
             self.is_over = True
         self._flush(delivery)
+        if self.is_over and self._made < self._before:
+            # More was remembered than there is: the memory is of another log, and proves nothing about this one.
+            self._begin_anew()
+            self.advance(delivery, progress)
         return self.pushed.sent - before
+
+    def _begin_anew(self) -> None:
+        self._follower.close()
+        self._follower = Follower(run_folder(self.run_id, self._data_dir), self.run_id)
+        self._outline = Outline()
+        self._known = self._before = self._made = self.pushed.before = 0
+        self.is_over = False
 
     def close(self) -> None:
         """Let go of the run's file."""
@@ -148,8 +168,12 @@ class RunPush:
         if not self._batch or delivery is None:
             return
         self._send(self._batch, delivery)
-        self._memory.remember(self._batch_end)
         self._batch, self._batch_bytes = [], 0
+        try:
+            self._memory.remember(self._batch_end)
+        except OSError as error:
+            # The spans are there; whoever pushes again sends them once more, which does no harm.
+            self.pushed.forgotten = error.strerror or type(error).__name__
 
     def _send(self, spans: list[Any], delivery: Delivery) -> None:
         try:
@@ -167,7 +191,7 @@ class RunPush:
         rejected = min(rejected, len(spans))
         self.pushed.sent += len(spans) - rejected
         self.pushed.refused += rejected
-        self.pushed.problem = why or self.pushed.problem
+        self.pushed.problem = delivery.without_secrets(why) or self.pushed.problem
 
     def _resource(self) -> dict[str, Any]:
         return {
@@ -198,9 +222,12 @@ class _Memory:
         try:
             descriptor = open_private(self._path, os.O_RDONLY)
             with os.fdopen(descriptor, "rb") as file:
-                count = decode_json(file.read(4096))["spans"]
-        except (OSError, ValueError, KeyError, TypeError):
+                content = decode_json(file.read(_LARGEST_MEMORY))
+        except (OSError, ValueError):
             return 0
+        if not isinstance(content, dict) or {**content, **self._facts} != content:
+            return 0
+        count = content.get("spans")
         return count if type(count) is int and count > 0 else 0
 
     def remember(self, spans: int) -> None:
