@@ -30,6 +30,7 @@ from agentdbg.storage.layout import (
     open_private,
     replace_file,
     run_dir,
+    tables_dir,
     trash_dir,
 )
 from agentdbg.storage.lines import open_regular
@@ -118,6 +119,8 @@ def empty_trash(
             if os.lstat(path).st_mtime <= limit:
                 _remove(path)
                 gone.append(name)
+    if gone:  # what is gone for good must not live on in tables made from it
+        shutil.rmtree(tables_dir(root), ignore_errors=True)
     return gone
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "replace_file",
     "run_dir",
     "runs_dir",
+    "tables_dir",
     "trash_dir",
     "viewer_lock_path",
 ]
@@ -68,6 +69,11 @@ def trash_dir(data_dir: Path) -> Path:
 def index_dir(data_dir: Path) -> Path:
     """Caches that may be deleted at any time."""
     return data_dir / "index"
+
+
+def tables_dir(data_dir: Path) -> Path:
+    """The tables that questions are asked of; anyone may delete them."""
+    return index_dir(data_dir) / "tables"
 
 
 def viewer_lock_path(data_dir: Path) -> Path:

@@ -83,7 +83,11 @@ def test_the_trash_is_emptied_after_a_day(tmp_path: Path) -> None:
     delete_run(fresh, tmp_path)
     age(tmp_path / "trash" / old, 90_000)
 
+    tables = tmp_path / "index" / "tables"
+    tables.mkdir(parents=True)
+
     assert empty_trash(tmp_path) == [old]
+    assert not tables.exists(), "what was deleted for good would live on there"
     assert restore_run(fresh, tmp_path) == fresh
 
 

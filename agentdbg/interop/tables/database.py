@@ -16,7 +16,7 @@ from agentdbg.exceptions import UsageError
 from agentdbg.interop.tables.parquet import require
 from agentdbg.interop.tables.stored import Files, StoredTables
 from agentdbg.interop.tables.views import VIEWS, view_statements
-from agentdbg.storage.layout import index_dir, make_private_folder
+from agentdbg.storage.layout import make_private_folder, tables_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +81,7 @@ def _needs(question: str) -> dict[str, bool]:
 @contextmanager
 def _folder(data_dir: Path) -> Iterator[Path]:
     """Where the tables are kept; a folder for this question alone where nothing can be written."""
-    folder = index_dir(data_dir) / "tables"
+    folder = tables_dir(data_dir)
     try:
         make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
