@@ -56,8 +56,9 @@ def notes(diff: Diff) -> list[str]:
         said.append(f'That {tools} {change} something is guessed by name; @tool(effect="write") says it for sure.')
     if diff.effects.unknown_tools:
         tools = _names(diff.effects.unknown_tools)
+        change = "changes" if len(diff.effects.unknown_tools) == 1 else "change"
         said.append(
-            f"Whether {tools} changes anything is not known, and was taken for no; "
+            f"Whether {tools} {change} anything is not known, and was taken for no; "
             "@tool(effect=…) or the setting write_tools says it."
         )
     if not diff.effects.same_order and diff.effects.are_same:
@@ -85,7 +86,8 @@ def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
             numbers = (effect.number, None) if which == "A" else (None, effect.number)
             yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect))
     if effects.count > told:
-        yield _say(None, None, f"{count_noun(effects.count - told, 'more effect')} differ.")
+        rest = effects.count - told
+        yield _say(None, None, "1 more effect differs." if rest == 1 else f"{rest:,} more effects differ.")
 
 
 def _got(change: Change) -> Iterator[str | VerdictPart]:
