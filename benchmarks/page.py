@@ -36,6 +36,7 @@ WORDS = {1_000_000: 30}
 ROUNDS = 3
 LIVE_EVENTS = 100
 SCROLL_SECONDS = 4
+PATIENCE_MS = 120_000
 
 Row = tuple[str, str, str]
 
@@ -191,6 +192,8 @@ def _live(browser: Browser, root: Path) -> list[Row]:
 def _chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
+    if not Path(CHROMIUM).exists():
+        raise SystemExit(f"no Chromium at {CHROMIUM}: install it, or name one with CHROMIUM=/path/to/chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -202,7 +205,9 @@ def _page(browser: Browser) -> Iterator[Page]:
     """A page of a browser that has cached nothing."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.add_init_script(_WATCH)
-    yield context.new_page()
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    yield page
     context.close()
 
 
