@@ -126,6 +126,9 @@ def test_an_unchanged_program_is_recorded(
         pytest.skip(f"{framework} is not installed in this lane")
     (tmp_path / "agent.py").write_text(textwrap.dedent(TOOL) + textwrap.dedent(PROGRAMS[framework]))
     plain = _run(tmp_path, [], server)
+    if plain.stdout != f"{SUMMARY}\n":  # some greet whoever runs them for the first time
+        plain = _run(tmp_path, [], server)
+    asked_before = len(server.requests)
     result = _run(tmp_path, ["-m", "agentdbg", "run"], server)
 
     assert (result.stdout, result.returncode) == (plain.stdout, plain.returncode) == (f"{SUMMARY}\n", 0)
@@ -133,7 +136,7 @@ def test_an_unchanged_program_is_recorded(
     run = recorded.only()
     calls = run.of_type("LLM_CALL")
     assert [call["meta"]["framework"] for call in calls] == [NAMES.get(framework, framework)] * 2
-    assert len(server.requests) == 4
+    assert len(server.requests) - asked_before == 2
     assert run.meta["counts"]["tool_calls"] == (0 if framework in ONLY_MODELS else 2)
 
 
