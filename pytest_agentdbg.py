@@ -119,6 +119,15 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             outcome.force_exception(failure)
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """When all fixtures are gone: `monkeypatch` may have put back the data folder that it found, which was ours."""
+    yield
+    recorded = item.stash.get(_RECORDED, None)
+    if recorded is not None:
+        recorded.recording.restore_environment()
+
+
 def _check_marked(recorded: _Recorded, markers: list[pytest.Mark]) -> None:
     """The rules of all markers, the closest over the others."""
     given: dict[str, Any] = {}
@@ -162,20 +171,28 @@ class _BaselineWriter:
     def __init__(self) -> None:
         self._collected: list[tuple[str, str]] = []
         self._written: list[tuple[Path, int]] = []
+        self._problem = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self._collected += getattr(report, _COLLECTED, ())
 
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         if self._collected:
+            from agentdbg.exceptions import UsageError  # noqa: PLC0415
             from agentdbg.pytest_plugin.expectations import write_collected  # noqa: PLC0415
 
-            self._written = write_collected(self._collected)
+            try:
+                write_collected(self._collected, self._written)
+            except UsageError as error:
+                self._problem = str(error)
+                session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         terminalreporter.section("agentdbg baselines")
         for path, runs in self._written:
             shown = path.relative_to(config.rootpath) if path.is_relative_to(config.rootpath) else path
             terminalreporter.line(f"wrote {shown}, from {runs} run{'' if runs == 1 else 's'}")
-        if not self._written:
+        if self._problem:
+            terminalreporter.line(self._problem, red=True)
+        elif not self._written:
             terminalreporter.line("no test that passed uses a baseline; nothing was written")

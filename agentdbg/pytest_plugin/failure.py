@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.wording import count_noun, money, tokens
@@ -32,5 +33,5 @@ def failure_section(run: RecordedRun) -> str:
     for finding in worse[:_FINDINGS_SHOWN]:
         where = "" if finding.number is None else f"#{finding.number} "
         lines.append(f"{finding.severity}: {where}{clean(finding.sentence)}")
-    lines.append(f"look at it: AGENTDBG_DATA_DIR={run.data_dir} agentdbg view")
+    lines.append(f"look at it: AGENTDBG_DATA_DIR={shlex.quote(str(run.data_dir))} agentdbg view")
     return "\n".join(lines)

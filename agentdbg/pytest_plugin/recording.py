@@ -32,7 +32,7 @@ class Recording:
         os.environ[_DATA_DIR] = str(data_dir)
         scope = start_run(name, name, {}, {}, {"environment": "test", "test": name})
         if scope is None:
-            self._restore_environment()
+            self.restore_environment()
             raise UsageError(
                 "this test needs its run recorded, and recording is switched off; "
                 "unset AGENTDBG_ENABLED, or see what `agentdbg doctor` says"
@@ -64,9 +64,12 @@ class Recording:
         set_process_scope(self._process_scope_before)
         if self._own_scope_before is not None:
             enter_scope(self._own_scope_before)
-        self._restore_environment()
+        self.restore_environment()
 
-    def _restore_environment(self) -> None:
+    def restore_environment(self) -> None:
+        """Give the environment its data folder back, also when somebody has put ours there again since."""
+        if os.environ.get(_DATA_DIR) != str(self.data_dir):
+            return
         if self._data_dir_before is None:
             os.environ.pop(_DATA_DIR, None)
         else:

@@ -1,0 +1,117 @@
+"""Tests as people really write them: classes, odd names, fixtures that run the agent, folders with spaces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.pytest_plugin.projects import Project
+
+
+def test_classes_and_odd_names_are_recorded_each_in_a_folder_that_any_system_can_have(project: Project) -> None:
+    """Ids hold slashes, dots and whatever else a parameter was; a folder's name may not."""
+    project.test("""
+import unittest
+
+@pytest.mark.parametrize("name", ["a/b/../../c", "con:*?<>|", "ü" * 200, "..", "a\\\\b", " "])
+def test_named(agentdbg_run, name):
+    run_agent()
+    assert agentdbg_run.path.is_dir()
+
+class TestClass:
+    def test_method(self, agentdbg_run):
+        run_agent()
+        agentdbg_run.assert_no_errors()
+
+@pytest.mark.agentdbg(max_steps=3)
+class TestUnit(unittest.TestCase):
+    def test_too_many_steps(self):
+        run_agent()
+""")
+    session = project.run("--agentdbg-dir", "kept runs")
+    names = [folder.name for folder in (project.folder / "kept runs").iterdir()]
+
+    assert session.outcomes == {"failed": 1, "passed": 7}
+    assert "max_steps: 4 steps, 3 allowed" in session.out
+    assert len(names) == 8
+    assert not any(set(name) & set('/\\:*?"<>| ') or name.endswith(".") or len(name) > 100 for name in names)
+    # What is printed to be typed can be typed.
+    assert f"AGENTDBG_DATA_DIR='{project.folder}/kept runs/" in session.out
+
+
+def test_a_fixture_that_runs_the_agent_is_recorded_when_it_takes_the_run(project: Project) -> None:
+    """And one that does not is the first thing to suspect when nothing was recorded."""
+    project.test("""
+@pytest.fixture
+def before():
+    run_agent()
+
+@pytest.fixture
+def within(agentdbg_run):
+    run_agent()
+
+@pytest.mark.agentdbg(must_call=["refund"])
+def test_before(before):
+    pass
+
+@pytest.mark.agentdbg(must_call=["refund"])
+def test_within(within):
+    pass
+""")
+    session = project.run()
+
+    assert session.outcomes == {"failed": 1, "passed": 1}
+    assert "FAILED test_agent.py::test_before" in session.out
+    assert "No call was recorded in this test. A fixture that runs the agent is recorded if" in session.out
+
+
+def test_the_data_folder_of_one_test_does_not_stay_for_the_next(project: Project) -> None:
+    """`monkeypatch` puts back what it found, and what it found was ours."""
+    project.test("""
+import os
+
+def test_one(agentdbg_run, monkeypatch):
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", "elsewhere")
+
+def test_two(monkeypatch, agentdbg_run):
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", "elsewhere")
+
+def test_three():
+    assert os.environ["AGENTDBG_DATA_DIR"] == "mine"
+""")
+    assert project.run(AGENTDBG_DATA_DIR="mine").outcomes == {"passed": 3}
+
+
+def test_a_check_that_cannot_be_meant_is_no_failure_of_the_agent(project: Project) -> None:
+    """The mistake is in the test; a finding `critical` on the run would send people to the wrong place."""
+    project.test("""
+def test_it(agentdbg_run):
+    run_agent()
+    agentdbg_run.check(max_step=3)
+""")
+    session = project.run()
+
+    assert session.outcomes == {"failed": 1}
+    assert "this check has no rule 'max_step'; did you mean max_steps?" in session.out
+    assert "0 errors" in session.out
+    assert "policy.py" not in session.out
+
+
+def test_a_baseline_that_cannot_be_written_is_said_and_ends_no_session(project: Project) -> None:
+    """The other baselines are there, and the exit code is not that of a success."""
+    (project.folder / "taken").write_text("")
+    project.test("""
+@pytest.mark.agentdbg(baseline="good.json")
+def test_good():
+    run_agent()
+
+@pytest.mark.agentdbg(baseline="taken/b.json")
+def test_taken():
+    run_agent()
+""")
+    session = project.run("--agentdbg-update")
+
+    assert session.code == 4
+    assert "INTERNALERROR" not in session.out
+    assert "wrote good.json, from 1 run" in session.out
+    assert "taken/b.json cannot be written: " in session.out
