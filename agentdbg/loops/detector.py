@@ -116,7 +116,8 @@ class LoopDetector:
         finding = self._judge(step, finer)
         may_be_steady = self._until == self._number or self._states_in_a_row
         if may_be_steady and finding is None and self._is_steady():
-            self._learn(step, name, fingerprint(event_type, payload, meta))
+            if self._round is not None or not self._is_unlike:
+                self._learn(step, name, fingerprint(event_type, payload, meta))
         else:
             self._round = None
             self._is_unlike = False
@@ -237,9 +238,9 @@ class LoopDetector:
     def _learn(self, step: Step, name: str, known: str | bytes | None) -> None:
         """Get to know one round, one event at a time."""
         period = self._period if self._until == self._number else 1
-        if self._round is None and not self._is_unlike:
+        if self._round is None:
             self._round = Round(period, self._tape.reach, self._repetitions)
-        if self._round is not None and not self._round.learn(step, name, known):
+        if not self._round.learn(step, name, known):
             self._round = None
             self._is_unlike = True
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from agentdbg.loops.signatures import (
+    VOLATILE_KEYS,
     encode,
     encode_plain,
     error_text,
@@ -84,6 +85,8 @@ class Outcome:
     # Defaults live on the class, since most outcomes are never looked into.
     failed = False
     rest = 0
+    has_volatile_keys = True
+    """Whether fields that belong to the single call may be among those of the result."""
     _key: int | None = None
     _words: frozenset[bytes] | None = None
     _shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
@@ -106,7 +109,7 @@ class Outcome:
         if key is None:
             from agentdbg.loops.volatile import strip_volatile  # noqa: PLC0415 -- its expressions take time to compile
 
-            key = self._key = hash((strip_volatile(self.text), self.rest, self.failed))
+            key = self._key = hash((strip_volatile(self.text, has_keys=self.has_volatile_keys), self.rest, self.failed))
         return key
 
     def words(self) -> frozenset[bytes]:
@@ -190,6 +193,8 @@ class Recall:
         found = self._results.get(text)
         if found is None:
             found = _kept(self._results, text, Outcome(text, failed=says_it_failed(result)))
+            if type(result) is dict and VOLATILE_KEYS.isdisjoint(result):
+                found.has_volatile_keys = False
         return found
 
     def reply(self, payload: dict[str, Any]) -> tuple[Outcome, Input]:

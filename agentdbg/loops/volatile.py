@@ -2,9 +2,11 @@
 Take ids and clocks out of a result, so that they cannot hide a loop.
 
 A request id, a `call_…` id or the time of day differs on every call and says nothing. Only shapes that are never data
-are removed, and ids only while they are few: a page of a hundred different ids is a page of data. Everything works on
-bytes: two translated copies of the text turn each shape into one literal search, ten times cheaper than a regular
-expression over the whole.
+are removed, and ids only while they are few: a page of a hundred different ids is a page of data.
+
+Looking for the shapes themselves would mean a regular expression at every byte. So each is first looked for by a mark
+that C finds: a byte that few texts have, or, for long runs of digits and hex, hits in a row in a sample of every third
+byte. Only around a mark is the text looked at closely.
 """
 
 from __future__ import annotations
@@ -20,26 +22,47 @@ _FEW = 4
 """How many different ids an answer may carry and still be an envelope around the same content."""
 _MOST_PLACES = 64
 
-# Translated copies keep one kind of character and blank the rest, so that a shape is one literal, found in C.
-_TOKENS = bytes(120 if (chr(byte).isalnum() and byte < 128) or byte in b"_-" else 32 for byte in range(256))
-_NUMBERS = bytes(48 if 48 <= byte <= 57 else byte if byte in b":." else 32 for byte in range(256))
+_STRIDE = 3
+_HEX = bytes(120 if byte in b"0123456789abcdefABCDEF-" else 32 for byte in range(256))
+_TEN_DIGITS, _HEX_ID = b"x" * (10 // _STRIDE), b"x" * (16 // _STRIDE)
+"""What runs of ten and of sixteen bytes come to, at least, in the sample."""
 
-_TIME_OF_DAY = re.compile(rb"(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_TOKEN_BYTES = bytes(byte for byte in range(128) if chr(byte).isalnum() or byte in b"_-")
+_TOKENS = bytes(120 if byte in _TOKEN_BYTES else 32 for byte in range(256))
+_LONG_TOKEN = b"x" * 16
+
+_TIME_OF_DAY = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_DATE = re.compile(rb"\d{4}-\d\d-\d\d[T ]")
 _EPOCH = re.compile(rb"(?<!\d)1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?!\d)")
 _FRACTION_OF_TIME = re.compile(rb"\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
 _ADDRESS = re.compile(rb"0x[0-9a-fA-F]{6,16}")
+_PREFIXES = (b"call", b"toolu", b"chatcmpl", b"resp", b"req", b"msg", b"run")
 _ID = re.compile(
     rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
     rb"|(?=[a-f]*[0-9])[0-9a-f]{16,64}"
-    rb"|(?:call|toolu|chatcmpl|resp|req|msg|run)[_-](?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{8,}"
+    rb"|(?:%b)[_-](?=[A-Za-z_-]*[0-9])[0-9A-Za-z_-]{8,}" % b"|".join(_PREFIXES)
 )
 
+# Marks begin with one literal byte, which is what makes them fast; hence the looks backwards.
+_COLONS = re.compile(rb":(?<=\d\d:)\d\d:\d\d")
+_EPOCH_BEGINS = re.compile(rb"1[5-9]\d{8}")
+_ADDRESS_BEGINS = re.compile(rb"0x(?<= at 0x)")
+_PREFIXED = {
+    separator: re.compile(rb"%b(?:%b)" % (separator, b"|".join(b"(?<=%b%b)" % (word, separator) for word in _PREFIXES)))
+    for separator in (b"_", b"-")
+}
 
-def strip_volatile(text: bytes) -> bytes:
-    """`text` without clocks, timings, the fields of `VOLATILE_KEYS` and, where they are few, ids."""
-    if text.startswith(b"{"):
+
+def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
+    """
+    `text` without clocks, timings, the fields of `VOLATILE_KEYS` and, where they are few, ids.
+
+    `has_keys=False` says that there are no such fields, which saves reading the text.
+    """
+    if has_keys and text.startswith(b"{"):
         text = _without_keys(text)
-    spans = _clocks(text) + _ids(text)
+    marks = text[::_STRIDE].translate(_HEX)
+    spans = _clocks(text, marks) + _ids(text, marks)
     return _without(text, spans) if spans else text
 
 
@@ -53,50 +76,83 @@ def _without_keys(text: bytes) -> bytes:
     return encode_json({key: item for key, item in value.items() if key not in VOLATILE_KEYS})
 
 
-def _clocks(text: bytes) -> list[tuple[int, int]]:
-    numbers = text.translate(_NUMBERS)
-    spans = _near(numbers, b"00:00:00", text, _TIME_OF_DAY, 11) if b":" in text else []
-    spans += _near(numbers, b"0000000000", text, _EPOCH, 0)
+def _clocks(text: bytes, marks: bytes) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    # The search ends with the last such byte, which spares most texts a walk through the rest.
+    last_colon = text.rfind(b":")
+    if last_colon > 0:
+        spans = _at(text, _COLONS, _TIME_OF_DAY, (0, last_colon + 3), 2)
+    for index, (begin, end) in enumerate(spans):
+        if begin >= 11 and _DATE.match(text, begin - 11):
+            spans[index] = begin - 11, end
+    digits = _stretch(marks, _TEN_DIGITS)
+    if digits is not None:
+        spans += _at(text, _EPOCH_BEGINS, _EPOCH, digits)
     if b" at 0x" in text:
-        spans += _near(text, b" at 0x", text, _ADDRESS, 0)
+        spans += _at(text, _ADDRESS_BEGINS, _ADDRESS, (0, len(text)))
     if b"." in text:
         for match in _FRACTION_OF_TIME.finditer(text):
-            whole = match.start() - len(numbers[: match.start()]) + len(numbers[: match.start()].rstrip(b"0"))
-            spans.append((whole, match.end()))
+            spans.append((len(text[: match.start()].rstrip(b"0123456789")), match.end()))
     return spans
 
 
-def _near(marks: bytes, shape: bytes, text: bytes, pattern: re.Pattern[bytes], before: int) -> list[tuple[int, int]]:
-    """Where `pattern` matches around the places at which `shape` stands in `marks`."""
+def _stretch(marks: bytes, run: bytes) -> tuple[int, int] | None:
+    """Where everything stands in the text that comes to such a run in its sample; None for nowhere."""
+    first = marks.find(run)
+    if first < 0:
+        return None
+    # What begins before its first sampled byte begins less than a stride before it.
+    return max(first - 1, 0) * _STRIDE, (marks.rfind(run) + len(run)) * _STRIDE
+
+
+def _at(
+    text: bytes, mark: re.Pattern[bytes], shape: re.Pattern[bytes], within: tuple[int, int], into: int = 0
+) -> list[tuple[int, int]]:
+    """Where `shape` matches at the marks that lie within, which stand that much `into` it."""
     spans: list[tuple[int, int]] = []
-    place = marks.find(shape)
-    while place >= 0 and len(spans) < _MOST_PLACES:
-        end = place + len(shape)
-        match = pattern.search(text, max(place - before, 0), end + 16)
+    begin, end = within
+    found = mark.search(text, begin, end)
+    while found is not None and len(spans) < _MOST_PLACES:
+        past = found.end()
+        match = shape.match(text, found.start() - into)
         if match is not None:
             spans.append(match.span())
-            end = max(end, match.end())
-        place = marks.find(shape, end)
+            past = match.end()
+        found = mark.search(text, past + into, end)
     return spans
 
 
-def _ids(text: bytes) -> list[tuple[int, int]]:
-    tokens = text.translate(_TOKENS)
+def _ids(text: bytes, marks: bytes) -> list[tuple[int, int]]:
+    offset, stop = _with_ids(text, marks)
+    tokens = text[offset:stop].translate(_TOKENS)
     spans: list[tuple[int, int]] = []
     different: set[bytes] = set()
-    place = tokens.find(b"x" * 16)
-    while place >= 0:
+    place = tokens.find(_LONG_TOKEN)
+    while place >= 0 and len(spans) <= _MOST_PLACES:
         begin, end = tokens.rfind(b" ", 0, place) + 1, tokens.find(b" ", place)
-        token = text[begin:] if end < 0 else text[begin:end]
+        if end < 0:
+            end = len(tokens)
+        token = text[offset + begin : offset + end]
         if _ID.fullmatch(token):
             different.add(token)
             if len(different) > _FEW:
                 return []
-            spans.append((begin, begin + len(token)))
-        if end < 0 or len(spans) > _MOST_PLACES:
-            break
-        place = tokens.find(b"x" * 16, end)
+            spans.append((offset + begin, offset + end))
+        place = tokens.find(_LONG_TOKEN, end)
     return spans
+
+
+def _with_ids(text: bytes, marks: bytes) -> tuple[int, int]:
+    """The stretch of whole tokens outside of which there are no ids; (0, 0) when there are none at all."""
+    stretches = [stretch] if (stretch := _stretch(marks, _HEX_ID)) is not None else []
+    for separator, prefixed in _PREFIXED.items():
+        last = text.rfind(separator)
+        if last > 0:
+            stretches += [match.span() for match in prefixed.finditer(text, 0, last + 1)]
+    if not stretches:
+        return 0, 0
+    begin, end = min(stretches)[0], max(end for _, end in stretches)
+    return len(text[:begin].rstrip(_TOKEN_BYTES)), len(text) - len(text[end:].lstrip(_TOKEN_BYTES))
 
 
 def _without(text: bytes, spans: list[tuple[int, int]]) -> bytes:
