@@ -12,6 +12,7 @@ import os
 import sys
 import threading
 import time
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
@@ -71,7 +72,7 @@ class ActiveRun:
         self._pid = os.getpid()
         self._limits = limits
         self._redaction = config.redaction
-        self._redactor = Redactor(_rules(config))
+        self._redactor = _redactor(_rules(config))
         for problem in self._redactor.problems:
             tell_once(problem, problem)
         self._short_redactor = self._redactor.with_limit(min(config.max_field_bytes, _CALL_START_BYTES))
@@ -413,6 +414,12 @@ class ActiveRun:
                 dropped_by_writer=self._writer.dropped,
             )
         )
+
+
+@lru_cache(maxsize=8)
+def _redactor(rules: RedactionRules) -> Redactor:
+    """The runs of a process nearly always have the same rules, and compiling them takes as long as a hundred events."""
+    return Redactor(rules)
 
 
 def _rules(config: Config) -> RedactionRules:
