@@ -56,7 +56,8 @@ def test_the_other_run_is_chosen_from_the_list(open_page: Callable[..., Page], r
     assert f"run_id={recorded.runs['short a']}&compare={recorded.runs['short b']}" in page.url
     for name, letter in (("short a", "A"), ("short b", "B")):
         expect(page.locator(f"run-rail [data-run-id='{recorded.runs[name]}'] .badge")).to_have_text(letter)
-    expect(page.locator("run-verdict")).to_be_hidden()
+    for part in ("run-verdict", "run-strip", "tool-bar", "event-rows"):
+        expect(page.locator(part)).to_be_hidden()
     page.go_back()
     expect(page.locator("run-verdict .name")).to_have_text("booker")
     expect(page.locator("run-compare")).to_be_hidden()

@@ -108,13 +108,13 @@ export class Screen {
       this.empty.hidden = !nothing;
       this.empty.update();
     }
-    const absent = runId === null || compare !== null;
-    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", absent);
-    if (absent) {
+    this.app.toggleAttribute("data-comparing", compare !== null);
+    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", runId === null);
+    if (runId === null) {
       this.strip.hidden = true;
       this.liveBar.hidden = true;
+      document.title = "AgentDbg";
     }
-    if (runId === null) document.title = "AgentDbg";
   }
 
   /** @param {State} state */

@@ -65,6 +65,7 @@ function half(side, n, row, changes, note) {
   }
   if (row?.status === "error") element.dataset.state = "failed";
   const what = h("span", { class: "what" });
+  what.classList.toggle("changed", (changes ?? []).length > 0);
   if (changes && changes.length > 0) what.append(...changeParts(side, changes));
   else if (row) fillPreview(what, { view: "list", query: "", hidesTools: false }, row);
   element.append(
