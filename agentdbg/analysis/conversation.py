@@ -91,7 +91,12 @@ def _is_bare_block(item: Any) -> bool:
 
 
 def _is_item(item: Any) -> bool:
-    return isinstance(item, dict) and ("role" in item or item.get("type") in _CALL_TYPES | _RESULT_TYPES)
+    return isinstance(item, dict) and ("role" in item or _type_of(item) in _CALL_TYPES | _RESULT_TYPES)
+
+
+def _type_of(item: dict[str, Any]) -> str:
+    kind = item.get("type")
+    return kind if isinstance(kind, str) else ""
 
 
 def _turn(message: Any) -> Turn:
@@ -130,7 +135,7 @@ def _read_answer(item: Any, turn: Turn, depth: int) -> None:
 
 
 def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
-    kind = item.get("type")
+    kind = _type_of(item)
     if kind in _CALL_TYPES and isinstance(item.get("name"), str):
         _add_call(turn, item["name"], item.get("input", item.get("arguments", item.get("args"))))
     elif kind in _RESULT_TYPES:
@@ -139,7 +144,7 @@ def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
     elif kind in ("reasoning", "thinking", "redacted_thinking"):
         pass  # what the model said to itself is in the open event, not in its answer
     elif kind in ("image", "image_url", "input_image", "input_audio", "document", "file", "input_file"):
-        turn.say(f"[{str(kind).removeprefix('input_').removesuffix('_url')}]")
+        turn.say(f"[{kind.removeprefix('input_').removesuffix('_url')}]")
     elif not _read_envelope(item, turn, depth):
         _read_message(item, turn, depth)
 
