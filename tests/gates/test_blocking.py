@@ -236,6 +236,14 @@ def test_a_tool_that_is_not_allowed_blocks() -> None:
     assert only_failure(report(story, baseline(), tools="baseline")).name == "tools"
 
 
+def test_the_names_of_a_baselines_tools_are_no_patterns() -> None:
+    """A tool may be called `files[read]`, and no tool's name may stand for all the others."""
+    odd = refund_story(reads=("files[read]", "*"))
+
+    assert report(odd, baseline(odd), tools="baseline").passed
+    assert only_failure(report(refund_story(reads=("run_shell",)), baseline(odd), tools="baseline")).name == "tools"
+
+
 def test_side_effects_block_a_dry_run() -> None:
     """`effects: none` is for agents that may only look."""
     failed = only_failure(report(refund_story(), effects="none"))

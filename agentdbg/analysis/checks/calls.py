@@ -70,11 +70,12 @@ def check_tools(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
     """No tool was called that is not allowed."""
     if policy.tools is None:
         return []
-    allowed: Iterable[str] = policy.tools
     if policy.tools == "baseline":
-        allowed = () if baseline is None else baseline.tools
-    allowed = tuple(allowed)
-    wrong = [call for call in facts.calls if not _matches(call.name, allowed)]
+        # Names and no patterns: one run's tool called `*` must not allow every other.
+        known = () if baseline is None else baseline.tools
+        wrong = [call for call in facts.calls if call.name not in known]
+    else:
+        wrong = [call for call in facts.calls if not _matches(call.name, policy.tools)]
     if not wrong:
         return [CheckResult("tools", True, "No tool was called that is not allowed.")]
     return [_unwanted("tools", wrong, "is not allowed")]
