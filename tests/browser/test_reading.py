@@ -6,7 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.agents import BIG_INTEGER
 
@@ -267,3 +267,22 @@ def test_a_loop_is_numbered_in_the_gutter(open_page: Callable[..., Page], record
     expect(page.locator("event-rows .round").first).to_have_text("1")
     expect(page.locator("event-rows .round").nth(1)).to_have_text("2")
     expect(page.locator("run-strip .loop")).to_be_visible()
+
+
+def test_first_rows_that_were_lost_are_asked_for_again(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A connection that breaks at the wrong moment must not leave an empty page."""
+    page = open_page(recorded.address("healthy"), expected="ERR_FAILED")
+    lost: list[str] = []
+
+    def lose_the_first(route: Route) -> None:
+        if lost:
+            route.continue_()
+        else:
+            lost.append(route.request.url)
+            route.abort()
+
+    page.route("**/rows?offset=0*", lose_the_first)
+    page.reload()
+    expect(page.locator("event-rows .row .what .outcome").first).to_be_visible()
+
+    assert len(lost) == 1

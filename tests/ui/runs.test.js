@@ -49,3 +49,9 @@ test("a run's figures and sentence", () => {
   assert.equal(runLabel(run("a", 4, { headline: "all good" }), NOW), "a, finished: all good, 4.2 s · 6 calls, 4 min ago");
   assert.equal(nameOf(run("a", 1, { run_name: "  " })), "unnamed run");
 });
+
+test("a run whose times nobody recorded is not said to have taken none", () => {
+  const imported = run("a", 1, { duration_ms: 0, metadata: { imported_from: { format: "chat", times: "not recorded" } } });
+
+  assert.equal(runFigures(imported, NOW), "6 calls");
+});
