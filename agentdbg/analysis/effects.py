@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.columns import ERROR, TOOL, status_of
@@ -81,7 +81,7 @@ class SideEffect:
     source: EffectSource
     returned: bool = True
 
-    @property
+    @cached_property
     def signature(self) -> str:
         """The same for two calls that did the same: tool and arguments, whatever the order of the keys."""
         return f"{self.name}({as_json(self.args)})" + ("" if self.returned else " never returned")

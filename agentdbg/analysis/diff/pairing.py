@@ -135,7 +135,9 @@ def _put(line: list[Step], group: list[Step]) -> None:
     for step in group:
         line.append(step)
         if step.kind == LLM and step.children:
-            if all(child.kind == TOOL for child in step.children):
+            if len(step.children) == 1 and step.children[0].kind == TOOL:
+                line.append(step.children[0])
+            elif all(child.kind == TOOL for child in step.children):
                 line += sorted(step.children, key=_by_content)
             else:
                 line += _in_line(step.children)

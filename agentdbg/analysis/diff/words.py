@@ -19,8 +19,9 @@ Segment = tuple[Literal["same", "was", "now"], str]
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-# A number, a date, a code like HAT172 or M05KNL; not the numbers of a numbered list.
-_FACT = re.compile(r"(?<![\w.])(?!\d{1,2}[.)](?:\s|$))[\w-]*\d(?:[\w.,:/-]*\w)?")
+_DIGIT = re.compile(r"\d")
+_LIST_NUMBER = re.compile(r"\d{1,2}[.)]")
+_AROUND = ".,;:!?()[]{}<>\"'`*_$€£%#=~“”‘’-"  # noqa: RUF001
 _PROSE_WORDS = 3
 _MOST_TOKENS = 4_000
 _LOOKED_AT = 4_000
@@ -41,7 +42,13 @@ def is_other_wording(was: str, now: str) -> bool:
 
 
 def _facts(text: str) -> set[str]:
-    return {fact.replace(",", "").lstrip("0") for fact in _FACT.findall(text, 0, _LOOKED_AT)}
+    """Numbers, dates, codes like HAT172 or M05KNL; not the numbers of a numbered list."""
+    with_digits = (word for word in text[:_LOOKED_AT].split() if not word.isalpha() and _DIGIT.search(word))
+    return {
+        word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0")
+        for word in with_digits
+        if not _LIST_NUMBER.fullmatch(word)
+    }
 
 
 def word_segments(was: str, now: str) -> list[Segment]:
