@@ -18,7 +18,7 @@ from agentdbg.storage.reader import default_data_dir
 EXAMPLES = """
 agentdbg assert latest --baseline tests/refund.json
 agentdbg assert latest --max-tokens 20000 --must-call search --must-not-call 'delete_*'
-agentdbg assert a41f -b refund.json --format markdown >> "$GITHUB_STEP_SUMMARY"
+agentdbg assert a41f -b refund.json --format markdown
 agentdbg assert a41f --effects none --loops none      # a dry run that changes nothing
 """
 _AMOUNT = "N"
