@@ -22,7 +22,7 @@ from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import Recall, compared_input, unread
+from agentdbg.loops.values import Recall, compared_input, unread_call, unread_reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,7 +134,7 @@ class LoopDetector:
         self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any]
     ) -> tuple[Step, Candidate | None]:
         if not step.recurs:
-            step.unread = unread(payload)
+            step.unread = unread_call(payload)
         if step.unread is None:
             step.hold(compared_input(payload.get("args")), self._recall.result(payload))
         if (meta and meta.get("polling")) or name in self._ignored:
@@ -175,8 +175,11 @@ class LoopDetector:
         return Candidate("stall", [step], similar, step.near, new_work=new_work)
 
     def _model_call(self, step: Step, payload: dict[str, Any], spoke: bool) -> tuple[Step, Candidate | None]:
-        got, asked = self._recall.reply(payload)
-        step.hold(asked, got)
+        if not step.recurs:
+            step.unread = unread_reply(payload)
+        if step.unread is None:
+            got, asked = self._recall.reply(payload)
+            step.hold(asked, got)
         if spoke:
             self._begin_turn()
             self._turn_began = self._number

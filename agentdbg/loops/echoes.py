@@ -55,8 +55,10 @@ class RecentReplies:
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
-        for known, other in reversed(self.kept):
-            heard = other.got.words() if known is None else known
+        for heard, other in reversed(self.kept):
+            if heard is None:
+                other.read()
+                heard = other.got.words()  # noqa: PLW2901 -- a second name would cost every comparison
             if heard is not said:
                 # In line, since nearly every answer is compared with eight others to no avail.
                 common = len(heard & said)

@@ -66,4 +66,7 @@ def _is_again(last: Step, step: Step) -> bool:
 
 
 def _content(step: Step) -> tuple[str, int, int] | str:
-    return (step.signature, step.asked.known_key(), step.outcome_key()) if step.kind == "model" else step.signature
+    if step.kind != "model":
+        return step.signature
+    step.read()
+    return (step.signature, step.asked.known_key(), step.outcome_key())

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from agentdbg.encoding import decode_json
 from agentdbg.loops.signatures import encode, says_it_failed
-from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Input, Outcome
+from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Input, Outcome, Unread
 
 __all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
 
@@ -47,14 +47,14 @@ class Step:
     """Whether a tool call within reach had the same input."""
     previous: Step | None = None
     streak = near = 1
-    failed = polling = forgotten = False
+    recurs = failed = polling = forgotten = False
     arguments_key: int | None = None
     known_outcome_key: int | None = None
     call_number = number = turn = 0
     spent = NOTHING_SPENT
 
-    unread: bytes | None = None
-    """What a first call asked and got, encoded; nearly always it is forgotten before anyone asks."""
+    unread: Unread | None = None
+    """What a first call asked and got; nearly always it is forgotten before anyone asks."""
     asked = NOTHING_ASKED
     got = FORGOTTEN
 
@@ -64,7 +64,8 @@ class Step:
         self.named = named
         self.kind = named.kind
         self.signature = named.signature
-        self.recurs = named.present > 0
+        if named.present:
+            self.recurs = True
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
         self.name = self.exact = named.character
 
@@ -77,13 +78,19 @@ class Step:
 
     def read(self) -> None:
         """See to it that what a first call asked and got is there."""
-        if self.unread is not None:
-            try:
-                asked, result = decode_json(self.unread)
-            except ValueError:  # nested more deeply than can be read
-                asked = result = None
-            self.unread = None
-            self.hold(Input(encode(asked)), Outcome(encode(result), failed=says_it_failed(result)))
+        unread = self.unread
+        if unread is None:
+            return
+        self.unread = None
+        if isinstance(unread, str):
+            self.hold(NOTHING_ASKED, Outcome(encode(unread)))
+            return
+        arguments, got = unread
+        try:
+            asked, result = decode_json(arguments), decode_json(got) if isinstance(got, bytes) else got
+        except ValueError:  # nested more deeply than can be read
+            asked = result = None
+        self.hold(Input(encode(asked)), Outcome(encode(result), failed=says_it_failed(result)))
 
     def outcome_key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""

@@ -25,7 +25,7 @@ __all__ = ["Tape"]
 
 _TEXT_KEPT = 256
 """Older steps keep their hashes and let go of their text."""
-_IDLE_KEPT = 128
+_NAMED_BETWEEN_SWEEPS = 128
 _SIGNATURES = {"tool": "TOOL_CALL:", "model": "LLM_CALL:", "state": "STATE_UPDATE"}
 
 
@@ -34,12 +34,13 @@ class Tape:
 
     __slots__ = (
         "_alphabet",
-        "_idle",
         "_is_quiet",
         "_longest",
+        "_made",
         "_named",
+        "_unwritten",
         "_window",
-        "exact",
+        "_written",
         "names",
         "quiet",
         "reach",
@@ -53,9 +54,10 @@ class Tape:
         self._is_quiet = False
         self._alphabet = Alphabet()
         self._named: dict[str, dict[str, Named]] = {"tool": {}, "model": {}, "state": {}}
-        self._idle: dict[Named, None] = {}
+        self._made = 0
         self.steps: deque[Step] = deque()
-        self.names = self.exact = ""
+        self.names = self._written = ""
+        self._unwritten: list[str] = []
         self.quiet = QuietStretch(window)
 
     def named(self, kind: str, name: str) -> Named:
@@ -65,16 +67,25 @@ class Tape:
         all_named = self._named[kind]
         named = all_named.get(name)
         if named is None:
-            named = Named(kind, name, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
-            all_named[name] = named
-            self._idle[named] = None
+            self._made += 1
+            if self._made > _NAMED_BETWEEN_SWEEPS and self._made > self.reach:
+                self._sweep()
+            named = all_named[name] = Named(kind, name, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
         return named
+
+    @property
+    def exact(self) -> str:
+        """One character a step; put together only when asked for, since a call that is new asks for nothing."""
+        unwritten = self._unwritten
+        if unwritten:
+            self._written = written = (self._written + "".join(unwritten))[-self._longest :]
+            unwritten.clear()
+            return written
+        return self._written
 
     def append(self, step: Step) -> None:
         """Add the newest step and link it to the last one that asked the same."""
         named = step.named
-        if not named.present:
-            del self._idle[named]
         named.present += 1
         if step.kind != "tool":
             self.quiet.append(step)
@@ -89,10 +100,10 @@ class Tape:
                 named.lone = step
                 named.alike = 1
         self.names = names = self.names + step.name
-        self.exact += step.exact
+        self._unwritten.append(step.exact)
         if len(names) >= self._longest:
             self.names = names[-self._window :]
-            self.exact = self.exact[-self._window :]
+            self._written = self.exact[-self._window :]
         steps = self.steps
         steps.append(step)
         size = len(steps)
@@ -179,15 +190,12 @@ class Tape:
             elif named.by_input.get(step.arguments_key) is step:
                 del named.by_input[step.arguments_key]
         named.present -= 1
-        if not named.present:
-            self._rest(named)
 
-    def _rest(self, named: Named) -> None:
-        """Keep a name that has no step within reach, as long as there are not too many of them."""
-        idle = self._idle
-        idle[named] = None
-        if len(idle) > _IDLE_KEPT:
-            oldest = next(iter(idle))
-            del idle[oldest]
-            del self._named[oldest.kind][oldest.name]
-            self._alphabet.release(oldest.character)
+    def _sweep(self) -> None:
+        """Let go of the names that have no step within reach; now and then, since most of them come back."""
+        self._made = 0
+        for kind, all_named in self._named.items():
+            for named in all_named.values():
+                if not named.present:
+                    self._alphabet.release(named.character)
+            self._named[kind] = {name: named for name, named in all_named.items() if named.present}

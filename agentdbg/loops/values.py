@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from agentdbg.encoding import encode_json
 from agentdbg.loops.signatures import (
     VOLATILE_KEYS,
     encode,
@@ -30,8 +31,14 @@ __all__ = [
     "Input",
     "Outcome",
     "Recall",
-    "unread",
+    "Unread",
+    "compared_input",
+    "unread_call",
+    "unread_reply",
 ]
+
+Unread = tuple[bytes, bytes | str] | str
+"""A call's arguments as JSON with its result, as JSON too or a text as it stands; or a model's words."""
 
 MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
@@ -231,12 +238,28 @@ def compared_input(arguments: Any) -> Input:
     return Input(encode(arguments), input_key(arguments))
 
 
-def unread(payload: dict[str, Any]) -> bytes | None:
-    """What a tool asked and got that was not called before, in one piece; None for what has to be read at once."""
-    if payload.get("error") is not None or payload.get("status") == "error":
+def unread_call(payload: dict[str, Any]) -> Unread | None:
+    """What a tool asked and got that was not called before; None for what has to be read at once."""
+    get = payload.get
+    if get("error") is not None or get("status") == "error":
         return None
-    encoded = encode_plain((payload.get("args"), payload.get("result")))
-    return encoded if encoded is not None and len(encoded) <= _MAX_UNREAD else None
+    result = get("result")
+    try:
+        asked = encode_json(get("args"))
+        if type(result) is not str:
+            result = encode_json(result)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    return (asked, result) if len(asked) + len(result) <= _MAX_UNREAD else None
+
+
+def unread_reply(payload: dict[str, Any]) -> str | None:
+    """What a model said in plain words that was not called before; None for what has to be read at once."""
+    get = payload.get
+    response = get("response")
+    if type(response) is not str or get("error") is not None or get("status") == "error":
+        return None
+    return response if len(response) <= _MAX_UNREAD else None
 
 
 def _kept(memory: dict[_Key, Outcome], key: _Key, value: Outcome) -> Outcome:
