@@ -333,3 +333,19 @@ def test_a_run_whose_process_died_arrives_with_the_call_it_died_in(
     assert collector.only("chat small").parent_id == crawl.span_id
     assert "agentdbg.run.end" not in root.attributes
     assert root.end_ns == max(span.end_ns for span in collector.spans)
+
+
+def test_the_answer_of_a_provider_is_told_by_its_id_and_its_model(
+    push: Callable[..., Ran], data_dir: Path, collector: Collector
+) -> None:
+    """`gpt-4o` was asked and `gpt-4o-2024-11-20` answered; the id is what the provider's own log is searched by."""
+    story = Story()
+    answered = {"id": "chatcmpl-7", "model": "gpt-4o-2024-11-20", "choices": [{"message": {"content": "Hello."}}]}
+    story.llm("Say hello.", answered)
+    story.llm("Say hello.", {"id": 7, "model": ["x"], "content": "Hello."})
+    story.end()
+    push(store(data_dir, story))
+    first, second = (span.attributes for span in collector.spans if span.operation == "chat")
+
+    assert (first["gen_ai.response.id"], first["gen_ai.response.model"]) == ("chatcmpl-7", "gpt-4o-2024-11-20")
+    assert not any(key in second for key in ("gen_ai.response.id", "gen_ai.response.model"))

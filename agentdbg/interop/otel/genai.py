@@ -9,7 +9,7 @@ from agentdbg.encoding import encode_json
 from agentdbg.interop.otel.conventions import GenAI, provider_there
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
 from agentdbg.interop.otel.tokens import read_tokens
-from agentdbg.interop.shapes import as_dict
+from agentdbg.interop.shapes import as_dict, as_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -85,11 +85,14 @@ def _model_call(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     provider = provider if isinstance(provider, str) and provider else "unknown"
     tokens = read_tokens(payload.get("usage"))
     reason = payload.get("stop_reason")
+    answered = as_dict(payload.get("response"))
     says: dict[str, Any] = {
         GenAI.OPERATION: GenAI.CHAT,
         GenAI.PROVIDER: provider_there(provider),
         GenAI.REQUEST_MODEL: name,
         GenAI.TEMPERATURE: _number(payload.get("temperature")),
+        GenAI.RESPONSE_ID: as_word(answered.get("id")) or None,
+        GenAI.RESPONSE_MODEL: as_word(answered.get("model")) or None,
         GenAI.FINISH_REASONS: [reason] if isinstance(reason, str) else None,
         GenAI.INPUT_TOKENS: tokens.input,
         GenAI.OUTPUT_TOKENS: tokens.output,
