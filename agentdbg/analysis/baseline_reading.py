@@ -31,12 +31,8 @@ def parse_baseline(content: Any, source: str) -> Baseline:
         )
     try:
         return _Reader(content).baseline()
-    except ValueError as error:
-        raise UsageError(
-            f"{source} is not a baseline ({error}); `agentdbg baseline RUN --out FILE` makes one"
-        ) from None
-    except RecursionError:
-        raise UsageError(f"{source} is not a baseline (it is nested too deeply)") from None
+    except ValueError as why:
+        raise UsageError(f"{source} is not a baseline ({why}); `agentdbg baseline RUN --out FILE` makes one") from None
 
 
 class _Reader:

@@ -369,3 +369,20 @@ def test_errors_of_a_baseline_that_has_none_written_down_cannot_be_compared() ->
     known = replace(baseline(), totals={})
 
     assert only_failure(report(refund_story(), known, max_errors="baseline")).name == "max_errors"
+
+
+def test_a_verdict_on_very_many_calls_stays_readable() -> None:
+    """An agent that went wild calls thousands of tools; the first ones tell as much as all of them."""
+    story = Story()
+    for number in range(3000):
+        story.tool(f"write_{number}", {"body": "x" * 50}, "ok")
+    story.end()
+    rules: dict[str, Any] = {"must_not_call": ["write_*"], "must_call": ["x"], "tools": ["x"], "max_steps": 5}
+    found = report(story, baseline(), loops="off", **rules)
+
+    assert len(found.failures) == 5
+    for failed in found.failures:
+        assert len(failed.sentence) < 600
+        assert len(failed.diff.splitlines()) <= 61
+        assert max(len(line) for line in failed.diff.splitlines()) <= 400
+    assert len(report(story, baseline(story), loops="off").results[1].sentence) < 600

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.checks.result import CheckResult
+from agentdbg.analysis.checks.result import CheckResult, diff_text
 from agentdbg.analysis.wording import count_noun, duration, grouped, money
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _overspent(
     diff = [f"- {budget.total} {_whole(budget, allowed)}", f"+ {budget.total} {budget.shown(spent)}"]
     if baseline is not None:
         diff += _more_calls(facts, baseline)
-    return CheckResult(budget.rule, False, f"{said}.", () if crossing is None else (crossing,), "\n".join(diff))
+    return CheckResult(budget.rule, False, f"{said}.", () if crossing is None else (crossing,), diff_text(diff))
 
 
 def _spent(budget: _Budget, spent: float) -> str:

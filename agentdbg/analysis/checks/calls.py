@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.checks.result import CheckResult, joined, numbered
+from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ def check_must_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) 
     if not said:
         return [CheckResult("must_call", True, f"{joined(policy.must_call)} {_were(policy.must_call)} called.")]
     called = ", ".join(f"{name} ({count})" for name, count in facts.call_counts().items()) or "none"
-    diff = "\n".join([*(f"- {one.replace('`', '')}" for one in said), f"  tools called: {called}"])
+    diff = diff_text([*(f"- {one.replace('`', '')}" for one in said), f"  tools called: {called}"])
     return [CheckResult("must_call", False, f"{'; '.join(said)}.", tuple(events), diff)]
 
 
@@ -60,7 +60,7 @@ def check_order(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
             if missing:
                 sentence = f"#{call.event.number}: `{call.name}` was called before {joined(missing)}."
                 came = " -> ".join(one.name for one in facts.calls if _matches(one.name, policy.order))
-                diff = f"- {' -> '.join(policy.order)}\n+ {came}"
+                diff = diff_text([f"- {' -> '.join(policy.order)}", f"+ {came}"])
                 return [CheckResult("order", False, sentence, (call.event,), diff)]
             seen.add(pattern)
     return [CheckResult("order", True, f"{joined(policy.order)} came in this order, as far as they were called.")]
@@ -88,7 +88,7 @@ def _unwanted(check: str, wrong: list[ToolCall], why: str) -> CheckResult:
     sentence = f"#{first.event.number}: `{first.name}` {why}."
     if len(wrong) > 1:
         sentence = f"{joined(names)} {why.replace('is not', 'are not') if len(names) > 1 else why}{numbered(events)}."
-    return CheckResult(check, False, sentence, events, "\n".join(f"+ {name}" for name in names))
+    return CheckResult(check, False, sentence, events, diff_text([f"+ {name}" for name in names]))
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -7,14 +7,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.wording import cut
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agentdbg.analysis.checks.facts import EventRef
 
-__all__ = ["CheckResult", "joined", "numbered"]
+__all__ = ["CheckResult", "diff_text", "joined", "numbered"]
 
 _MOST_NAMED = 5
+_MOST_JOINED = 12
+_MOST_LINES = 60
+_LONGEST_LINE = 400
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,15 @@ def numbered(events: Iterable[EventRef]) -> str:
     return f" ({', '.join(numbers[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''})"
 
 
+def diff_text(lines: Sequence[str]) -> str:
+    """The lines of a difference as one text that a person can read, however many there are."""
+    shown = [cut(line, _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    return "\n".join([*shown, f"  {len(lines) - _MOST_LINES:,} more lines"] if len(lines) > _MOST_LINES else shown)
+
+
 def joined(names: Iterable[str]) -> str:
-    """`a`, `b` and `c`."""
+    """`a`, `b` and `c`; of very many the first, and how many more there are."""
     quoted = [f"`{name}`" for name in names]
+    if len(quoted) > _MOST_JOINED:
+        return f"{', '.join(quoted[:_MOST_JOINED])} and {len(quoted) - _MOST_JOINED:,} more"
     return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)

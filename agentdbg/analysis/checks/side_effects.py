@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.facts import EventRef
-from agentdbg.analysis.checks.result import CheckResult, joined, numbered
+from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered
 from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
-from agentdbg.analysis.wording import as_json, cut
+from agentdbg.analysis.wording import as_json
 from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["check_effects"]
 
 _SAID = 3
-_LINES_SHOWN = 60
-_LONGEST_LINE = 400
+_LISTED = 12
 
 
 def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
@@ -89,8 +88,7 @@ def _diff(changes: EffectChanges) -> str:
     lines = [line for effect in changes.changed for line in _changed_lines(effect)]
     lines += [f"- {effect.signature}" for effect in changes.only_a]
     lines += [f"+ #{effect.number} {effect.signature}" for effect in changes.only_b]
-    shown = [cut(line, _LONGEST_LINE) for line in lines[:_LINES_SHOWN]]
-    return "\n".join([*shown, f"  {len(lines) - _LINES_SHOWN} more lines"] if len(lines) > _LINES_SHOWN else shown)
+    return diff_text(lines)
 
 
 def _changed_lines(effect: ChangedEffect) -> list[str]:
@@ -115,7 +113,8 @@ def _listed(came: Sequence[SideEffect]) -> str:
     if not came:
         return "none"
     counts = Counter(effect.name for effect in came)
-    return ", ".join(f"`{name}`" if count == 1 else f"`{name}` {count} times" for name, count in counts.items())
+    said = [f"`{name}`" if count == 1 else f"`{name}` {count:,} times" for name, count in counts.items()]
+    return ", ".join(said if len(said) <= _LISTED else [*said[:_LISTED], f"{len(said) - _LISTED:,} other tools"])
 
 
 def _guessed(names: Sequence[str]) -> str:
