@@ -68,6 +68,10 @@ class Alphabet:
         for key in self._keys.pop(character, ()):
             del self.known[key]
 
+    def put_back(self, characters: list[str]) -> None:
+        """These characters, each taken once and without a name by now, stand for nothing any more."""
+        self._free += characters
+
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
         count = self._counts.pop(character, 1)

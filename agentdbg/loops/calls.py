@@ -46,6 +46,11 @@ class RecentCalls:
         if step.is_new and not step.failed:
             self._news.append(step)
 
+    def count_first(self, step: Step) -> None:
+        """The same for a call of a tool that was not called before, and of which it is not known yet what came back."""
+        self._count = step.call_number = self._count + 1
+        self._news.append(step)
+
     def skip(self, calls: int) -> None:
         """Number on as if so many calls had been counted."""
         self._count += calls

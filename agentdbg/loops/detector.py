@@ -22,7 +22,7 @@ from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import Recall, compared_input, unread_call, unread_reply
+from agentdbg.loops.values import Recall, compared_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LoopDetector"]
 
-_COUNTED = frozenset({"TOOL_CALL", "LLM_CALL", "STATE_UPDATE"})
+_KINDS = {"TOOL_CALL": "tool", "LLM_CALL": "model", "STATE_UPDATE": "state"}
 _MAX_WINDOW = 10_000
 _MIN_REACH = 24
 _LONGEST_GUESS = 12
@@ -89,30 +89,22 @@ class LoopDetector:
         self, event_type: str, event_id: str, ts: str, name: str, payload: dict[str, Any], meta: dict[str, Any]
     ) -> LoopFinding | None:
         """The same for an event that is only being made."""
-        if event_type not in _COUNTED or (event_type == "STATE_UPDATE" and "span" in meta):
+        kind = _KINDS.get(event_type)
+        if kind is None or (kind == "state" and "span" in meta):
             return None
-        spoke = False
-        if event_type == "LLM_CALL":
-            prompt = payload.get("prompt")
-            if type(prompt) is list or type(prompt) is dict:
-                spoke = self._turns.begins_turn(prompt, self._last_call)
+        spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
         round_ = self._round
         if round_ is not None and round_.is_learnt:
             if not spoke and self._only_count(round_, event_type, event_id, ts, name, payload, meta):
                 return None
             self._catch_up(round_)
         self._ledger.current = None
-        if event_type == "TOOL_CALL":
-            step, finer = self._tool_call(Step(event_id, ts, self._tape.named("tool", name)), name, payload, meta)
-        elif event_type == "LLM_CALL":
-            step, finer = self._model_call(Step(event_id, ts, self._tape.named("model", name)), payload, spoke)
-        else:
-            step, finer = Step(event_id, ts, self._tape.named("state", "")), None
-            self._take_state(step)
+        step = Step(event_id, ts, self._tape.named(kind, name if kind != "state" else ""))
+        if not step.recurs and step.leave_unread(payload):
+            return self._first(step, name, payload, meta, spoke)
+        finer = self._look_into(step, name, payload, meta, spoke)
         if finer is None and not step.recurs:
-            self._names_period = 0
-            self._round = None
-            return None if self._held is None else self._release()
+            return self._no_block()
         finding = self._judge(step, finer)
         may_be_steady = self._until == self._number or self._states_in_a_row
         if may_be_steady and finding is None and self._is_steady():
@@ -130,16 +122,54 @@ class LoopDetector:
 
     # -- taking events in ----------------------------------------------------------------------------------------------
 
-    def _tool_call(
-        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any]
-    ) -> tuple[Step, Candidate | None]:
-        if not step.recurs:
-            step.unread = unread_call(payload)
-        if step.unread is None:
+    def _first(
+        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
+    ) -> LoopFinding | None:
+        """Take a call of a tool or a model that is new: there is nothing to compare it with, so it is only kept."""
+        if step.kind == "tool":
+            if (meta and meta.get("polling")) or name in self._ignored:
+                step.polling = True
+            self._append(step)
+            self._last_tool = self._number
+            self._last_call = step
+            self._tool_is_new = True
+            if self._replies.kept:
+                self._replies.clear()
+            self._calls.count_first(step)
+        else:
+            self._note_turn(payload, spoke)
+            self._asked_nothing = True
+            self._append(step)
+            self._answer_is_new = False
+            self._replies.remember(step)
+            self._ledger.spend(payload)
+        self._states_in_a_row = 0
+        return self._no_block()
+
+    def _no_block(self) -> LoopFinding | None:
+        """A new name ends every block."""
+        self._names_period = 0
+        self._round = None
+        return None if self._held is None else self._release()
+
+    def _look_into(
+        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
+    ) -> Candidate | None:
+        """Take an event that may repeat another; the finer finding it completes, if any."""
+        if step.kind == "tool":
             step.hold(compared_input(payload.get("args")), self._recall.result(payload))
-        if (meta and meta.get("polling")) or name in self._ignored:
-            step.polling = True
-        return step, self._take_tool_call(step)
+            if (meta and meta.get("polling")) or name in self._ignored:
+                step.polling = True
+            return self._take_tool_call(step)
+        if step.kind == "model":
+            got, asked = self._recall.reply(payload)
+            step.hold(asked, got)
+            self._note_turn(payload, spoke)
+            finer = self._take_model_call(step)
+            self._ledger.spend(payload)
+            return finer
+        self._take_state(step)
+        return None
 
     def _take_tool_call(self, step: Step) -> Candidate | None:
         """The finer finding that a call completes, which is the newest step from here on."""
@@ -174,21 +204,13 @@ class LoopDetector:
         new_work = self._calls.worked_between(similar, self._tape.oldest())
         return Candidate("stall", [step], similar, step.near, new_work=new_work)
 
-    def _model_call(self, step: Step, payload: dict[str, Any], spoke: bool) -> tuple[Step, Candidate | None]:
-        if not step.recurs:
-            step.unread = unread_reply(payload)
-        if step.unread is None:
-            got, asked = self._recall.reply(payload)
-            step.hold(asked, got)
+    def _note_turn(self, payload: dict[str, Any], spoke: bool) -> None:
         if spoke:
             self._begin_turn()
             self._turn_began = self._number
         elif self._asked_nothing and self._last_tool < self._number and is_cut(payload.get("prompt")):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
             self._begin_turn()
-        finer = self._take_model_call(step)
-        self._ledger.spend(payload)
-        return step, finer
 
     def _take_model_call(self, step: Step) -> Candidate | None:
         """The finer finding that an answer completes, which is the newest step from here on."""

@@ -53,6 +53,15 @@ class RecentReplies:
             del kept[0]
         return found
 
+    def remember(self, step: Step) -> None:
+        """Remember the words of a model that was not called before, so that nobody is echoed."""
+        if self._failing:
+            self._failing.pop(step.signature, None)
+        kept = self.kept
+        kept.append((None, step))
+        if len(kept) > _COMPARED:
+            del kept[0]
+
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
         for heard, other in reversed(self.kept):

@@ -4,9 +4,20 @@ One counted event as the detector remembers it: its name, what it asked, what ca
 
 from __future__ import annotations
 
+from typing import Any
+
 from agentdbg.encoding import decode_json
 from agentdbg.loops.signatures import encode, says_it_failed
-from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Input, Outcome, Unread
+from agentdbg.loops.values import (
+    FORGOTTEN,
+    FORGOTTEN_FAILURE,
+    NOTHING_ASKED,
+    Input,
+    Outcome,
+    Unread,
+    unread_call,
+    unread_reply,
+)
 
 __all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
 
@@ -20,11 +31,10 @@ NOTHING_SPENT: Spent = (0, 0, 0.0, 0)
 class Named:
     """A tool, a model or the state, while a step of that name is within reach."""
 
-    __slots__ = ("alike", "by_input", "character", "kind", "lone", "name", "present", "signature")
+    __slots__ = ("_by_input", "alike", "character", "kind", "lone", "present", "signature")
 
-    def __init__(self, kind: str, name: str, signature: str, character: str) -> None:
+    def __init__(self, kind: str, signature: str, character: str) -> None:
         self.kind = kind
-        self.name = name
         self.signature = signature
         self.character = character
         self.present = 0
@@ -33,8 +43,15 @@ class Named:
         """How many of them are the first call, or equal to it, and so share the character of the name."""
         self.lone: Step | None = None
         """The only call so far, not compared with anything yet."""
-        self.by_input: dict[int | None, Step] = {}
-        """The last call for each input."""
+        self._by_input: dict[int | None, Step] | None = None
+
+    @property
+    def by_input(self) -> dict[int | None, Step]:
+        """The last call for each input; there is none before the second call."""
+        by_input = self._by_input
+        if by_input is None:
+            by_input = self._by_input = {}
+        return by_input
 
 
 class Step:
@@ -47,7 +64,7 @@ class Step:
     """Whether a tool call within reach had the same input."""
     previous: Step | None = None
     streak = near = 1
-    recurs = failed = polling = forgotten = False
+    failed = polling = forgotten = False
     arguments_key: int | None = None
     known_outcome_key: int | None = None
     call_number = number = turn = 0
@@ -64,8 +81,7 @@ class Step:
         self.named = named
         self.kind = named.kind
         self.signature = named.signature
-        if named.present:
-            self.recurs = True
+        self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
         self.name = self.exact = named.character
 
@@ -75,6 +91,17 @@ class Step:
         self.got = got
         if got.failed:
             self.failed = True
+
+    def leave_unread(self, payload: dict[str, Any]) -> bool:
+        """Keep what a first call asked and got as it came; False for what has to be looked into at once."""
+        kind = self.kind
+        if kind == "tool":
+            self.unread = unread = unread_call(payload)
+        elif kind == "model":
+            self.unread = unread = unread_reply(payload)
+        else:
+            return False
+        return unread is not None
 
     def read(self) -> None:
         """See to it that what a first call asked and got is there."""

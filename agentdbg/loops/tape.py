@@ -70,7 +70,7 @@ class Tape:
             self._made += 1
             if self._made > _NAMED_BETWEEN_SWEEPS and self._made > self.reach:
                 self._sweep()
-            named = all_named[name] = Named(kind, name, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
+            named = all_named[name] = Named(kind, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
         return named
 
     @property
@@ -176,26 +176,25 @@ class Tape:
     def _evict(self, step: Step) -> None:
         """Undo what the oldest step added when it was appended."""
         named = step.named
-        if step.previous is not None:
-            step.previous = None
+        named.present -= 1
+        if named.lone is step:  # nothing came after it that it could have been compared with
+            named.lone = None
+            return
         if step.kind == "tool":
+            step.previous = None
             if step.exact != step.name:
                 self._alphabet.release(step.exact)
             else:
                 named.alike -= 1
                 if not named.alike:
                     self._alphabet.unname(step.exact)
-            if named.lone is step:
-                named.lone = None
-            elif named.by_input.get(step.arguments_key) is step:
-                del named.by_input[step.arguments_key]
-        named.present -= 1
+            by_input = named.by_input
+            if by_input.get(step.arguments_key) is step:
+                del by_input[step.arguments_key]
 
     def _sweep(self) -> None:
         """Let go of the names that have no step within reach; now and then, since most of them come back."""
         self._made = 0
-        for kind, all_named in self._named.items():
-            for named in all_named.values():
-                if not named.present:
-                    self._alphabet.release(named.character)
-            self._named[kind] = {name: named for name, named in all_named.items() if named.present}
+        for all_named in self._named.values():
+            gone = [name for name, named in all_named.items() if not named.present]
+            self._alphabet.put_back([all_named.pop(name).character for name in gone])

@@ -34,6 +34,8 @@ class UserTurns:
 
     def begins_turn(self, prompt: Any, last_call: Step | None) -> bool:
         """Whether `prompt` ends in a user message not seen before that is not just the last tool's result."""
+        if type(prompt) is not list and type(prompt) is not dict:
+            return False
         text = _newest_user_text(prompt)
         if not text:
             return False
