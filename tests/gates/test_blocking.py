@@ -386,3 +386,20 @@ def test_a_verdict_on_very_many_calls_stays_readable() -> None:
         assert len(failed.diff.splitlines()) <= 61
         assert max(len(line) for line in failed.diff.splitlines()) <= 400
     assert len(report(story, baseline(story), loops="off").results[1].sentence) < 600
+
+
+@pytest.mark.parametrize("ends", [("check_identity", "refund"), ("refund", "check_identity")])
+def test_the_order_of_calls_is_the_order_they_were_made_in(ends: tuple[str, str]) -> None:
+    """Which of two calls that run at once returns first is chance, and a call inside another always returns first."""
+    story = Story()
+    ids = {}
+    for name in ("check_identity", "refund"):
+        story.call_start(name)
+        ids[name] = story.events[-1]["payload"]["call_id"]
+    for name in ends:
+        story.tool(name, {}, "ok", event_id=ids[name])
+    story.end()
+
+    assert report(story, order=["check_identity", "refund"]).passed
+    assert only_failure(report(story, order=["refund", "check_identity"])).name == "order"
+    assert [call.name for call in facts_of(story).calls] == ["check_identity", "refund"]

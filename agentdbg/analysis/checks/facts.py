@@ -51,6 +51,8 @@ class ToolCall(NamedTuple):
     name: str
     failed: bool = False
     returned: bool = True
+    started: int = 0
+    """The number of the event that tells of its start, where there is one, else its own."""
 
 
 class Step(NamedTuple):
@@ -129,7 +131,8 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         last_event=watched.last,
         errors=tuple(watched.errors),
         findings=tuple(findings),
-        calls=tuple(sorted([*watched.calls, *watched.open_calls.values()])),
+        # As they were called: which of two parallel ones returns first is chance, and an inner one always does.
+        calls=tuple(sorted([*watched.calls, *watched.open_calls.values()], key=lambda call: call.started)),
         effects=tuple(effects),
         unknown_tools=tuple(sorted(watched.unknown_tools)),
         steps=tuple(watched.steps),
@@ -173,8 +176,9 @@ class _Watched:
         self.last = ref
         if event_type == "TOOL_CALL":
             name = str(payload.get("tool_name") or name)
-            self.open_calls.pop(ref.event_id, None)
-            self.calls.append(ToolCall(ref, name, failed=status_of(TOOL, payload) == ERROR))
+            begun = self.open_calls.pop(ref.event_id, None)
+            failed = status_of(TOOL, payload) == ERROR
+            self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
             self.steps.append(Step(ref, name, is_llm=False))
             if effect_of(event, self._rules).source == "unknown":
                 self.unknown_tools.add(name)
@@ -183,7 +187,7 @@ class _Watched:
             self._count_usage(ref, name, payload)
             self._note_failed_call(ref, name, LLM, payload)
         elif event_type == "CALL_START" and payload.get("kind") == "tool":
-            started = ToolCall(ref, str(payload.get("name") or name), returned=False)
+            started = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
             self.open_calls[str(payload.get("call_id"))] = started
         elif event_type == "ERROR":
             text = failure_of(payload).text
