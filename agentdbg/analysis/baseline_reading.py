@@ -112,8 +112,8 @@ def _for_each_run(values: Any, runs: list[Any], where: str) -> list[Any]:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{where} has {value!r:.40}, which is not a number from 0 upwards")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ValueError(f"{where} has {value!r:.40}, which is not a number")
     return value
 
 

@@ -97,7 +97,6 @@ _DEEP: Any = json.loads('{"a":' * 300 + "1" + "}" * 300)
     [
         ({"totals": {"total_tokens": ["many"]}}, "totals.total_tokens has 'many', which is not a number"),
         ({"totals": {"total_tokens": [float("inf")]}}, "totals.total_tokens has inf, which is not a number"),
-        ({"totals": {"total_tokens": [-1]}}, "which is not a number from 0 upwards"),
         ({"totals": {"total_tokens": [1, 2]}}, "totals.total_tokens should have a number for each run"),
         ({"totals": {"total_token": [1]}}, "totals.total_token is not known"),
         ({"totals": []}, "totals is not a table"),
