@@ -19,6 +19,7 @@ from agentdbg.exceptions import AgentDbgError
 from agentdbg.server.answers import error_response
 from agentdbg.server.compare import Comparisons
 from agentdbg.server.compare import router as compare_router
+from agentdbg.server.first_visit import visit
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.head import HeadAsGet
 from agentdbg.server.html_download import router as html_router
@@ -53,8 +54,9 @@ def create_app(
     state = ViewerState(Path(data_dir), policy)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(served: FastAPI) -> AsyncIterator[None]:
         empty_trash(state.data_dir)
+        await visit(served, "/", "/api/info")
         try:
             yield
         finally:

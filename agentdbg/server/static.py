@@ -60,8 +60,6 @@ class StaticFiles:
         self._folder = Path(folder)
         self._lock = threading.Lock()
         self._edition: Edition | None = None
-        # Joined while the server gets ready, so that the first visit does not wait for it.
-        threading.Thread(target=self._newest, name="agentdbg-page", daemon=True).start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not (scope["path"] == "/" or scope["path"].startswith(_PREFIX)):
