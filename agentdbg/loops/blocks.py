@@ -68,10 +68,6 @@ class Alphabet:
         for key in self._keys.pop(character, ()):
             del self.known[key]
 
-    def put_back(self, characters: list[str]) -> None:
-        """These characters, each taken once and without a name by now, stand for nothing any more."""
-        self._free += characters
-
     def release(self, character: str) -> None:
         """One thing with this character left the window."""
         count = self._counts.pop(character, 1)
@@ -90,13 +86,15 @@ def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> 
     Only the last `length` characters are looked at.
     """
     size = len(text)
-    longest = min(size, length) // repetitions
+    longest = (min(size, length)) // repetitions
     if longest < shortest:
         return 0
     tail = repetitions - 1
     # In most runs the last two steps did not follow each other before, which rules out every block at once.
-    if tail > 1 and text.rfind(text[-2:], max(size - 2 - longest, 0), size - 1) < 0:
-        return 0
+    if tail > 1:
+        first = size - 2 - longest
+        if text.rfind(text[-2:], max(0, first), size - 1) < 0:
+            return 0
     last = text[-1]
     # A block shorter than this repeats within the gram itself, so the gram does not help to find it.
     direct = min(longest, -(-_GRAM // tail))

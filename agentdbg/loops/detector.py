@@ -362,6 +362,8 @@ class LoopDetector:
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
                 return period
+        if not since_tool:
+            return 0
         # No tool for a while: a block of model calls, so their answers decide.
         quiet = min(length, tape.quiet.length)
         if quiet < wanted or self._answer_is_new or self._states_in_a_row >= wanted:

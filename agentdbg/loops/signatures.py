@@ -96,9 +96,10 @@ def input_key(value: Any) -> int:
 
 def flat_input_key(value: dict[str, Any], encoded: bytes) -> int:
     """`input_key` of a dict with a known encoded form: nearly all are flat, which shows without a look inside."""
-    if encoded.rfind(b"{") == 0 and b"[" not in encoded and VOLATILE_KEYS.isdisjoint(value):
+    if b"{" not in encoded[1:] and b"[" not in encoded and VOLATILE_KEYS.isdisjoint(value):
+        items = value.items()
         try:
-            return hash(tuple(sorted(value.items())))
+            return hash(tuple(sorted(items) if len(items) > 1 else items))
         except TypeError:  # keys of several types
             pass
     return input_key(value)

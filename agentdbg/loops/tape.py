@@ -38,6 +38,7 @@ class Tape:
         "_longest",
         "_made",
         "_named",
+        "_spare",
         "_unwritten",
         "_window",
         "_written",
@@ -54,6 +55,8 @@ class Tape:
         self._is_quiet = False
         self._alphabet = Alphabet()
         self._named: dict[str, dict[str, Named]] = {"tool": {}, "model": {}, "state": {}}
+        self._spare: list[Named] = []
+        """Names let go, to be used for others: each keeps its character, which nothing stands for any more."""
         self._made = 0
         self.steps: deque[Step] = deque()
         self.names = self._written = ""
@@ -70,7 +73,14 @@ class Tape:
             self._made += 1
             if self._made > _NAMED_BETWEEN_SWEEPS and self._made > self.reach:
                 self._sweep()
-            named = all_named[name] = Named(kind, _SIGNATURES[kind] + name, self._alphabet.take_unnamed())
+            signature = _SIGNATURES[kind] + name
+            if self._spare:
+                named = self._spare.pop()
+                named.kind = kind
+                named.signature = signature
+            else:
+                named = Named(kind, signature, self._alphabet.take_unnamed())
+            all_named[name] = named
         return named
 
     @property
@@ -197,4 +207,4 @@ class Tape:
         self._made = 0
         for all_named in self._named.values():
             gone = [name for name, named in all_named.items() if not named.present]
-            self._alphabet.put_back([all_named.pop(name).character for name in gone])
+            self._spare += [all_named.pop(name) for name in gone]

@@ -8,7 +8,8 @@ equal outcome, so a repeated one never pays twice. Nothing of the user's objects
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.encoding import encode_json
 from agentdbg.loops.signatures import (
@@ -22,6 +23,9 @@ from agentdbg.loops.signatures import (
     spoken,
 )
 from agentdbg.loops.similar import shingles, words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = [
     "FORGOTTEN",
@@ -114,9 +118,8 @@ class Outcome:
         """Equal for results that differ in nothing but ids and clocks."""
         key = self._key
         if key is None:
-            from agentdbg.loops.volatile import strip_volatile  # noqa: PLC0415 -- its expressions take time to compile
-
-            key = self._key = hash((strip_volatile(self.text, has_keys=self.has_volatile_keys), self.rest, self.failed))
+            stripped = _stripper()(self.text, has_keys=self.has_volatile_keys)
+            key = self._key = hash((stripped, self.rest, self.failed))
         return key
 
     def words(self) -> frozenset[bytes]:
@@ -227,6 +230,13 @@ class Recall:
         if found is None:
             found = _kept(self._failures, text, Outcome(text, failed=True))
         return found
+
+
+@cache
+def _stripper() -> Callable[..., bytes]:
+    from agentdbg.loops.volatile import strip_volatile  # noqa: PLC0415 -- its expressions take time to compile
+
+    return strip_volatile
 
 
 def compared_input(arguments: Any) -> Input:

@@ -47,8 +47,17 @@ _ID = re.compile(
 _COLONS = re.compile(rb":(?<=\d\d:)\d\d:\d\d")
 _EPOCH_BEGINS = re.compile(rb"1[5-9]\d{8}")
 _ADDRESS_BEGINS = re.compile(rb"0x(?<= at 0x)")
+# Most hyphens have the wrong letter before them, which is quicker to see than that no prefix is there.
 _PREFIXED = {
-    separator: re.compile(rb"%b(?:%b)" % (separator, b"|".join(b"(?<=%b%b)" % (word, separator) for word in _PREFIXES)))
+    separator: re.compile(
+        rb"%b(?<=[%b]%b)(?:%b)"
+        % (
+            separator,
+            b"".join(word[-1:] for word in _PREFIXES),
+            separator,
+            b"|".join(b"(?<=%b%b)" % (word, separator) for word in _PREFIXES),
+        )
+    )
     for separator in (b"_", b"-")
 }
 
