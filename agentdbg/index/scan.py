@@ -191,10 +191,19 @@ _minute_ms: dict[str, int] = {}
 def _strict_times(texts: list[str]) -> list[int] | None:
     """`_strict_ms` of many, None when one is not strict. A run's minutes repeat, so this is looking up."""
     try:
-        return [_minute_ms[text[:16]] + _SECONDS[text[16:19]] + _MILLISECONDS[text[19:]] for text in texts]
+        return _looked_up(texts)
+    except KeyError:  # nearly always a minute that is new
+        one_of_each = {text[:16]: text for text in texts if text[:16] not in _minute_ms}
+        if None in map(_strict_ms, one_of_each.values()):
+            return None
+    try:
+        return _looked_up(texts)
     except KeyError:
-        times = [time for time in map(_strict_ms, texts) if time is not None]
-        return times if len(times) == len(texts) else None
+        return None
+
+
+def _looked_up(texts: list[str]) -> list[int]:
+    return [_minute_ms[text[:16]] + _SECONDS[text[16:19]] + _MILLISECONDS[text[19:]] for text in texts]
 
 
 def _strict_ms(text: str) -> int | None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.rows import Row
     from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.summary import Summary
-    from agentdbg.events import RunMeta
+    from agentdbg.events import Event, RunMeta
 
 __all__ = ["Indexer", "RunView", "Views"]
 
@@ -49,6 +49,7 @@ class RunView:
         self.run_id = run_id
         self.index = EventIndex(run_dir(data_dir, run_id), run_id, index_dir(data_dir))
         self.watchers = 0
+        self._looking = threading.Lock()
         self._understand()
 
     def _understand(self) -> None:
@@ -90,28 +91,35 @@ class RunView:
                 damaged_lines=index.damaged_lines,
                 damaged_total=index.damaged_total,
             )
-            add_to_verdict(summary["verdict"], self._found(run))
-            return summary
+            may_look = run["status"] != "running" and index.complete and index.total <= _MOST_EVENTS_LOOKED_AT
+            total = index.total
+        if may_look:
+            add_to_verdict(summary["verdict"], self._found(run, total))
+        return summary
 
-    def _found(self, run: RunMeta) -> list[Line]:
+    def _found(self, run: RunMeta, total: int) -> list[Line]:
         """What the verdict should add: looked for once a run has ended, in runs that are read in a blink."""
-        index = self.index
-        if run["status"] == "running" or not index.complete or index.total > _MOST_EVENTS_LOOKED_AT:
-            return []
-        if self._findings is None or self._findings[0] != index.total:
-            events = (index.event(number) for number in range(1, index.total + 1))
-            self._findings = (index.total, headline_lines(find(events, run)))
-        return self._findings[1]
+        with self._looking:
+            known = self._findings
+            if known is None or known[0] != total:
+                known = self._findings = (total, headline_lines(find(self._one_by_one(total), run)))
+            return known[1]
+
+    def _one_by_one(self, total: int) -> Iterator[Event]:
+        """The events of the run, without keeping others from theirs meanwhile."""
+        for number in range(1, total + 1):
+            with self.index.lock:
+                event = self.index.event(number)
+            yield event
 
     def recent_summary(self, run: RunMeta, within_s: float = 0.2) -> Summary:
         """The summary, made a moment ago at most: everyone who follows a live run is told the same."""
-        with self.index.lock:
-            made_at, summary = self._last_summary
-            now = time.monotonic()
-            if summary is None or now - made_at > within_s:
-                summary = self.summary(run)
-                self._last_summary = (now, summary)
-            return summary
+        made_at, summary = self._last_summary
+        now = time.monotonic()
+        if summary is None or now - made_at > within_s:
+            summary = self.summary(run)
+            self._last_summary = (now, summary)
+        return summary
 
     def encoded_rows(self, first: int, last: int, run: RunMeta) -> bytes:
         """The rows from `first` to `last` as a JSON array; made once for all who follow."""
