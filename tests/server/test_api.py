@@ -191,6 +191,7 @@ def test_summary_search_and_report(served: RunningViewer, data_dir: Path) -> Non
     run_id = str(uuid.uuid4())
     events = usual_events(run_id)
     write_run(data_dir, run_id, raw=b"".join([*map(as_line, events), b"torn"]))
+    assert eventually(lambda: served.ask(f"/api/runs/{run_id}/summary").json()["complete"])
     summary = served.ask(f"/api/runs/{run_id}/summary").json()
 
     assert (summary["total_events"], summary["complete"], summary["damaged_total"]) == (4, True, 1)
