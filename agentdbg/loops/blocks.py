@@ -89,6 +89,8 @@ def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> 
     longest = (min(size, length)) // repetitions
     if longest < shortest:
         return 0
+    if shortest == 1 and text[-repetitions:] == text[-1] * repetitions:
+        return 1
     tail = repetitions - 1
     # In most runs the last two steps did not follow each other before, which rules out every block at once.
     if tail > 1:
@@ -104,11 +106,14 @@ def find_period(text: str, repetitions: int, length: int, shortest: int = 1) -> 
         if text[-tail * period :] == text[-repetitions * period : -period]:
             return period
         found = text.rfind(last, size - 1 - direct, found)
-    if direct == longest:
-        return 0
+    return 0 if direct == longest else _find_long_period(text, repetitions, longest, max(direct + 1, shortest))
+
+
+def _find_long_period(text: str, repetitions: int, longest: int, shortest: int) -> int:
+    size, tail = len(text), repetitions - 1
     gram = text[-_GRAM:]
     start = max(size - _GRAM - longest, 0)
-    found = text.rfind(gram, start, size - max(direct + 1, shortest))
+    found = text.rfind(gram, start, size - shortest)
     while found >= 0:
         period = size - _GRAM - found
         if text[-tail * period :] == text[-repetitions * period : -period]:

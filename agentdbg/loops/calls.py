@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from agentdbg.loops.ledger import Candidate
 from agentdbg.loops.similar import is_near, jaccard
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from agentdbg.loops.tape import Tape
     from agentdbg.loops.values import Outcome
 
-__all__ = ["RecentCalls", "streak_of"]
+__all__ = ["RecentCalls"]
 
 _NEAR_INPUT = 0.8
 _REPHRASED_INPUT = 0.6
@@ -75,7 +76,22 @@ class RecentCalls:
         wanted = self._repetitions
         return len(calls) >= wanted and calls[-wanted].call_number > self._count - _COMPARED
 
-    def similar(self, step: Step, tape: Tape) -> list[Step]:
+    def repeated(self, step: Step, tape: Tape, *, are_enough: bool) -> Candidate | None:
+        """The error_retry or stall that a call completes; `are_enough` is what `keep` said of it."""
+        wanted = self._repetitions
+        if step.streak >= wanted:
+            calls = _streak_of(step, wanted)
+            new_work = self._worked_between(calls, tape.oldest())
+            if step.failed and calls[0].turn == step.turn and not new_work:
+                return Candidate("error_retry", [step], calls, step.streak)
+            if len(calls) == wanted and (not new_work or self._is_recent(calls[0])):
+                return Candidate("stall", [step], calls, step.streak, new_work=new_work)
+        similar = self._similar(step, tape) if are_enough else []
+        if len(similar) < wanted:
+            return None
+        return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar, tape.oldest()))
+
+    def _similar(self, step: Step, tape: Tape) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         calls = self._by_tool[step.signature]
         oldest = self._count - _COMPARED
@@ -98,11 +114,11 @@ class RecentCalls:
                 break  # the same question had another answer since: that was progress
         return found[::-1]
 
-    def is_recent(self, step: Step) -> bool:
+    def _is_recent(self, step: Step) -> bool:
         """Whether the call is recent enough for a stall with other work in between."""
         return step.call_number > self._count - self._recent
 
-    def worked_between(self, calls: list[Step], oldest: int) -> bool:
+    def _worked_between(self, calls: list[Step], oldest: int) -> bool:
         """Whether another call brought something new between these; those before `oldest` are out of reach."""
         first = max(calls[0].number + 1, oldest)
         for step in reversed(self._news):
@@ -115,7 +131,7 @@ class RecentCalls:
         return False
 
 
-def streak_of(step: Step, number: int) -> list[Step]:
+def _streak_of(step: Step, number: int) -> list[Step]:
     """The last `number` calls of the streak that ends with `step`, oldest first, as far as they are remembered."""
     chain = [step]
     previous = step.previous

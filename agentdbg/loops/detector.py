@@ -14,15 +14,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.loops.blocks import find_period, has_period
-from agentdbg.loops.calls import RecentCalls, streak_of
-from agentdbg.loops.echoes import RecentReplies
+from agentdbg.loops.intake import Intake
 from agentdbg.loops.kinds import classify, is_one_failing_call
-from agentdbg.loops.ledger import Candidate, Held, Ledger
+from agentdbg.loops.ledger import Candidate, Held
 from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
-from agentdbg.loops.tape import Tape
-from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import Recall, compared_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,37 +29,18 @@ if TYPE_CHECKING:
 __all__ = ["LoopDetector"]
 
 _KINDS = {"TOOL_CALL": "tool", "LLM_CALL": "model", "STATE_UPDATE": "state"}
+_NO_META: dict[str, Any] = {}
 _MAX_WINDOW = 10_000
-_MIN_REACH = 24
 _LONGEST_GUESS = 12
 """A block that has not begun to repeat is waited for only up to this length."""
 
 
-class LoopDetector:
+class LoopDetector(Intake):
     """Finds the loops of one run, online."""
 
     def __init__(self, window: int = 12, repetitions: int = 3, ignore_tools: Iterable[str] = ()) -> None:
-        self._window = max(4, min(int(window), _MAX_WINDOW))
-        self._repetitions = max(2, int(repetitions))
-        self._longest_block = self._window // self._repetitions
-        self._ignored = frozenset(ignore_tools)
-        reach = max(2 * self._window, _MIN_REACH)
-        self._tape = Tape(self._window, reach)
-        self._calls = RecentCalls(self._repetitions, self._window * 2 // 3, reach)
-        self._replies = RecentReplies(self._repetitions)
-        self._recall = Recall()
-        self._turns = UserTurns()
-        self._ledger = Ledger(self._window)
+        super().__init__(max(4, min(int(window), _MAX_WINDOW)), max(2, int(repetitions)), ignore_tools)
         self._held: Held | None = None
-        self._number = 0
-        self._tool_is_new = False
-        self._turn = 0
-        self._turn_began = 0
-        self._states_in_a_row = 0
-        self._last_tool = 0
-        self._last_call: Step | None = None
-        self._asked_nothing = False
-        self._answer_is_new = False
         # The exact block going round: its length, its newest event, and how many events have gone round by now.
         self._period = self._until = self._going = 0
         self._names_period = 0
@@ -80,9 +57,13 @@ class LoopDetector:
 
     def observe(self, event: Event) -> LoopFinding | None:
         """Take the next event of the run; the finding it completes, if any."""
-        event_type = event["event_type"]
         return self.take(
-            event_type, event["event_id"], event["ts"], event["name"], event["payload"], event.get("meta") or {}
+            event["event_type"],
+            event["event_id"],
+            event["ts"],
+            event["name"],
+            event["payload"],
+            event.get("meta") or _NO_META,
         )
 
     def take(
@@ -101,7 +82,8 @@ class LoopDetector:
         self._ledger.current = None
         step = Step(event_id, ts, self._tape.named(kind, name if kind != "state" else ""))
         if not step.recurs and step.leave_unread(payload):
-            return self._first(step, name, payload, meta, spoke)
+            self._first(step, name, payload, meta, spoke)
+            return self._no_block()
         finer = self._look_into(step, name, payload, meta, spoke)
         if finer is None and not step.recurs:
             return self._no_block()
@@ -120,126 +102,11 @@ class LoopDetector:
         held, self._held = self._held, None
         return None if held is None else self._ledger.tell(held.candidate, held.finding)
 
-    # -- taking events in ----------------------------------------------------------------------------------------------
-
-    def _first(
-        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
-    ) -> LoopFinding | None:
-        """Take a call of a tool or a model that is new: there is nothing to compare it with, so it is only kept."""
-        if step.kind == "tool":
-            if (meta and meta.get("polling")) or name in self._ignored:
-                step.polling = True
-            self._append(step)
-            self._last_tool = self._number
-            self._last_call = step
-            self._tool_is_new = True
-            if self._replies.kept:
-                self._replies.clear()
-            self._calls.count_first(step)
-        else:
-            self._note_turn(payload, spoke)
-            self._asked_nothing = True
-            self._append(step)
-            self._answer_is_new = False
-            self._replies.remember(step)
-            self._ledger.spend(payload)
-        self._states_in_a_row = 0
-        return self._no_block()
-
     def _no_block(self) -> LoopFinding | None:
         """A new name ends every block."""
         self._names_period = 0
         self._round = None
         return None if self._held is None else self._release()
-
-    def _look_into(
-        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
-    ) -> Candidate | None:
-        """Take an event that may repeat another; the finer finding it completes, if any."""
-        if step.kind == "tool":
-            step.hold(compared_input(payload.get("args")), self._recall.result(payload))
-            if (meta and meta.get("polling")) or name in self._ignored:
-                step.polling = True
-            return self._take_tool_call(step)
-        if step.kind == "model":
-            got, asked = self._recall.reply(payload)
-            step.hold(asked, got)
-            self._note_turn(payload, spoke)
-            finer = self._take_model_call(step)
-            self._ledger.spend(payload)
-            return finer
-        self._take_state(step)
-        return None
-
-    def _take_tool_call(self, step: Step) -> Candidate | None:
-        """The finer finding that a call completes, which is the newest step from here on."""
-        lone = step.named.lone
-        self._append(step)
-        self._last_tool = step.number
-        self._last_call = step
-        self._states_in_a_row = 0
-        self._tool_is_new = step.is_new
-        if step.is_new and self._replies.kept:
-            self._replies.clear()
-        self._calls.count(step)
-        if not step.recurs:
-            return None
-        are_enough = self._calls.keep(step, lone)
-        may_repeat = (are_enough or step.streak >= self._repetitions) and not step.polling
-        return self._repeated_call(step, are_enough=are_enough) if may_repeat else None
-
-    def _repeated_call(self, step: Step, *, are_enough: bool) -> Candidate | None:
-        """The error_retry or stall that this call completes."""
-        wanted = self._repetitions
-        if step.streak >= wanted:
-            calls = streak_of(step, wanted)
-            new_work = self._calls.worked_between(calls, self._tape.oldest())
-            if step.failed and calls[0].turn == step.turn and not new_work:
-                return Candidate("error_retry", [step], calls, step.streak)
-            if len(calls) == wanted and (not new_work or self._calls.is_recent(calls[0])):
-                return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._calls.similar(step, self._tape) if are_enough else []
-        if len(similar) < wanted:
-            return None
-        new_work = self._calls.worked_between(similar, self._tape.oldest())
-        return Candidate("stall", [step], similar, step.near, new_work=new_work)
-
-    def _note_turn(self, payload: dict[str, Any], spoke: bool) -> None:
-        if spoke:
-            self._begin_turn()
-            self._turn_began = self._number
-        elif self._asked_nothing and self._last_tool < self._number and is_cut(payload.get("prompt")):
-            # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
-            self._begin_turn()
-
-    def _take_model_call(self, step: Step) -> Candidate | None:
-        """The finer finding that an answer completes, which is the newest step from here on."""
-        self._asked_nothing = not step.asked.text
-        self._append(step)
-        self._states_in_a_row = 0
-        self._answer_is_new = False
-        if step.failed:
-            calls = self._replies.failures(step)
-            return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
-        calls = self._replies.echoes(step)
-        if len(calls) >= self._repetitions:
-            return Candidate("echo", [step], calls[::-1], step.near)
-        self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
-        return None
-
-    def _take_state(self, step: Step) -> None:
-        self._append(step)
-        self._states_in_a_row += 1
-
-    def _begin_turn(self) -> None:
-        self._turn += 1
-        self._replies.clear()
-
-    def _append(self, step: Step) -> None:
-        self._number = step.number = self._number + 1
-        step.turn = self._turn
-        step.spent = self._ledger.spent
-        self._tape.append(step)
 
     # -- only counting ---------------------------------------------------------------------------------------------
 

@@ -48,18 +48,21 @@ _COLONS = re.compile(rb":(?<=\d\d:)\d\d:\d\d")
 _EPOCH_BEGINS = re.compile(rb"1[5-9]\d{8}")
 _ADDRESS_BEGINS = re.compile(rb"0x(?<= at 0x)")
 # Most hyphens have the wrong letter before them, which is quicker to see than that no prefix is there.
-_PREFIXED = {
-    separator: re.compile(
-        rb"%b(?<=[%b]%b)(?:%b)"
-        % (
-            separator,
-            b"".join(word[-1:] for word in _PREFIXES),
-            separator,
-            b"|".join(b"(?<=%b%b)" % (word, separator) for word in _PREFIXES),
-        )
+_PREFIXED = [
+    (
+        separator,
+        re.compile(
+            rb"%b(?<=[%b]%b)(?:%b)"
+            % (
+                separator,
+                b"".join(word[-1:] for word in _PREFIXES),
+                separator,
+                b"|".join(b"(?<=%b%b)" % (word, separator) for word in _PREFIXES),
+            )
+        ),
     )
     for separator in (b"_", b"-")
-}
+]
 
 
 def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
@@ -97,7 +100,7 @@ def _clocks(text: bytes, marks: bytes) -> list[tuple[int, int]]:
     digits = _stretch(marks, _TEN_DIGITS)
     if digits is not None:
         spans += _at(text, _EPOCH_BEGINS, _EPOCH, digits)
-    if b" at 0x" in text:
+    if b"x" in text and b" at 0x" in text:
         spans += _at(text, _ADDRESS_BEGINS, _ADDRESS, (0, len(text)))
     if b"." in text:
         for match in _FRACTION_OF_TIME.finditer(text):
@@ -133,6 +136,8 @@ def _at(
 
 def _ids(text: bytes, marks: bytes) -> list[tuple[int, int]]:
     offset, stop = _with_ids(text, marks)
+    if not stop:
+        return []
     tokens = text[offset:stop].translate(_TOKENS)
     spans: list[tuple[int, int]] = []
     different: set[bytes] = set()
@@ -153,14 +158,14 @@ def _ids(text: bytes, marks: bytes) -> list[tuple[int, int]]:
 
 def _with_ids(text: bytes, marks: bytes) -> tuple[int, int]:
     """The stretch of whole tokens outside of which there are no ids; (0, 0) when there are none at all."""
-    stretches = [stretch] if (stretch := _stretch(marks, _HEX_ID)) is not None else []
-    for separator, prefixed in _PREFIXED.items():
+    begin, end = _stretch(marks, _HEX_ID) or (len(text), 0)
+    for separator, prefixed in _PREFIXED:
         last = text.rfind(separator)
         if last > 0:
-            stretches += [match.span() for match in prefixed.finditer(text, 0, last + 1)]
-    if not stretches:
+            for match in prefixed.finditer(text, 0, last + 1):
+                begin, end = min(begin, match.start()), max(end, match.end())
+    if not end:
         return 0, 0
-    begin, end = min(stretches)[0], max(end for _, end in stretches)
     return len(text[:begin].rstrip(_TOKEN_BYTES)), len(text) - len(text[end:].lstrip(_TOKEN_BYTES))
 
 
