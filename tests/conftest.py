@@ -44,6 +44,7 @@ _SLOW = (
     "network/",
     "property/",
     "pytest_plugin/",
+    "reading/test_recount",
     "receive/test_laws",
     "receive/test_serving",
     "redaction/test_laws",

@@ -76,7 +76,7 @@ def test_no_is_not_off() -> None:
         ("status: ok\n---\nstatus: error\n", "found another document in line 2"),
         ("max_tokens: 2001-99-99\n", "month must be in 1..12"),
         ("must_call: [search\n", "while parsing a flow sequence"),
-        ("[" * 3000, "nested too deeply"),
+        ("[" * 1000, "nested too deeply"),
         ("? [a]\n: b\n", "found unhashable key in line 1"),
         ("status: \x00", "special characters are not allowed"),
         ("status: !!python/name:os.system x", "could not determine a constructor"),
