@@ -121,10 +121,10 @@ def depths_of(spans: list[Span]) -> dict[str, int]:
     parents = {found.span_id: found.parent_id for found in spans}
     depths: dict[str, int] = {}
     for span_id in parents:
-        path: list[str] = []
+        path: dict[str, None] = {}  # in order, and quick to ask
         at: str | None = span_id
         while at in parents and at not in depths and at not in path:
-            path.append(at)
+            path[at] = None
             at = parents[at]
         depth = depths.get(at, -1) if at is not None else -1
         for step, known in enumerate(reversed(path), 1):
