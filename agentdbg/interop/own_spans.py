@@ -7,6 +7,7 @@ because the run they came from may be here too; where a payload names other even
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ToldRun", "is_own", "told_event_id", "told_run", "told_run_id", "told_start_id", "told_steps"]
 
-_LONGEST_TYPE = 60
+_TYPE = re.compile(r"[A-Z][A-Z0-9_]{0,59}", re.ASCII)
 # What an event of each type has at least; a sender may leave out anything.
 _LEAST: dict[str, dict[str, Any]] = {
     "LLM_CALL": {
@@ -40,7 +41,7 @@ _LEAST: dict[str, dict[str, Any]] = {
     "TOOL_CALL": {"tool_name": "tool", "args": None, "result": None, "status": "ok", "error": None},
     "STATE_UPDATE": {"state": None, "diff": None},
     "ERROR": {"error_type": "Error", "message": "", "stack": None, "details": None},
-    "LOOP_WARNING": {"pattern": "", "repetitions": 0, "window_size": 0, "evidence_event_ids": []},
+    "LOOP_WARNING": {"pattern": "", "repetitions": 1, "window_size": 1, "evidence_event_ids": []},
 }
 _ID_FIELDS = ("call_id", "first_event_id")
 _ID_LISTS = ("evidence_event_ids",)
@@ -64,12 +65,12 @@ def is_own(span: Span) -> bool:
 
 def told_run_id(span: Span) -> str:
     """The run a span was part of; empty when it was none of ours."""
-    return as_word(span.attributes.get(AgentDbg.RUN_ID)) if is_own(span) else ""
+    return _id(span.attributes, AgentDbg.RUN_ID) if is_own(span) else ""
 
 
 def told_event_id(span: Span) -> str:
     """The event a span was; empty when it was none of ours."""
-    return as_word(span.attributes.get(AgentDbg.EVENT_ID)) if is_own(span) else ""
+    return _id(span.attributes, AgentDbg.EVENT_ID) if is_own(span) else ""
 
 
 def told_run(span: Span) -> ToldRun | None:
@@ -99,10 +100,10 @@ def told_start_id(spans: list[Span]) -> str | None:
     direct: list[tuple[int, str]] = []
     for span in spans:
         attributes = span.attributes
-        event_id, parent_id = as_word(attributes.get(AgentDbg.EVENT_ID)), as_word(attributes.get(AgentDbg.PARENT_ID))
+        event_id, parent_id = _id(attributes, AgentDbg.EVENT_ID), _id(attributes, AgentDbg.PARENT_ID)
         if attributes.get(AgentDbg.EVENT_TYPE) == "RUN_START" and event_id:
             return event_id
-        root = span_id_of(as_word(attributes.get(AgentDbg.RUN_ID)), None).hex()
+        root = span_id_of(_id(attributes, AgentDbg.RUN_ID), None).hex()
         if parent_id and span.parent_id == root:
             direct.append((as_number(attributes.get(AgentDbg.SEQUENCE)), parent_id))
     return min(direct)[1] if direct else None
@@ -118,10 +119,10 @@ def _moments(span: Span, rename: Callable[[str], str]) -> list[tuple[int, Step]]
 
 
 def _step(attributes: dict[str, Any], at_ms: float | None, rename: Callable[[str], str]) -> Step | None:
-    event_type, event_id = as_word(attributes.get(AgentDbg.EVENT_TYPE)), as_word(attributes.get(AgentDbg.EVENT_ID))
+    event_type, event_id = as_word(attributes.get(AgentDbg.EVENT_TYPE)), _id(attributes, AgentDbg.EVENT_ID)
     if event_type in ("RUN_START", "RUN_END") or not event_id or not _is_type(event_type):
         return None
-    parent_id = as_word(attributes.get(AgentDbg.PARENT_ID))
+    parent_id = _id(attributes, AgentDbg.PARENT_ID)
     duration_ms, meta = attributes.get(AgentDbg.DURATION_MS), _object(attributes.get(AgentDbg.META))
     return Step(
         event_type,
@@ -138,9 +139,7 @@ def _step(attributes: dict[str, Any], at_ms: float | None, rename: Callable[[str
 
 
 def _is_type(name: str) -> bool:
-    if name in EVENT_TYPES:
-        return True
-    return name.isascii() and name.replace("_", "").isalnum() and name == name.upper() and len(name) <= _LONGEST_TYPE
+    return name in EVENT_TYPES or _TYPE.fullmatch(name) is not None
 
 
 def _renamed(payload: dict[str, Any], rename: Callable[[str], str]) -> dict[str, Any]:
@@ -155,6 +154,12 @@ def _renamed(payload: dict[str, Any], rename: Callable[[str], str]) -> dict[str,
         if isinstance(example, dict) and as_word(example.get("event_id")):
             example["event_id"] = rename(example["event_id"])
     return payload
+
+
+def _id(attributes: dict[str, Any], name: str) -> str:
+    """An id as its sender spelt it; one that is no text, or cannot be written, is none."""
+    found = as_word(attributes.get(name))
+    return "" if found != found.encode(errors="replace").decode() else found
 
 
 def _object(text: Any) -> dict[str, Any]:

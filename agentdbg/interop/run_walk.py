@@ -17,7 +17,7 @@ from agentdbg.events import utc_timestamp
 from agentdbg.interop.prompts import PromptFitter
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.event_lines import NO_META, LineMaker, join_objects
+from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_summary import encode_run_meta, end_summary
@@ -200,7 +200,7 @@ class RunWalk:
             payload = join_objects(payload, b'{"final_state":%b}' % self._last_state)
         self._count("RUN_END")
         end_id = stable_id(self.run_id, "end")
-        self._append("RUN_END", end_id, self.start_id, ts, duration_ms, "run_end", payload)
+        self._append("RUN_END", end_id, self.start_id, ts, duration_ms, "run_end", fit_payload(payload))
         self.flush()
         self.refresh(ts, duration_ms, status)
         self.writer.close()

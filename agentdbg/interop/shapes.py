@@ -27,6 +27,6 @@ def as_word(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def as_number(value: Any) -> int:
-    """The value if it is a whole number, else 0."""
-    return value if isinstance(value, int) else 0
+def as_number(value: Any, otherwise: int = 0) -> int:
+    """The value if it is a whole number."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise

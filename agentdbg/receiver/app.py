@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import secrets
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -40,6 +41,8 @@ __all__ = ["create_app"]
 _LOOK_SECONDS = 0.5
 _BODY_SECONDS = 30.0
 _MOST_BYTES_HELD = 2 * LARGEST_BODY
+_MOST_AT_ONCE = 2
+"""Requests that are unpacked and read at a time: a small body may become a large one, and threads would only queue."""
 _RETRY = {"Retry-After": "2"}
 # google.rpc.Code, which OTLP puts into the body of a refusal.
 _INVALID, _EXHAUSTED, _UNAVAILABLE = 3, 8, 14
@@ -87,7 +90,11 @@ def create_app(
 async def _look_around(traces: Traces) -> None:
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
-        await run_in_threadpool(traces.look_around)
+        try:
+            await run_in_threadpool(traces.look_around)
+        except Exception:
+            # Whatever one run did, the others still have to be ended.
+            logging.getLogger("agentdbg.receiver").exception("looking after the open runs failed")
 
 
 class _Intake:
@@ -96,6 +103,7 @@ class _Intake:
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
         self._held = 0
+        self._turns = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def take_traces(self, request: Request) -> Response:
         return await self._answer(request, self._store)
@@ -116,7 +124,8 @@ class _Intake:
             media_type = media_type_of(request.headers.get("content-type", ""))
             await asyncio.wait_for(self._read(request, body), _BODY_SECONDS)
             encoding = request.headers.get("content-encoding", "")
-            answer = await run_in_threadpool(lambda: handle(unpack(bytes(body), encoding), media_type))
+            async with self._turns:
+                answer = await run_in_threadpool(lambda: handle(unpack(bytes(body), encoding), media_type))
         except Refused as refused:
             return _refusal(refused.status, str(refused), media_type)
         except NotStored as error:

@@ -40,6 +40,8 @@ LARGEST_BODY = 64 << 20
 _CHUNK = 1 << 20
 _IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
 _MOST_REASONS = 5
+_MOST_SPANS = 100_000
+"""In one request; exporters send some hundreds at a time."""
 
 
 class Refused(Exception):
@@ -98,7 +100,9 @@ def read_batch(body: bytes, media_type: str) -> Batch:
     try:
         found = _from_protobuf(body) if media_type == PROTOBUF else _from_json(body)
         batch = Batch()
-        for span in found:
+        for number, span in enumerate(found):
+            if number == _MOST_SPANS:
+                raise Refused(413, f"a request has at most {_MOST_SPANS:,} spans")
             if isinstance(span, str):
                 batch.rejected.append(span)
             elif not _IDS.fullmatch(f"{span.trace_id} {span.span_id}"):

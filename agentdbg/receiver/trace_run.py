@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
 from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
-from agentdbg.interop.run_walk import Ending, RunWalk, stable_id
-from agentdbg.interop.shapes import as_dict
+from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
+from agentdbg.interop.shapes import as_dict, as_number
 from agentdbg.interop.span_names import said_in
 from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
 from agentdbg.interop.spans import depths_of
@@ -32,11 +32,13 @@ if TYPE_CHECKING:
     from agentdbg.interop.run_walk import Workshop
     from agentdbg.interop.spans import Span
 
-__all__ = ["NOTHING_EARLIER", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
+__all__ = ["NOTHING_EARLIER", "UNREADABLE", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
 _RESULTS = ("output", "result", "response")
 _REFRESH_SECONDS = 1.0
-_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError)
+"""What a span that nobody thought of may raise in our own code."""
+_LONGEST_REASON = 200
 
 
 class NotStored(OSError):
@@ -143,7 +145,9 @@ class TraceRun:
                 self._told_run_id = str(as_dict(event["meta"].get("received_from")).get("run_id") or "")
                 self._walk.describe(event["name"])
                 self._walk.started_ms = at_ms
-            elif event["event_type"] != "LOOP_WARNING":
+            elif event["event_type"] == "LOOP_WARNING":
+                self._overlaps.is_told_already(event["event_id"], event["parent_id"] or "")
+            else:
                 parent_id = event["parent_id"] or ""
                 parents.add(parent_id)
                 self._overlaps.is_told_already(event["event_id"], parent_id, event["event_type"], event["name"])
@@ -168,7 +172,7 @@ class TraceRun:
         for item in arrived:
             try:
                 self._write(item)
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 self._reject(item.name, error)
         self._walk.flush()
         if self._walk.writer.dropped:
@@ -184,7 +188,11 @@ class TraceRun:
 
     def end(self, quiet_s: float) -> None:
         """Write RUN_END; `quiet_s` is how long nothing has come."""
-        self._walk.end(self._ending(quiet_s))
+        try:
+            self._walk.end(self._ending(quiet_s))
+        except UNREADABLE as error:
+            message = f"how the run ended was told in a way that cannot be read ({type(error).__name__})"
+            self._walk.end(Ending(self._ended_ms, describe_error({"error_type": "EndUnreadable", "message": message})))
 
     def let_go(self) -> None:
         """Close the file and leave the run as it is on disk, for a later receiver to go on with."""
@@ -233,12 +241,13 @@ class TraceRun:
                 else:
                     item = self._one_step(event_id, span)
                     yield (item.at_ms, -depths[span.span_id]), item
-            except _UNREADABLE as error:
+            except UNREADABLE as error:
                 self._reject(span.name, error)
 
     def _reject(self, name: str, error: Exception) -> None:
         """A span that trips over our own code costs only itself."""
-        self.rejected.append(f"the span {name[:60]!r} cannot be read ({type(error).__name__}: {error})")
+        why = str(error)[:_LONGEST_REASON]
+        self.rejected.append(f"the span {name[:60]!r} cannot be read ({type(error).__name__}: {why})")
 
     def _one_step(self, event_id: str, span: Span) -> Arrived:
         step, at_ms, parent_id = step_of(span), self._moment_of(span), self._parent_id(span)
@@ -285,7 +294,7 @@ class TraceRun:
         if before is not None and (before.failure or not failure) and before.started_ms <= started_ms:
             return False
         result = next((fields[key] for key in _RESULTS if fields.get(key) is not None), None)
-        self._root = _Root(started_ms, failure if isinstance(failure, dict) else None, result)
+        self._root = _Root(started_ms, describe_error(failure) if isinstance(failure, dict) else None, result)
         return before is None or started_ms < before.started_ms
 
     def _rename(self, told_id: str) -> str:
@@ -296,6 +305,8 @@ class TraceRun:
     def _write(self, item: Arrived) -> None:
         step = item.step
         if step.is_told:
+            if item.event_id in self._overlaps or item.event_id == self._walk.start_id:
+                return  # an event has one id and is written once, whoever else claims it
             self._overlaps.is_told_already(item.event_id, item.parent_id)
         elif self._overlaps.is_told_already(item.event_id, item.parent_id, step.event_type, step.name, item.scope):
             step = as_plain_span(step, item.name)
@@ -327,12 +338,12 @@ class TraceRun:
         outcome = {key: value for key, value in end.items() if key not in ("status", "summary", "error")}
         if self._began_untold:
             outcome["run_start"] = told.start
-        duration_ms = as_dict(end.get("summary")).get("duration_ms")
+        duration_ms = as_number(as_dict(end.get("summary")).get("duration_ms"), -1)
         return Ending(
             self._ended_ms,
             failure if told.failed else None,
             outcome,
-            duration_ms if isinstance(duration_ms, int) and duration_ms >= 0 else None,
+            duration_ms if usable_duration(duration_ms) is not None else None,
             is_told=True,
         )
 

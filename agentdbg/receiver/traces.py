@@ -16,7 +16,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.run_walk import Workshop, stable_id
-from agentdbg.receiver.trace_run import NOTHING_EARLIER, Earlier, NotStored, TraceRun, event_id_of, start_id_of
+from agentdbg.receiver.trace_run import (
+    NOTHING_EARLIER,
+    UNREADABLE,
+    Earlier,
+    NotStored,
+    TraceRun,
+    event_id_of,
+    start_id_of,
+)
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.lines import events_path, iter_lines, open_events
@@ -25,6 +33,7 @@ from agentdbg.storage.runfile import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from agentdbg.config import Config
     from agentdbg.events import Event
@@ -70,7 +79,12 @@ class Traces:
         rejected: list[str] = []
         with self._lock:
             for trace_id, group in by_trace.items():
-                rejected += self._take_trace(trace_id, group)
+                try:
+                    rejected += self._take_trace(trace_id, group)
+                except UNREADABLE as error:
+                    self._give_up(trace_id)
+                    why = f"the trace {trace_id} cannot be read ({type(error).__name__}: {str(error)[:200]})"
+                    rejected += [why] * len(group)
         return rejected
 
     def look_around(self) -> None:
@@ -105,33 +119,38 @@ class Traces:
         try:
             run.take(spans, self._clock())
         except NotStored:
-            # What really is on disk is found out when the sender tries again.
-            del self._open[trace_id]
-            run.let_go()
+            self._give_up(trace_id)
             raise
         if known is None and self._on_run is not None:
             self._on_run(run, True)
         rejected, run.rejected = run.rejected, []
         return rejected
 
+    def _give_up(self, trace_id: str) -> None:
+        """What really is on disk is found out when more of the trace comes."""
+        run = self._open.pop(trace_id, None)
+        if run is not None:
+            run.let_go()
+
     def _find_or_begin(self, trace_id: str, spans: list[Span]) -> TraceRun | None:
         """The run of a trace that is not open: one to go on with, or a new one; None when all of this is stored."""
         earlier = NOTHING_EARLIER
-        for part in range(1, _MOST_PARTS):
+        for part in range(1, _MOST_PARTS + 1):
             run_id = stable_id("run", "otlp", trace_id, str(part))
             folder = run_dir(self._workshop.config.data_dir, run_id)
             if not os.path.lexists(folder):
                 break
-            events = list(_stored(str(folder), run_id))
-            is_over = any(event["event_type"] == "RUN_END" for event in events)
+            event_ids, is_over = _known_of(folder, run_id)
             if not is_over and not is_being_written(events_path(folder), None, now=float("inf")):
-                return self._resume(trace_id, run_id, events, earlier)
+                return self._resume(trace_id, run_id, folder, earlier)
             found = read_run(str(folder), run_id)
             earlier = Earlier(
                 run_id=run_id,
                 run_name=earlier.run_name or str(found["run_name"] if found else ""),
-                event_ids=earlier.event_ids | {event["event_id"] for event in events},
+                event_ids=earlier.event_ids | event_ids,
             )
+        else:
+            raise ValueError(f"{_MOST_PARTS} runs continue it already")
         if all(event_id_of(trace_id, span) in earlier.event_ids for span in spans):
             return None
         self._make_room()
@@ -144,12 +163,12 @@ class Traces:
             earlier=earlier,
         )
 
-    def _resume(self, trace_id: str, run_id: str, events: list[Event], earlier: Earlier) -> TraceRun:
+    def _resume(self, trace_id: str, run_id: str, folder: Path, earlier: Earlier) -> TraceRun:
         self._make_room()
-        start_id = next((event["event_id"] for event in events if event["event_type"] == "RUN_START"), None)
-        folder = run_dir(self._workshop.config.data_dir, run_id)
+        starts = (event["event_id"] for event in _stored(folder, run_id) if event["event_type"] == "RUN_START")
+        start_id = next(starts, None)
         run = TraceRun(trace_id, run_id, folder, self._workshop, start_id=start_id, earlier=earlier)
-        run.resume(events)
+        run.resume(_stored(folder, run_id))
         return run
 
     def _make_room(self) -> None:
@@ -166,7 +185,16 @@ class Traces:
             self._on_run(run, False)
 
 
-def _stored(folder: str, run_id: str) -> Iterator[Event]:
+def _known_of(folder: Path, run_id: str) -> tuple[set[str], bool]:
+    """The ids of what a run holds, and whether it has ended; its events are not kept, there may be very many."""
+    event_ids, is_over = set(), False
+    for event in _stored(folder, run_id):
+        event_ids.add(event["event_id"])
+        is_over = is_over or event["event_type"] == "RUN_END"
+    return event_ids, is_over
+
+
+def _stored(folder: Path, run_id: str) -> Iterator[Event]:
     """The events that are on disk, damaged lines left out."""
     file = open_events(folder)
     if file is None:
