@@ -32,9 +32,7 @@ agentdbg baseline a41f 77c0 19be --out refund.json    # several runs: it knows i
 
 def command(
     runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of ids, or `latest`.", "runs")],
-    out: Annotated[
-        str, Option("--out", "-o", metavar="FILE", help="Where to; without it the baseline is printed.")
-    ] = "-",
+    out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where to; `-` is standard output.")] = "-",
     policy_file: Annotated[
         str | None,
         Option("--policy", metavar="FILE", help="The policy that says which tools have side effects."),

@@ -27,7 +27,7 @@ _FILES = (
 
 
 def command(
-    folder: Annotated[str, Argument("[FOLDER]", "The project; the current folder by default.")] = ".",
+    folder: Annotated[str, Argument("[FOLDER]", "The project's folder.")] = ".",
     force: Annotated[bool, Option("--force", help="Replace files that are there already.")] = False,
 ) -> None:
     """

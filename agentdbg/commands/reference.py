@@ -35,8 +35,8 @@ def rewrite(page: str, commands: Mapping[str, str]) -> str:
 def _section(name: str) -> str:
     module = importlib.import_module(f"agentdbg.commands.{name}")
     parameters = parameters_of(module.command)
-    lines = [f"## agentdbg {name}", "", *_sentences(module.command.__doc__ or ""), ""]
-    lines += ["| argument or option | what it does |", "|---|---|"] if parameters else []
+    lines = [f"## agentdbg {name}", "", *_sentences(module.command.__doc__ or "")]
+    lines += ["", "| argument or option | what it does |", "|---|---|"] if parameters else []
     lines += [f"| {_shown(found)} | {found.declared.help}{_default(found)} |" for found in parameters]
     return "\n".join(
         [*lines, "", "```console", *(f"$ {line}" for line in module.EXAMPLES.strip().splitlines()), "```", ""]
@@ -60,7 +60,7 @@ def _shown(found: Parameter) -> str:
 def _default(found: Parameter) -> str:
     if found.is_required:
         return " Required." if isinstance(found.declared, Option) else ""
-    return "" if found.default in (None, False, "") else f" Default: {found.default}."
+    return "" if found.default in (None, False, "") else f" Default: `{found.default}`."
 
 
 if __name__ == "__main__":

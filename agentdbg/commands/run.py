@@ -29,7 +29,7 @@ agentdbg run --name nightly --stop-on-loop --max-cost-usd 2 agent.py
 
 
 def command() -> None:
-    """Record a program without changing it."""
+    """Record a program without changing it. Its options are in docs/run.md and `agentdbg run --help`."""
     main(sys.argv[2:])
 
 
