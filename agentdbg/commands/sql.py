@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Column, Progress, Styled, Terminal, problem
-from agentdbg.encoding import RawJson, encode_json
+from agentdbg.encoding import RawJson, decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import RunIndex
 from agentdbg.storage.reader import default_data_dir
@@ -105,12 +105,21 @@ def _json(out: Terminal, answer: Answer) -> None:
     before = b"["
     for row in answer.rows:
         values = [
-            RawJson(value.encode()) if is_json and value is not None else _plain(value)
+            _spliced(value) if is_json and value is not None else _plain(value)
             for value, is_json in zip(row, holds_json, strict=True)
         ]
         out.bytes(before + encode_json(dict(zip(names, values, strict=True))))
         before = b",\n"
     out.bytes(b"[]\n" if before == b"[" else b"]\n")
+
+
+def _spliced(text: str) -> Any:
+    """JSON as it stands; what only DuckDB takes for JSON (NaN, a comma too many) as the text it is."""
+    try:
+        decode_json(text)
+    except ValueError:
+        return text
+    return RawJson(text.encode())
 
 
 def _csv(out: Terminal, answer: Answer) -> None:

@@ -259,6 +259,13 @@ def test_only_one_select_is_a_question(cli: Callable[..., Ran], rich_run: str, q
         "select * from read_parquet('https://example.com/x.parquet')",
         "select * from 's3://bucket/x.parquet'",
         "select * from runs, data_dir",
+        "select * from sniff_csv('{secret}')",
+        "select content from read_blob('{secret}')",
+        "select * from parquet_metadata('{secret}')",
+        "select * from json_execute_serialized_sql(json_serialize_sql('select content from read_text(''{secret}'')'))",
+        "select getenv('HOME')",
+        "from query('copy runs to ''{folder}/stolen.csv''')",
+        "from enable_logging(storage = 'file', storage_path = '{folder}/log')",
     ],
 )
 def test_no_file_network_or_variable_can_be_read(
@@ -270,6 +277,7 @@ def test_no_file_network_or_variable_can_be_read(
 
     assert ran.code == 2
     assert "hunter2" not in ran.out + ran.err
+    assert [path.name for path in tmp_path.glob("*[gv]")] == ["secret.csv"]
 
 
 @pytest.mark.parametrize(
@@ -327,6 +335,34 @@ def test_every_type_of_value_can_be_printed(cli: Callable[..., Ran], rich_run: s
     }
     for form in ("table", "csv"):
         assert cli("sql", question, "-f", form).code == 0
+
+
+@pytest.mark.parametrize("odd", ["NaN", "[1,]", "[Infinity]"])
+def test_what_only_duckdb_takes_for_json_is_printed_as_text(ask: Callable[..., Any], odd: str) -> None:
+    """Whoever reads the answer has a JSON reader, and a stricter one."""
+    assert ask(f"select '{odd}'::json as odd, '[1]'::json as fine") == [{"odd": odd, "fine": [1]}]
+
+
+@pytest.mark.parametrize("place", ["", "tables", "tables/events", "tables/events/manifest.sqlite3"])
+def test_a_link_in_the_cache_leads_nowhere(
+    ask: Callable[..., Any], data_dir: Path, rich_run: str, tmp_path: Path, place: str
+) -> None:
+    """A repository may bring a data folder along, and a link in it to somebody's tables or database."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "sales.parquet").write_bytes(b"all of it")
+    (theirs / "books.sqlite3").touch()
+    link = data_dir / "index" / place
+    shutil.rmtree(data_dir / "index", ignore_errors=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(theirs / "books.sqlite3" if place.endswith("sqlite3") else theirs)
+
+    assert ask("select count(distinct run_id) as runs from events") == [{"runs": 1}]
+    kept = {path.name: path.read_bytes() for path in theirs.rglob("*") if path.suffix in (".parquet", ".sqlite3")}
+    assert {name: content for name, content in kept.items() if not name.startswith("runs.")} == {
+        "sales.parquet": b"all of it",
+        "books.sqlite3": b"",
+    }
 
 
 def test_hostile_text_does_not_reach_the_terminal(data_dir: Path, rich_run: str) -> None:

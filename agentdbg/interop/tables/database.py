@@ -80,9 +80,11 @@ def _needs(question: str) -> dict[str, bool]:
 
 @contextmanager
 def _folder(data_dir: Path) -> Iterator[Path]:
-    """Where the tables are kept; a folder for this question alone where nothing can be written."""
+    """Where the tables are kept; a folder for this question alone where none can be, or where a link leads away."""
     folder = tables_dir(data_dir)
     try:
+        if any(path.is_symlink() for path in (folder.parent, folder, *folder.rglob("*"))):
+            raise OSError("a data folder that came from elsewhere must not lead to other files")
         make_private_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
