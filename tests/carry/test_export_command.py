@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from agentdbg.interop.exports.files import appearing
 from agentdbg.storage import load_events
 from tests.analysis.story import Story
 from tests.cli.stored import Ran, store
@@ -83,3 +84,29 @@ def test_a_missing_extra_is_named(cli: Callable[..., Ran], rich_run: str, monkey
         ran = cli(*arguments)
         assert ran.code == 2
         assert "pip install 'agentdbg[sql]'" in ran.err
+
+
+def test_two_exports_to_one_place_do_not_disturb_each_other(tmp_path: Path) -> None:
+    """In two containers over one volume both may be process 1; whoever comes last wins, and both were whole."""
+    out = tmp_path / "run.json"
+    with appearing(out) as first:
+        with appearing(out) as second:
+            second.write_bytes(b"the second")
+        first.write_bytes(b"the first")
+
+    assert out.read_bytes() == b"the first"
+    assert list(tmp_path.glob("*run.json*")) == [out]
+
+
+def test_a_link_at_the_place_of_an_export_is_replaced_and_not_followed(
+    cli: Callable[..., Ran], rich_run: str, tmp_path: Path
+) -> None:
+    """What the link leads to is somebody else's file."""
+    theirs, out = tmp_path / "theirs.txt", tmp_path / "run.html"
+    theirs.write_text("kept")
+    out.symlink_to(theirs)
+
+    assert cli("export", rich_run, "--format", "html", "--out", str(out)).code == 0
+    assert theirs.read_text() == "kept"
+    assert not out.is_symlink()
+    assert out.stat().st_mode & 0o777 == 0o600

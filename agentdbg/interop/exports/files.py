@@ -36,9 +36,9 @@ def appearing(path: Path) -> Iterator[Path]:
         raise UsageError(f"{path} is a folder; name a file in it, like {path / 'run.json'}")
     if not path.parent.is_dir():
         raise UsageError(f"there is no folder {path.parent}; make it first, or name another place")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.tmp")
+    os.close(open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
     try:
-        os.close(open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
         yield temporary
         os.replace(temporary, path)
     finally:
