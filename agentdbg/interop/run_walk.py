@@ -118,7 +118,7 @@ class RunWalk:
         self._line = LineMaker(run_id)
         self._lines: list[bytes] = []
         self._lines_size = 0
-        self._failures: set[tuple[str, str]] = set()
+        self._failures: set[int] = set()
         self._states: dict[str, bytes] = {}
         self._last_state: bytes | None = None
         self._last_parent = self.start_id
@@ -320,5 +320,6 @@ def _timestamp(at_ms: float) -> str:
     return utc_timestamp(at_ms / 1000 + 1e-6)
 
 
-def _what_failed(error: dict[str, Any]) -> tuple[str, str]:
-    return str(error.get("error_type")), str(error.get("message"))
+def _what_failed(error: dict[str, Any]) -> int:
+    """What tells one failure from another; not its words, of which a long run would collect too many."""
+    return hash((str(error.get("error_type")), str(error.get("message"))))

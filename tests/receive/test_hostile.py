@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from starlette.requests import Request
 
+from agentdbg.events import MAX_LINE_BYTES
 from agentdbg.interop.spans import Span, depths_of
 from agentdbg.receiver import app as app_module
 from agentdbg.receiver import bodies
@@ -239,3 +240,15 @@ def test_a_fault_while_looking_around_does_not_end_it(receiving: Receiving, monk
 
     asyncio.run(look())
     assert len(looked) > 2
+
+
+def test_the_end_of_a_run_fits_a_line(receiving: Receiving) -> None:
+    """What it came to and its last state each fit; together they were a line that no reader takes."""
+    many = {f"field {number}": "x" * 19_000 for number in range(45)}
+    state = forged(2, "STATE_UPDATE", **{"agentdbg.event.payload": json.dumps({"state": many, **many})})
+    receiving.take(request(state, forged(1, **{"agentdbg.run.end": json.dumps(many)})), JSON)
+    receiving.wait(5)
+
+    (log,) = receiving.data_dir.glob("runs/*/events.jsonl")
+    assert max(map(len, log.read_bytes().splitlines())) <= MAX_LINE_BYTES
+    assert receiving.only()[-1]["event_type"] == "RUN_END"
