@@ -115,7 +115,8 @@ def _declared(found: Parameter) -> Any:
     declared = found.declared
     if isinstance(declared, Argument):
         complete = _complete_runs if declared.completes == "runs" else None
-        return typer.Argument(metavar=declared.metavar, help=declared.help, autocompletion=complete)
+        # typer says itself that an argument may be left out or repeated.
+        return typer.Argument(metavar=declared.metavar.strip("[]."), help=declared.help, autocompletion=complete)
     return typer.Option(*declared.names, help=declared.help, metavar=declared.metavar, min=declared.at_least)
 
 

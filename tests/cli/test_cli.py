@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -38,6 +39,15 @@ def test_every_command_explains_itself_with_examples(cli: Callable[..., Ran], na
     assert "Examples:\n" in ran.out
     assert f"agentdbg {name}" in ran.out
     assert f"Usage: agentdbg {name}" in ran.out
+
+
+@pytest.mark.parametrize("name", ["show", "export", "baseline"])
+def test_usage_puts_an_argument_into_brackets_once(cli: Callable[..., Ran], name: str) -> None:
+    """`[[RUN]...]...` makes a reader wonder what else there is to know about it."""
+    usage = cli(name, "--help").out.splitlines()[0]
+
+    assert "RUN" in usage
+    assert not re.search(r"\[\[|\.\.\.\S|\]\]", usage)
 
 
 def test_without_a_command_there_is_help(cli: Callable[..., Ran]) -> None:
