@@ -244,7 +244,7 @@ def test_a_fault_while_looking_around_does_not_end_it(receiving: Receiving, monk
 
 def test_the_end_of_a_run_fits_a_line(receiving: Receiving) -> None:
     """What it came to and its last state each fit; together they were a line that no reader takes."""
-    many = {f"field {number}": "x" * 19_000 for number in range(45)}
+    many = {f"field {number}": "x" * 19_000 for number in range(80)}
     state = forged(2, "STATE_UPDATE", **{"agentdbg.event.payload": json.dumps({"state": many, **many})})
     receiving.take(request(state, forged(1, **{"agentdbg.run.end": json.dumps(many)})), JSON)
     receiving.wait(5)
