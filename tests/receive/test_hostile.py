@@ -64,6 +64,7 @@ def test_a_forged_length_of_a_run_breaks_no_line(receiving: Receiving, length: A
 def test_an_end_nobody_can_read_is_an_end_and_stops_no_other_run(receiving: Receiving) -> None:
     """One run whose end raised kept the receiver from ever ending another."""
     told = forged(2, "TOOL_CALL", **{"agentdbg.event.payload": json.dumps({"error": {"odd": 1}})})
+    told["endTimeUnixNano"] = str(BEGAN - 1_000_000)  # the first to begin stands for the run
     receiving.take(request(span(3), told, span(4, parent=9)), JSON)
     receiving.traces.close()
     receiving.start()
