@@ -90,6 +90,19 @@ def test_the_file_answers_what_the_server_would(data_dir: Path, config: Config) 
     assert file.blocks("report")[0][2].startswith(b"#")
 
 
+@pytest.mark.parametrize("event_id", [SCRIPT, "x" * 64, "short", 'quo"ted'])
+def test_a_row_says_the_id_that_cannot_be_taken_from_its_event(data_dir: Path, config: Config, event_id: str) -> None:
+    """A file with one odd id in it showed nothing at all."""
+    run_id = str(uuid.uuid4())
+    odd = {**tool_call(run_id, 1), "event_id": event_id}
+    write_run(data_dir, run_id, events=[run_start(run_id), odd])
+    file = exported(run_id, config)
+
+    usual, said = (json.loads(row).get("event_id") for row in file.lines("rows"))
+    assert (usual, said) == (None, event_id)
+    assert json.loads(file.events()[1])["event_id"] == event_id
+
+
 def test_long_texts_are_stored_once(data_dir: Path, config: Config) -> None:
     """An agent's prompts repeat the whole conversation; the file does not, and is a small part of the JSON."""
     run_id = str(uuid.uuid4())

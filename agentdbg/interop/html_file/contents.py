@@ -18,7 +18,7 @@ from agentdbg.index.events import NOT_STRICT, EventIndex
 from agentdbg.index.skeleton import pack_skeleton
 from agentdbg.interop.html_file.blocks import Packer, data_block
 from agentdbg.interop.html_file.receipt import Receipt
-from agentdbg.storage.layout import index_dir, run_dir
+from agentdbg.storage.layout import index_dir, is_run_id, run_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -100,7 +100,9 @@ class Contents:
     def _row(self, number: int, line: bytes) -> bytes:
         """A row, without the event's id where the page can take that from the event: no other part packs so badly."""
         row: dict[str, Any] = {**self._rows.row(number, running=self._run["status"] == "running")}
-        if line.startswith(b'{"spec_version":"0.1","event_id":"%s",' % row["event_id"].encode()):
+        event_id: str = row["event_id"]
+        # Of a long one the packer would leave a number in the event.
+        if is_run_id(event_id) and line.startswith(b'{"spec_version":"0.1","event_id":"%s",' % event_id.encode()):
             del row["event_id"]
         return encode_json(row)
 
