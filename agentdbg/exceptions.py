@@ -123,6 +123,9 @@ class AmbiguousRun(UsageError):
         self.candidates = list(candidates)
 
 
+_WHAT_THERE_IS = "`agentdbg list` shows what is there"
+
+
 class RunNotFound(AgentDbgError):
     """No stored run matches what the user asked for."""
 
@@ -131,7 +134,8 @@ class RunNotFound(AgentDbgError):
     code = "run_not_found"
 
     def __init__(self, wanted: str, data_dir: Path) -> None:
-        super().__init__(f"no run matches {wanted!r} in {data_dir}; `agentdbg list` shows what is there")
+        hint = "there are none yet; `agentdbg demo` records a few" if wanted == "latest" else _WHAT_THERE_IS
+        super().__init__(f"no run matches {wanted!r} in {data_dir}; {hint}")
         self.wanted = wanted
 
 

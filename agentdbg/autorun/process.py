@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.autorun.departure import watch_departure
 from agentdbg.faults import contain
 from agentdbg.recorder.context import set_process_scope
-from agentdbg.recorder.runs import default_run_name, end_run, is_switched_off, start_run
+from agentdbg.recorder.runs import default_run_name, end_run, is_switched_off, recently_ended, start_run
 from agentdbg.recorder.sources import function_source
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["ProcessRun", "begin", "start_child", "start_for_environment"]
 
 _PARENT = "AGENTDBG_PARENT_RUN_ID"
+_START_AND_END = {"RUN_START", "RUN_END"}
 _STARTUP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 _current: ProcessRun | None = None
 
@@ -170,12 +171,19 @@ def _exit_code(error: BaseException | None) -> int:
 
 
 def _say_where(run: ActiveRun, status: str) -> None:
-    count = sum(number for event_type, number in run.counters.by_type.items() if event_type != "CALL_START")
+    recorded = "recorded run"
+    inner = [other for other in recently_ended() if other is not run]
+    if inner and set(run.counters.by_type) <= _START_AND_END:
+        # A trace with limits of its own is a run of its own, and the one around it holds nothing to look at.
+        run = inner[-1]
+        status = run.status
+        recorded = "recorded run" if len(inner) == 1 else "recorded several runs; the last is"
+    count = run.event_count()
     short_id = run.run_id[:8]
     events = "1 event" if count == 1 else f"{count} events"
     try:
         sys.stderr.write(
-            f"agentdbg: recorded run {short_id} ({status}, {events}); open it with: agentdbg view {short_id}\n"
+            f"agentdbg: {recorded} {short_id} ({status}, {events}); open it with: agentdbg view {short_id}\n"
         )
         sys.stderr.flush()
     except Exception:  # noqa: BLE001, S110 -- stderr may be closed, None or the program's own object

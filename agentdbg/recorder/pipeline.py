@@ -314,6 +314,15 @@ class ActiveRun:
         """Whether this process started the run, and not the one it was forked from."""
         return os.getpid() == self._pid
 
+    @property
+    def status(self) -> str:
+        """running, ok or error."""
+        return self._end[2]
+
+    def event_count(self) -> int:
+        """How many events were recorded, the marks of calls that began left out."""
+        return sum(number for event_type, number in self.counters.by_type.items() if event_type != "CALL_START")
+
     def clean_name(self, name: Any) -> str:
         """A name as it is stored."""
         return self._name(name)[0]

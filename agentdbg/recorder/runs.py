@@ -121,6 +121,11 @@ def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping
         del _recently_ended[:-20]
 
 
+def recently_ended() -> list[ActiveRun]:
+    """The last runs of this process that have ended, the newest last."""
+    return list(_recently_ended)
+
+
 def default_run_name(shown_path: str, function_name: str | None) -> str:
     """`path/to/file.py:function - YYYY-MM-DD HH:MM`, in local time."""
     place = f"{shown_path}:{function_name}" if function_name else shown_path

@@ -73,6 +73,26 @@ def test_one_line_says_where_to_look(programs: Programs, recorded: Recorded) -> 
     assert stderr == f"agentdbg: recorded run {short_id} (ok, 4 events); open it with: agentdbg view {short_id}\n"
 
 
+def test_the_line_at_the_end_names_the_run_that_holds_the_calls(programs: Programs, recorded: Recorded) -> None:
+    """A trace with limits of its own is a run of its own; the one around it is empty and shows nobody anything."""
+    programs.write(
+        "limited.py",
+        """
+        import agentdbg
+
+        @agentdbg.trace(max_llm_calls=5)
+        def agent():
+            agentdbg.record_llm_call("gpt-4o", prompt="hi", response="hello")
+
+        agent()
+        """,
+    )
+    stderr = programs.recorded("limited.py").stderr.decode()
+
+    inner = next(run for run in recorded.all() if run.meta["counts"]["llm_calls"])
+    assert f"recorded run {inner.meta['run_id'][:8]} (ok, 3 events)" in stderr
+
+
 @pytest.mark.slow
 def test_the_verbs_of_the_program_record_into_the_run_of_the_process(programs: Programs, recorded: Recorded) -> None:
     """A program may be written for AgentDbg and be run this way: it is one run, its traces are spans."""
