@@ -63,6 +63,7 @@ export class EventRows extends HTMLElement {
   /** @type {{key: string, numbers: Uint32Array}} */
   #shown = { key: "", numbers: new Uint32Array(0) };
   #pressed = { x: 0, y: 0 };
+  #isOwnScroll = false;
   #bodySizes = new ResizeObserver((entries) => this.#measure(entries));
   #ticker = 0;
 
@@ -224,14 +225,18 @@ export class EventRows extends HTMLElement {
     if (Math.abs(this.#trackTop - track) <= 0.5) return;
     this.#scroller.scrollTop = track;
     this.#trackTop = track;
+    this.#isOwnScroll = true;
   }
 
   #scrolled() {
     const before = this.#top;
+    const isOwn = this.#isOwnScroll;
+    this.#isOwnScroll = false;
     this.#trackTop = this.#scroller.scrollTop;
     this.#top = this.#scroll.moved(this.#trackTop);
     if (Math.abs(this.#top - before) < 0.5) return;
-    if (this.#top < before - 2) this.#stopFollowing();
+    // Where we scrolled to may be a little beyond the end while the page is being laid out; only a reader goes back.
+    if (!isOwn && this.#top < before - 2) this.#stopFollowing();
     this.#render();
   }
 
