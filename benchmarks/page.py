@@ -144,8 +144,7 @@ def _reading(browser: Browser, root: Path) -> list[Row]:
             for name in ("tree", "waterfall", "list"):
                 clicks[name].append(_click(page, f'[data-view="{name}"]', f'event-rows[data-shown-as="{name}"]'))
             clicks["search"].append(float(page.evaluate(_SEARCH, "several that were")))
-            page.evaluate("document.querySelector('[data-search]').value = ''")
-            page.evaluate("document.querySelector('[data-search]').dispatchEvent(new Event('input', {bubbles: true}))")
+            page.fill("[data-search]", "")
             page.wait_for_selector("event-rows mark", state="detached")
         scrolled = page.evaluate(_SCROLL, SCROLL_SECONDS)
         memory = _renderer_mb(browser)
