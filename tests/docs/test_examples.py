@@ -86,7 +86,8 @@ def _run_commands(block: Block, where: str, folder: Path) -> None:
         words = shlex.split(command)
         arguments = {"agentdbg": ["-m", "agentdbg", *words[1:]], "python": words[1:]}[words[0]]
         done = _python(arguments, folder)
-        assert _steady(done.stdout) == _steady(expected), f"{where}: $ {command}\n{done.stdout}{done.stderr}"
+        shown = done.stdout + done.stderr  # a terminal shows both
+        assert _steady(shown) == _steady(expected), f"{where}: $ {command}\n{shown}"
 
 
 def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
