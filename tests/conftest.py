@@ -56,7 +56,7 @@ _SLOW = (
 
 
 # What other lanes run, and the fast one need not even load: half of its time went into that.
-_OTHER_LANES = (*_SLOW, "browser/", "html/test_page", "receivers/")
+_OTHER_LANES = (*_SLOW, "browser/", "receivers/")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

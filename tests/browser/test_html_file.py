@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("playwright.sync_api")
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 import agentdbg
 from agentdbg.config import load_config
@@ -19,15 +19,13 @@ from agentdbg.index.events import EventIndex
 from agentdbg.index.search import search_events
 from agentdbg.interop.html_file import write_html
 from tests.browser.agents import BIG_INTEGER
-from tests.browser.conftest import CHROMIUM, PATIENCE_MS, record
+from tests.browser.conftest import PATIENCE_MS, record
 from tests.browser.test_manners import axe_findings
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
-
-pytestmark = pytest.mark.browser
 
 ROW = "event-rows .row .what .outcome"
 
@@ -57,14 +55,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     for agent, run_id in runs.items():
         write_html(run_id, config, folder / f"{agent}.html")
     return Files(data_dir, runs, folder)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
