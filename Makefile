@@ -63,8 +63,8 @@ test-instrumentations: $(READY) ## the receiver, against other vendors' real ins
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-instrumentations
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python -r requirements/instrumentations.txt
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python --no-deps -e .
-	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS) || \
-		.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive $(LANE_OPTIONS) --last-failed \
+	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive/test_instrumentations.py $(LANE_OPTIONS) || \
+		.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive/test_instrumentations.py $(LANE_OPTIONS) --last-failed \
 		--last-failed-no-failures none
 
 receiver-%: $(READY)
