@@ -11,7 +11,7 @@ from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, senten
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
-from agentdbg.commands.terminal import Column, Styled, cell_width, clean, fit
+from agentdbg.commands.terminal import Column, Styled, clean, fit, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -250,13 +250,5 @@ def _short(item: Any, room: int = _ROOM) -> str:
 
 
 def _wrapped(text: str, width: int | None) -> Sequence[str]:
-    if width is None:
-        return [text]
-    lines, line = [], ""
-    for word in text.split(" "):
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [fit(part, width) for part in (*lines, line)]
+    lines = wrapped(text, width)
+    return lines if width is None else [fit(part, width) for part in lines]

@@ -13,7 +13,7 @@ from agentdbg.analysis.wording import cut, one_line
 from agentdbg.commands.opened import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_verdict
-from agentdbg.commands.terminal import Styled, Terminal, cell_width, clean
+from agentdbg.commands.terminal import Styled, Terminal, clean, wrapped
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.reader import load_events
@@ -85,7 +85,7 @@ def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures,
 
 
 def _print_muted(out: Terminal, text: str) -> None:
-    for part in _wrapped(text, None if out.width is None else out.width - 3):
+    for part in wrapped(text, None if out.width is None else out.width - 3):
         out.line(Styled(f"   {part}", "muted"))
 
 
@@ -94,22 +94,9 @@ def _print_finding(out: Terminal, finding: Finding) -> None:
     mark, style = _MARKS[finding.severity]
     number = f"#{finding.number}" if finding.number is not None else ""
     width = None if out.width is None else max(out.width - _INDENT, 20)
-    for position, text in enumerate(_wrapped(clean(finding.sentence), width)):
+    for position, text in enumerate(wrapped(clean(finding.sentence), width)):
         head = [Styled(f" {mark} ", style), Styled(f"{number:>5}  ", "accent")] if position == 0 else [" " * _INDENT]
         out.line(*head, Styled(text, "muted" if finding.severity == "info" else ""), cut=False)
-
-
-def _wrapped(text: str, width: int | None) -> list[str]:
-    if width is None:
-        return [text]
-    lines, line = [], ""
-    for word in text.split(" "):
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]
 
 
 def _markdown(opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> str:

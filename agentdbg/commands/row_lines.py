@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.values import plain_text
 from agentdbg.analysis.wording import duration
-from agentdbg.commands.terminal import Styled, cell_width, clean, fit
+from agentdbg.commands.terminal import Styled, cell_width, clean, fit, wrapped
 
 if TYPE_CHECKING:
     from agentdbg.analysis.rows import Row
@@ -108,18 +108,5 @@ def _print_sentence(out: Terminal, line: Line, tone: str) -> None:
     words = "".join(clean(piece["text"]) for piece in line["parts"])
     indent = 9 if number else 3
     head = [Styled("▎", tone), Styled(f"{number:>6}  " if number else "  ", "accent")]
-    for position, part in enumerate(_wrapped(words, out.width - indent if out.width else None)):
+    for position, part in enumerate(wrapped(words, out.width - indent if out.width else None)):
         out.line(*(head if position == 0 else [Styled("▎", tone), " " * (indent - 1)]), part)
-
-
-def _wrapped(text: str, width: int | None) -> list[str]:
-    if width is None:
-        return [text]
-    lines, line = [], ""
-    for word in text.split(" "):
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    return [*lines, line]

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Column", "Progress", "Styled", "Terminal", "cell_width", "clean", "fit", "problem"]
+__all__ = ["Column", "Progress", "Styled", "Terminal", "cell_width", "clean", "fit", "problem", "wrapped"]
 
 # C0 and C1 controls, what turns or hides text (bidirectional marks, zero-width, tags), line separators, surrogates.
 _UNSAFE = re.compile(
@@ -266,3 +266,17 @@ def _width(stream: Any) -> int:
         except (OSError, ValueError, AttributeError):
             given = 80
     return max(given, 20)
+
+
+def wrapped(text: str, width: int | None) -> list[str]:
+    """The text in lines of at most that many cells, broken between words; one line where there is no width."""
+    if width is None:
+        return [text]
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and cell_width(line) + 1 + cell_width(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    return [*lines, line]

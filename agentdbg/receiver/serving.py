@@ -4,7 +4,6 @@ A receiver from its start to its end: its socket, its signals, and the runs it l
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import secrets
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ import uvicorn
 from agentdbg.receiver.app import create_app
 from agentdbg.receiver.traces import IDLE_SECONDS, Traces
 from agentdbg.server.addresses import is_loopback, own_url
-from agentdbg.server.lifecycle import ended_by_signals, listen
+from agentdbg.server.lifecycle import listen, run_server
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from agentdbg.config import Config
     from agentdbg.receiver.trace_run import TraceRun
@@ -75,17 +73,8 @@ def serve(
             ws="none",
         )
 
-        class Server(uvicorn.Server):
-            """Tells when it answers, and ends on a signal without passing the signal on."""
+        def ready() -> None:
+            if on_ready is not None:
+                on_ready(receiver)
 
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets=sockets)
-                if self.started and on_ready is not None:
-                    on_ready(receiver)
-
-            @contextlib.contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                with ended_by_signals(self):
-                    yield
-
-        asyncio.run(Server(settings).serve(sockets=[listener]))
+        run_server(settings, listener, ready)

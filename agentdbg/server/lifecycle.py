@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     import uvicorn
 
-__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "Viewer", "ended_by_signals", "find_viewer", "listen", "serve"]
+__all__ = ["DEFAULT_HOST", "DEFAULT_PORT", "Viewer", "ended_by_signals", "find_viewer", "listen", "run_server", "serve"]
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8712
@@ -106,21 +106,35 @@ def serve(
         def stopping() -> None:
             app.state.viewer.is_stopping = True
 
-        class Server(uvicorn.Server):
-            """Tells when it answers, and ends on a signal without passing the signal on."""
-
-            async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-                await super().startup(sockets=sockets)
-                if self.started and on_ready is not None:
-                    on_ready(viewer)
-
-            @contextlib.contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                with ended_by_signals(self, stopping):
-                    yield
+        def ready() -> None:
+            if on_ready is not None:
+                on_ready(viewer)
 
         with _lock_file(root, viewer):
-            asyncio.run(Server(config).serve(sockets=[listener]))
+            run_server(config, listener, ready, stopping)
+
+
+def run_server(
+    config: uvicorn.Config,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    on_stopping: Callable[[], None] | None = None,
+) -> None:
+    """Serve until Ctrl-C or SIGTERM: tells when it answers, and ends on a signal without passing the signal on."""
+    import uvicorn  # noqa: PLC0415 -- as above
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                on_ready()
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            with ended_by_signals(self, on_stopping):
+                yield
+
+    asyncio.run(Server(config).serve(sockets=[listener]))
 
 
 def listen(host: str, port: int) -> socket.socket:
