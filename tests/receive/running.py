@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import schema_problems
+from tests.server.running import end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,16 +81,7 @@ def receiver(data_dir: Path, *arguments: str, **variables: str) -> Iterator[Runn
         told = json.loads(line)
         yield RunningReceiver(process, int(told["url"].rpartition(":")[2]), told["url"], told["token"], data_dir)
     finally:
-        if process.poll() is None:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+        end(process)
 
 
 def stored_runs(data_dir: Path) -> list[list[dict[str, Any]]]:

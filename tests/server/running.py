@@ -115,16 +115,21 @@ def viewer(
             raise AssertionError(process.communicate()[1])
         yield RunningViewer(process, line[0], int(line[1]), line[2], line[3])
     finally:
-        if process.poll() is None:
-            process.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-        for stream in (process.stdout, process.stderr):
-            if stream is not None:
-                stream.close()
+        end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a server that a test started, whatever state it is in."""
+    if process.poll() is None:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(10)
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def eventually(claim: Any, seconds: float = 5.0) -> bool:
