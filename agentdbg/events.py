@@ -94,6 +94,7 @@ class RunMeta(_RequiredRunMeta, total=False):
     event_counts: dict[str, int]
     total_tokens: int | None
     cost_usd: float | None
+    loop_cost_usd: float | None
     guardrails: dict[str, Any]
     metadata: dict[str, Any]
     agentdbg_version: str

@@ -62,6 +62,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "summary.loop_warnings": "LOOP_WARNING events of every severity.",
         "summary.total_tokens": "The sum over the calls whose usage is known; null when none is.",
         "summary.cost_usd": "The sum over the calls whose cost is known; null when none is.",
+        "summary.loop_cost_usd": "How much of it was spent in loops of severity warning and critical; null when there "
+        "was none, or its cost is not known.",
         "result": "What the traced function returned; absent for a block and when it failed.",
         "error": "What ended the run, when something did.",
         "final_state": "The state recorded last; absent when none was.",
@@ -165,6 +167,8 @@ MEANINGS: dict[str, dict[str, str]] = {
         "event_counts": "How many events of each type.",
         "total_tokens": "As in RUN_END's summary.",
         "cost_usd": "As in RUN_END's summary.",
+        "loop_cost_usd": "As in RUN_END's summary. Of a run that nobody closed: what its loops had cost when they were "
+        "told.",
         "guardrails": "Every limit of the run, null where unset.",
         "metadata": "The run's own meta, the same as RUN_START's.",
         "agentdbg_version": "What recorded it.",

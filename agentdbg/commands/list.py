@@ -134,7 +134,10 @@ def _cost(run: RunMeta) -> str:
     from agentdbg.analysis.wording import money  # noqa: PLC0415 -- a program gets the numbers
 
     cost = run.get("cost_usd")
-    return "–" if cost is None else money(cost)  # noqa: RUF001
+    if cost is None:
+        return "–"  # noqa: RUF001
+    in_loops = run.get("loop_cost_usd")
+    return f"{money(cost)}, {money(in_loops)} in loops" if in_loops else money(cost)
 
 
 def _times(out: Terminal, run: RunMeta) -> tuple[str, str]:

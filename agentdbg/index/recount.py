@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["recount"]
 
 # Of these more is asked than their number.
-_TOLD_IN_FULL = frozenset({columns.START, columns.END, columns.EXCEPTION, columns.CALL_START})
+_TOLD_IN_FULL = frozenset({columns.START, columns.END, columns.EXCEPTION, columns.CALL_START, columns.LOOP})
 _IS_TOLD_IN_FULL = bytes(kind in _TOLD_IN_FULL for kind in range(256))
 
 

@@ -185,7 +185,7 @@ class RunWalk:
         at_ms = max(ending.at_ms, self.started_ms)
         ts = _timestamp(at_ms)
         if not ending.is_told:
-            self._tell(self._detector.finish(), ts)
+            self._tell(self._guards.last_finding(), ts)
         failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
         if failure is not None and not ending.is_told:
             self._fatal_error(failure, ts)

@@ -23,6 +23,8 @@ FIELDS = (
     "cost_usd",
     "tokens_known",
     "cost_known",
+    "loop_cost_usd",
+    "loop_cost_known",
     "reserved_llm",
     "reserved_tool",
     "dropped",
@@ -46,6 +48,8 @@ class Counters:
     cost_usd: float
     tokens_known: float
     cost_known: float
+    loop_cost_usd: float
+    loop_cost_known: float
     reserved_llm: float
     reserved_tool: float
     dropped: float

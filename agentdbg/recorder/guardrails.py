@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain
+from agentdbg.recorder.loop_spending import LoopSpending
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,12 +66,13 @@ _NOTHING = Verdict(None, None)
 class Guards:
     """Counts what a run does and judges it against its limits."""
 
-    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_most", "_stops_loops")
+    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_loop_spending", "_most", "_stops_loops")
 
     def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
         self._limits = limits
         self._counters = counters
         self._detector = detector
+        self._loop_spending = LoopSpending(counters)
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
@@ -106,6 +108,10 @@ class Guards:
             self._count(event_type, payload, recorded_by_call)
             try:
                 finding = self._detector.take(event_type, event_id, ts, name, payload, meta)
+                if finding is not None:
+                    self._loop_spending.begin(finding)
+                elif self._loop_spending.has_begun:
+                    self._loop_spending.follow(event_type, is_in_loop=self._detector.active is not None)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
         stop = self._loop_stop() if self._stops_loops else None
@@ -128,7 +134,10 @@ class Guards:
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
-        return self._detector.finish()
+        finding = self._detector.finish()
+        if finding is not None:
+            self._loop_spending.begin(finding)
+        return finding
 
     def reserve(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
         """Take a place for a call that is about to be made, or say which limit leaves none."""

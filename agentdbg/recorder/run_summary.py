@@ -56,6 +56,7 @@ def end_summary(counters: Counters, duration_ms: int) -> dict[str, Any]:
         "loop_warnings": counters.whole("loop_warnings"),
         "total_tokens": _total_tokens(counters),
         "cost_usd": _cost_usd(counters),
+        "loop_cost_usd": _loop_cost_usd(counters),
     }
 
 
@@ -87,6 +88,7 @@ def encode_run_meta(
         "last_event_ts": last_event_ts,
         "total_tokens": _total_tokens(counters),
         "cost_usd": _cost_usd(counters),
+        "loop_cost_usd": _loop_cost_usd(counters),
         "guardrails": guardrails,
         "metadata": RawJson(metadata),
         "agentdbg_version": __version__,
@@ -105,3 +107,7 @@ def _total_tokens(counters: Counters) -> int | None:
 
 def _cost_usd(counters: Counters) -> float | None:
     return round(counters.total("cost_usd"), 9) if counters.total("cost_known") else None
+
+
+def _loop_cost_usd(counters: Counters) -> float | None:
+    return round(counters.total("loop_cost_usd"), 9) if counters.total("loop_cost_known") else None

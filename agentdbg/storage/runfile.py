@@ -33,6 +33,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "event_counts": dict,
     "total_tokens": int,
     "cost_usd": (int, float),
+    "loop_cost_usd": (int, float),
     "guardrails": dict,
     "metadata": dict,
     "agentdbg_version": str,

@@ -32,6 +32,7 @@ class Tally:
         self._by_type: dict[str, int] = {}
         self._tokens = 0
         self._cost = 0.0
+        self._loop_cost: float | None = None
         self._damaged = 0
         self._first: Event | None = None
         self._start: Event | None = None
@@ -103,6 +104,7 @@ class Tally:
             "event_counts": self._by_type,
             "total_tokens": self._tokens or None,
             "cost_usd": round(self._cost, 9) or None,
+            "loop_cost_usd": self._loop_cost,
         }
         if self._start and self._start["meta"]:
             meta["metadata"] = self._start["meta"]
@@ -133,6 +135,8 @@ class Tally:
             if payload.get("status") == "error":
                 self._counts["errors"] += 1
                 self._failures.add(_what_failed(payload.get("error")))
+        elif event_type == "LOOP_WARNING":
+            self._add_loop_cost(payload)
         elif event_type == "ERROR":
             # The exception a failed call recorded is the same fault when it leaves the run.
             what = _what_failed(payload)
@@ -147,8 +151,15 @@ class Tally:
             total = usage.get("total_tokens")
             parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
             self._tokens += total if is_count(total) else sum(part for part in parts if is_count(part))
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool):
+        if is_amount(cost):
             self._cost += cost
+
+    def _add_loop_cost(self, payload: dict[str, Any]) -> None:
+        """What a loop had cost when it was told; what it cost in the end only RUN_END knows."""
+        spent = payload.get("spent")
+        cost = spent.get("cost_usd") if isinstance(spent, dict) else None
+        if payload.get("severity") != "info" and is_amount(cost):
+            self._loop_cost = round((self._loop_cost or 0.0) + cost, 9)
 
     def _notice_later_format(self, line: bytes | None) -> None:
         if self._first is not None or line is None or len(line) > _LARGEST_PROBE:
@@ -179,6 +190,8 @@ class Tally:
         summary = payload.get("summary")
         if isinstance(summary, dict) and is_count(summary.get("errors")):
             meta["counts"]["errors"] = summary["errors"]
+        if isinstance(summary, dict) and is_amount(summary.get("loop_cost_usd")):
+            meta["loop_cost_usd"] = summary["loop_cost_usd"]
 
     def _reason(self) -> str:
         if self._last is None:
@@ -212,6 +225,11 @@ def _what_failed(error: Any) -> tuple[Any, Any]:
 def is_count(value: Any) -> TypeGuard[int]:
     """Whether `value` is a number of things."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_amount(value: Any) -> TypeGuard[int | float]:
+    """Whether `value` is a sum of money."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def milliseconds_between(start: str, end: str | None) -> int | None:

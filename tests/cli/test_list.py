@@ -159,11 +159,13 @@ def test_a_person_sees_what_each_run_cost_where_that_is_known(data_dir: Path) ->
     """The dear run stands out before it is opened; an unknown cost is not shown as nothing."""
     store(data_dir, finished(), name="dear", cost_usd=1.2345)
     store(data_dir, finished(), name="unknown")
+    store(data_dir, finished(), name="looping", cost_usd=1.2345, loop_cost_usd=0.75)
 
     header, *rows = run_in_terminal("list", columns=105, NO_COLOR="1").out.splitlines()
     lines = {row.split()[1]: row.split() for row in rows}
     assert "cost" in header.split()
     assert "$1.23" in lines["dear"]
+    assert "$1.23, $0.75 in loops" in " ".join(lines["looping"])
     assert "–" in lines["unknown"]
 
 

@@ -45,6 +45,8 @@ test("a run says how it stands in a shape and a word, not in a colour alone", ()
 
 test("a run's figures and sentence", () => {
   assert.equal(runFigures(run("a", 1, { total_tokens: 9100 }), NOW), "4.2 s · 6 calls · 9.1k tok");
+  assert.equal(runFigures(run("a", 1, { cost_usd: 0.49 }), NOW), "4.2 s · 6 calls · $0.49");
+  assert.equal(runFigures(run("a", 1, { cost_usd: 0.49, loop_cost_usd: 0.3 }), NOW), "4.2 s · 6 calls · $0.49, $0.30 in loops");
   assert.equal(runFigures(run("a", 2, { status: "running", duration_ms: null }), NOW), "2 min · 6 calls");
   assert.equal(runLabel(run("a", 4, { headline: "all good" }), NOW), "a, finished: all good, 4.2 s · 6 calls, 4 min ago");
   assert.equal(nameOf(run("a", 1, { run_name: "  " })), "unnamed run");

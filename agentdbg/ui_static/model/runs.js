@@ -1,7 +1,7 @@
 // @ts-check
 /** The rail's contents: runs under the day they started, runs of one session together, and what each row says. */
 
-import { formatAge, formatCount, formatDay, formatDuration, formatElapsed, formatTokens } from "./format.js";
+import { formatAge, formatCost, formatCount, formatDay, formatDuration, formatElapsed, formatTokens } from "./format.js";
 
 /** @typedef {import("./types.js").RunMeta} RunMeta */
 /**
@@ -102,6 +102,7 @@ export function runFigures(run, now) {
   if (duration !== null && duration !== undefined && hasTimes(run)) figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
   figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
   if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
+  if (run.cost_usd) figures.push(run.loop_cost_usd ? `${formatCost(run.cost_usd)}, ${formatCost(run.loop_cost_usd)} in loops` : formatCost(run.cost_usd));
   return figures.join(" · ");
 }
 

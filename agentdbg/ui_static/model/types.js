@@ -39,6 +39,7 @@
  * @property {{llm_calls: number, tool_calls: number, errors: number, loop_warnings: number}} counts
  * @property {number | null} [total_tokens]
  * @property {number | null} [cost_usd]
+ * @property {number | null} [loop_cost_usd]
  * @property {string | null} [status_reason]
  * @property {string | null} [headline]
  * @property {Record<string, any>} [metadata]

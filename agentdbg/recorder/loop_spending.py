@@ -1,0 +1,65 @@
+"""
+What loops have cost a run, in dollars.
+
+A loop is told once, early; what it costs goes on for as long as the run stays in it. So a finding's own sum is where
+this begins, and each event that still belongs to the loop adds what was spent since the one before it. Loops that only
+may be one (severity info) cost nothing: the work there goes on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agentdbg.loops import LoopFinding
+    from agentdbg.recorder.counters import Counters
+
+__all__ = ["LoopSpending"]
+
+
+class LoopSpending:
+    """Adds up `counters.loop_cost_usd`; no dollar is counted twice where two findings overlap."""
+
+    __slots__ = ("_counters", "_events_since", "_has_tool", "_reach", "_until", "has_begun")
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self.has_begun = False
+        """Whether there was any loop; until then nothing needs to be followed."""
+        self._until = 0.0
+        self._events_since = 0
+        self._reach = 0
+        self._has_tool = False
+
+    def begin(self, finding: LoopFinding) -> None:
+        """Count what a loop has cost by the time it is told."""
+        if finding.severity == "info":
+            return
+        self.has_begun = True
+        self._reach = finding.window_size
+        self._has_tool = "TOOL_CALL:" in finding.pattern
+        spent = finding.cost.get("cost_usd")
+        if spent is not None:  # an unknown price is not a price of nothing
+            self._counters.loop_cost_known += 1
+            self._add_since(max(self._counters.cost_usd - spent, self._until))
+        self._note_here()
+
+    def follow(self, event_type: str, *, is_in_loop: bool) -> None:
+        """Take in one more event, counted by now."""
+        self._events_since += 1
+        # Where tools repeat they alone decide: an answer in other words may already be the way out.
+        if not is_in_loop or (self._has_tool and event_type != "TOOL_CALL"):
+            return
+        # Between two rounds there may be other calls, which belong to the loop. A run that comes back to it after long
+        # other work has spent that time well.
+        if self._events_since <= self._reach and self._counters.cost_usd > self._until:
+            self._counters.loop_cost_known += 1
+            self._add_since(self._until)
+        self._note_here()
+
+    def _add_since(self, cost_usd: float) -> None:
+        self._counters.loop_cost_usd += max(self._counters.cost_usd - cost_usd, 0.0)
+
+    def _note_here(self) -> None:
+        self._until = self._counters.cost_usd
+        self._events_since = 0
