@@ -27,12 +27,12 @@ _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u20
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
 _SPACE = r"(?:\s|\\+[nrt])"
 _SEPARATOR = re.compile(
-    rf"(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}}){_SPACE}{{0,8}}"
-    rf"(?P<sign>===?|!==?|=>|:=|=|%3[DdAa]|:(?!:)|,|>|(?:is|was)(?=\s))"
-    rf"(?P<gap>{_SPACE}{{0,8}})",
+    rf"(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})(?:\*\*)?{_SPACE}{{0,8}}"
+    rf"(?P<sign>===?|!==?|=>|:=|=|%3[DdAa]|:(?!:)|,|>|(?:is|was)(?=:?\s):?)"
+    rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{_SPACE}{{0,8}})",
 )
 _ANNOTATION = re.compile(
-    r"(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
+    r"&?(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
 )
 _FLAG_GAP = re.compile(r"(?:\\*[\"'])?(?:,\s{0,4}|\s{1,4})(?=[^\s-]|-[^-\s])")
 _NAME_OF_PAIR = re.compile(
@@ -41,6 +41,7 @@ _NAME_OF_PAIR = re.compile(
 _VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE | re.ASCII)
 _MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
 _TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
+_FORM_FIELD = re.compile(r"\"[^\r\n]{0,120}\r?\n\r?\n(?P<value>[^\r\n]+)")
 _YAML_BLOCK = re.compile(r"[|>][+\-1-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)(?=\S)")
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
@@ -107,7 +108,7 @@ class AssignmentScanner:
             yield from _element_text(text, start, end, separator.start("sign") + 1)
             return
         name = text[start:end]
-        if sign in {"is", "was"}:
+        if sign[0] in "iw":  # is, was
             yield from _told_value(text, value_start)
             return
         if sign == ":" and (annotation := _ANNOTATION.match(text, value_start)):
@@ -132,8 +133,11 @@ class AssignmentScanner:
         return more is not None and not _TOKEN_ITSELF.search(name) and self._judge.judge(name[: more.start()]) == SAFE
 
     def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
-        """`{"name": "password", "value": …}` and the same the other way round, also as YAML."""
+        """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
         if not _NAME_OF_PAIR.search(text, max(0, start - 32), start):
+            return
+        if field := _FORM_FIELD.match(text, end):
+            yield field.span("value")
             return
         after = _VALUE_OF_PAIR.search(text, end, end + _PAIR_REACH)
         if after and "}" not in text[end : after.start()]:

@@ -28,6 +28,7 @@ def shaped_secrets(text: str) -> Iterator[Span]:
     yield from _provider_tokens(text)
     yield from _private_keys(text)
     yield from _jwts(text)
+    yield from _discord_bots(text)
     yield from _url_credentials(text)
     yield from _schemes(text)
     yield from _logins(text)
@@ -89,6 +90,18 @@ def _jwts(text: str) -> Iterator[Span]:
         position = text.find("eyJ", token.end() if token else position + 3)
 
 
+_DISCORD_BOT = re.compile(
+    r"(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrtbf]))[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.(?P<signed>[A-Za-z0-9_\-]{27,45})"
+)
+
+
+def _discord_bots(text: str) -> Iterator[Span]:
+    """Three parts and no literal; a long host name has the same lengths, but no capitals and digits in its last one."""
+    for found in _DISCORD_BOT.finditer(text):
+        if {"upper", "lower", "digit"} <= {_kind(letter) for letter in found["signed"]}:
+            yield found.span()
+
+
 _USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
 _LOOSE_USERINFO = re.compile(
     r"://(?P<userinfo>[^\s\"'<>\\/?#@:]{0,80}:[0-9]{0,80}[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]{0,160})@"
@@ -142,11 +155,16 @@ _PASSWORD_OPTION = re.compile(
     r"\b(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b"
     r"[^\n|;]{0,80}? -p ?(?P<secret>[^\s\"'-][^\s\"']{0,200})"
 )
+_SQL_PASSWORD = re.compile(
+    r"\b(?:identified\s{1,4}by|(?:with|encrypted|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
+    r"\s{1,4}(?:password\s{1,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
+    re.IGNORECASE,
+)
 
 
 def _logins(text: str) -> Iterator[Span]:
-    """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`."""
-    for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION):
+    """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`, SQL's `IDENTIFIED BY '…'`."""
+    for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION, _SQL_PASSWORD):
         for found in pattern.finditer(text):
             if found["secret"] != REDACTED:
                 yield found.span("secret")

@@ -125,7 +125,7 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
     words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
-    after = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}|(?:is|was){_SPACE})|{_QUOTE}{_SPACE}*,"
+    after = rf"{_QUOTE}?[\])]?[\])]?(?:\*\*)?{_SPACE}*(?:{_SIGN}|(?:is|was):?{_SPACE})|{_QUOTE}{_SPACE}*,"
     every = "|".join(re.escape(word) for word in (*anywhere, *whole))
     parts = [
         rf"{name}(?:{after})",
@@ -150,7 +150,10 @@ def _token_expression(after: str) -> str:
         r"|[}\]);:!?|&%kKmM]+[^\s,}\])\"'`<>\\]|\\{1,2}[^nrt\"'`\\])"
     )
     value = rf"(?:[^\s0-9\[{{n\\\"'`.\-]|n(?:[^u]|$)|[\"'`]|\\|{more_than_a_number}|[\-.][^0-9])"
-    given = rf"{_QUOTE}?[\])]?[\])]?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}|(?:is|was){_SPACE})|{_QUOTE}{_SPACE}*,"
+    given = (
+        rf"{_QUOTE}?[\])]?[\])]?(?:\*\*)?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}|(?:is|was):?{_SPACE})"
+        rf"|{_QUOTE}{_SPACE}*,"
+    )
     longer = rf"(?i:token){_NAME}+(?:{given})"
     odd_ones = r"(?i:token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?[-.$]*)"
     return rf"{longer}|{odd_ones}(?:{after})"
@@ -173,6 +176,11 @@ def _shaped_expression() -> str:
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user)[= \\\"',]+[A-Za-z0-9_.@+\-]+:",
         r"(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b[^\n|;]* -p",
+        rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']",
+        (
+            r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
+            r"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
+        ),
         r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
     ]
     return "|".join(parts)
@@ -180,7 +188,7 @@ def _shaped_expression() -> str:
 
 _SHAPED_WORDS = (
     "eyj", "private key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u", "--user", "--proxy",
-    "sshpass", "mysql", "mariadb",
+    "sshpass", "mysql", "mariadb", "password", "identified",
 )  # fmt: skip
 
 
@@ -192,8 +200,9 @@ class _Literals:
 
     __slots__ = ("_exact", "_in_short", "_odd_letters", "_words")
 
-    _forty = re.compile(
+    _without_literal = re.compile(
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
+        rb"|(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
     )
 
     def __init__(self, exact: Iterable[str], words: Iterable[str], *, odd_letters: bool) -> None:
@@ -219,7 +228,7 @@ class _Literals:
         for literal in self._exact:
             if literal in encoded:
                 return True
-        return True if not self._odd_letters and self._forty.search(encoded) else None
+        return True if not self._odd_letters and self._without_literal.search(encoded) else None
 
 
 class _Either:

@@ -62,6 +62,13 @@ CONTEXTS = {
     "python annotation": f'password: str = "{SECRET}"',
     "subscript": f'os.environ["API_KEY"] = "{SECRET}"',
     "told": f"my password is {SECRET}, please",
+    "told after a colon": f"my password is: {SECRET}",
+    "bold": f"**password**: {SECRET}",
+    "bold with its colon": f"- **API key:** {SECRET}",
+    "rust": f'let password: &str = "{SECRET}";',
+    "posted form": f'Content-Disposition: form-data; name="password"\r\n\r\n{SECRET}\r\n--x--',
+    "sql": f"CREATE USER bob IDENTIFIED BY '{SECRET}'",
+    "sql role": f"ALTER ROLE bob WITH PASSWORD '{SECRET}'",
     "capitals": f"PASSWORD={SECRET}",
     "camel case": f"accessKeyId={SECRET}",
     "spelled out": f"API key: {SECRET}",
@@ -158,6 +165,8 @@ HARMLESS = [
     "thread_abc123DEF456ghi789JKL012",
     "Basic authentication, oauth applications",
     "The secret to good bread is time.",
+    "Network-monitoring-service.region.internal-cluster-of-many-parts",
+    "type the password 'again' to be sure",
 ]
 
 

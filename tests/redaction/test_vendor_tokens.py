@@ -70,6 +70,18 @@ TOKENS = {
     "supabase": "sb" + "p_" + HEX[:40],
     "nvidia": "nv" + "api-" + MIXED[:64],
     "age": "AGE-SECRET" + "-KEY-1" + UPPER[:58],
+    "facebook": "EA" + "AJ" + (MIXED + MIXED)[:120],
+    "easypost": "EZ" + "AK" + MIXED[:54],
+    "adafruit": "ai" + "o_" + MIXED[:28],
+    "clickup": "pk" + "_12345678_" + UPPER[:32],
+    "contentful": "CF" + "PAT-" + MIXED[:43],
+    "pulumi": "pu" + "l-" + HEX[:40],
+    "tailscale": "ts" + "key-auth-" + MIXED[:30],
+    "razorpay": "rz" + "p_live_" + MIXED[:14],
+    "sonarqube": "sq" + "p_" + HEX[:40],
+    "salesforce": "00" + "D5g0000012345!" + MIXED[:70],
+    "cloudflare origin": "v1" + ".0-" + HEX[:24] + "-" + HEX + HEX,
+    "discord bot": "MT" + MIXED[:22] + "." + MIXED[:6] + "." + MIXED[:38],
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0." + MIXED[:43],
 }
 
