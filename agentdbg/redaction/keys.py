@@ -18,7 +18,7 @@ from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["COUNTER", "SAFE", "SECRET", "KeyJudge", "plain_spelling", "words_of"]
+__all__ = ["COUNTER", "LONGEST_CACHED_KEY", "SAFE", "SECRET", "KeyJudge", "plain_spelling", "words_of"]
 
 SAFE: Final = 0
 SECRET: Final = 1
@@ -28,7 +28,9 @@ COUNTER: Final = 2
 _CACHE_LIMIT = 8192
 _LARGEST_SHAPE = 50
 _MOST_SHAPES = 1_000
-_LONGEST_CACHED_KEY = 128
+LONGEST_CACHED_KEY = 128
+_LONGEST_NAME = 250
+_LONGEST_SEARCHED = 100_000
 
 
 class KeyJudge:
@@ -54,7 +56,7 @@ class KeyJudge:
         verdict = self._known.get(key)
         if verdict is None:
             verdict = self._look_at(key)
-            if len(key) <= _LONGEST_CACHED_KEY:
+            if len(key) <= LONGEST_CACHED_KEY:
                 self._remember(key, verdict)
         return verdict
 
@@ -79,6 +81,8 @@ class KeyJudge:
             self.counters.add(key)
 
     def _look_at(self, key: str) -> int:
+        if len(key) > _LONGEST_NAME:
+            return self._look_at_long(key)
         readable = key if key.isascii() else plain_spelling(key)
         squeezed = _squeeze(readable)
         words = words_of(readable)
@@ -87,12 +91,23 @@ class KeyJudge:
                 return COUNTER if _counts_tokens(words, squeezed) and not self._other_secret(squeezed) else SECRET
         return SECRET if self._has_whole_word(words) else SAFE
 
+    def _look_at_long(self, key: str) -> int:
+        """A text used as a key: too long to be read word by word, so its beginning is, and the rest is searched."""
+        if len(key) > _LONGEST_SEARCHED:
+            return SECRET
+        squeezed = key.lower().replace("_", "").replace("-", "").replace(" ", "")
+        if any(wanted in squeezed for wanted in self._substrings):
+            return SECRET
+        return self._look_at(key[:_LONGEST_NAME])
+
     def _other_secret(self, squeezed: str) -> bool:
         """Whether the key is secret for a reason beside the word token, as in `secret_tokens`."""
         without = squeezed.replace("tokens", "").replace("token", "")
         return any(wanted in without for wanted in self._substrings)
 
     def _has_whole_word(self, words: list[str]) -> bool:
+        if _TELLING_WORDS.isdisjoint(words):
+            return False
         count = len(words)
         for start in range(count):
             for length in (1, 2, 3):
@@ -104,6 +119,7 @@ class KeyJudge:
 
 
 _FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
+_TELLING_WORDS = _FUSED_PHRASES.union(key.split("_")[0] for key in WHOLE_WORD_KEYS)
 
 _COUNTING_WORDS = frozenset(
     "1h 1k 1m 5m accepted actual ai approx approximate audio available average avg batch billable billed budget "

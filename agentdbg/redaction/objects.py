@@ -114,6 +114,11 @@ def _set(value: Any, user: UserCode, max_bytes: int) -> Any:
     return items
 
 
+def _user_string(value: Any, user: UserCode, max_bytes: int) -> Any:
+    text = value.__dict__.get("data")
+    return str.__getitem__(text, slice(0, max_bytes)) if isinstance(text, str) else f"<{type_name(value)}>"
+
+
 def _deque(value: Any, user: UserCode, max_bytes: int) -> Any:
     return list(islice(collections.deque.__iter__(value), _MOST_ITEMS))
 
@@ -195,6 +200,7 @@ _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
     (tuple, _tuple),
     ((set, frozenset), _set),
     (collections.deque, _deque),
+    (collections.UserString, _user_string),
     ((type({}.keys()), type({}.values()), type({}.items())), _view),
     (range, _range),
     (array.array, _array),

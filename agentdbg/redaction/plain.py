@@ -21,7 +21,7 @@ from agentdbg.redaction.user_code import UserCode, mapping_items, sequence_items
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["MAX_DEPTH", "Walk", "readable_text"]
+__all__ = ["LONGEST_NAME_READ", "MAX_DEPTH", "Walk", "readable_text"]
 
 MAX_DEPTH = 10
 _MAX_NODES = 60_000
@@ -30,7 +30,8 @@ _TIME_BUDGET_S = 0.06
 _LEAST_TIME_S = 0.0005
 _SMALL_ONES = 1000
 _SMALL_TEXT = 1000
-_LONGEST_NAME_READ = 200
+LONGEST_NAME_READ = 200
+"""The first of a pair is a name only up to this length."""
 _NODES_BETWEEN_LOOKS = 16
 """The clock costs more than a node, so it is not read for each."""
 _MARGIN_BYTES = 4096
@@ -139,7 +140,7 @@ class Walk:
         if value is None or kind is bool:
             return value
         if kind is int:
-            return value if int.bit_length(value) <= _LARGEST_INT_BITS else TRUNCATED
+            return value if int.bit_length(value) <= _LARGEST_INT_BITS else _beginning_of_int(value)
         if kind is float:
             return _plain_float(value)
         if kind is dict or kind is list or kind is tuple:
@@ -235,7 +236,7 @@ class Walk:
             if not isinstance(name, (str, bytes)):
                 return SAFE
             name = self._key_text(name)
-        return self._judge(name) if len(name) <= _LONGEST_NAME_READ else SAFE
+        return self._judge(name) if len(name) <= LONGEST_NAME_READ else SAFE
 
     def _flag_before(self, item: Any) -> int:
         """`--password` in a list of arguments judges what follows it."""
@@ -253,7 +254,7 @@ class Walk:
             if type(key) is str
             and key in _NAME_FIELDS
             and isinstance(value, (str, bytes))
-            and len(value) <= _LONGEST_NAME_READ
+            and len(value) <= LONGEST_NAME_READ
         ]
         verdicts = [self._judge(name) for name in names]
         return SECRET if SECRET in verdicts else COUNTER if COUNTER in verdicts else SAFE
@@ -270,7 +271,7 @@ class Walk:
 
     def _number_text(self, number: Any) -> str:
         if type(number) is int and int.bit_length(number) > _LARGEST_INT_BITS:
-            return TRUNCATED
+            return _beginning_of_int(number)
         return str(number)
 
     def _text(self, text: str) -> str:
@@ -297,6 +298,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?|NaN|-?Infinity|" + TRUNCA
 def _counted(plain: Any) -> Any:
     """Under a key that counts: numbers, also as text, stay; any other text goes."""
     return REDACTED if isinstance(plain, str) and not _NUMBER.fullmatch(plain) else plain
+
+
+def _beginning_of_int(number: int) -> str:
+    """The first digits, in hex, because the decimal ones of a number this long take time that grows with its square."""
+    return f"{number >> (number.bit_length() - 128) // 4 * 4:#x}{TRUNCATED}"
 
 
 def _plain_float(number: float) -> float | str:

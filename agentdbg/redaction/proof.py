@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.redaction.plain import MAX_DEPTH
+from agentdbg.redaction.keys import LONGEST_CACHED_KEY
+from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -56,6 +57,9 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
         if key not in safe:
             if kind is int and key in counters:
                 continue
+            room -= len(key) >> 4  # a new key has to be judged, which takes a while, and only the walk watches the time
+            if room < 0 or len(key) > LONGEST_CACHED_KEY:
+                raise UNPROVED
             if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
                 raise UNPROVED
         if kind is str:
@@ -96,8 +100,10 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
     room -= len(items)
     if room < 0 or (depth > MAX_DEPTH and items):
         raise UNPROVED
-    if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and known.judge(items[0]):
-        raise UNPROVED
+    if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and len(items[0]) <= LONGEST_NAME_READ:
+        room -= len(items[0]) >> 4
+        if room < 0 or known.judge(items[0]):
+            raise UNPROVED
     for item in items:
         kind = type(item)
         if kind is str:

@@ -352,6 +352,12 @@ VALUES: dict[str, Callable[[], Any]] = {
     "huge int": lambda: 10**100_000,
     "huge negative int": lambda: -(10**5000),
     "huge int key": lambda: {10**6000: 1},
+    "long key": lambda: {"k-" * 500_000: 1},
+    "long key of words": lambda: {"Aa" * 49_000: 1},
+    "many long keys": lambda: {f"{number}" + "k-" * 490: number for number in range(1000)},
+    "many keys of a hundred letters": lambda: {f"{number}" + "é" * 100: number for number in range(4900)},
+    "many pairs": lambda: [["a-" * 90 + str(number), number] for number in range(2400)],
+    "user string": lambda: collections.UserString("text"),
     "bool keys": lambda: {True: 1, False: 0, None: 2, 1.5: 3},
     "equal keys": lambda: {1: "a", "1": "b", "None": "c", None: "d"},
     "many equal keys": lambda: {LyingName(): number for number in range(5000)},
@@ -549,6 +555,8 @@ def test_objects_are_readable(redactor: Redactor) -> None:
             "pair": Point(1, 2),
             "error": ValueError("v"),
             "keys": {1: "a", "1": "b", (1, 2): "c"},
+            "text": collections.UserString("words"),
+            "huge": [1 << 20_000, -(1 << 20_000)],
         }
     )
 
@@ -564,6 +572,8 @@ def test_objects_are_readable(redactor: Redactor) -> None:
         "pair": {"x": 1, "y": 2},
         "error": "ValueError: v",
         "keys": {"1": "a", "1 (2)": "b", "(1, 2)": "c"},
+        "text": "words",
+        "huge": ["0x1" + "0" * 31 + "0__TRUNCATED__", "-0x1" + "0" * 31 + "0__TRUNCATED__"],
     }
 
 

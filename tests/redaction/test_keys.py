@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentdbg.redaction import RedactionRules, Redactor
-from agentdbg.redaction.keys import words_of
+from agentdbg.redaction.keys import SAFE, SECRET, KeyJudge, words_of
 
 SECRET_KEYS = [
     "api_key", "apiKey", "API-KEY", "X-Api-Key", "openai_api_key", "OPENAI API KEY", "apikey", "token", "access_token",
@@ -89,3 +89,13 @@ def test_redaction_switched_off_still_gives_safe_json() -> None:
 def test_words_are_read_across_spellings(spelling: str) -> None:
     """Whole words can only be matched once they are found."""
     assert words_of(spelling) == ["access", "key", "id"]
+
+
+def test_a_text_used_as_a_key_is_judged_in_little_time() -> None:
+    """A document may be a key; reading it like a name took a second."""
+    judge = KeyJudge(["api_key", "token"])
+
+    assert judge.judge("some words " * 1_000) == SAFE
+    assert judge.judge("some words " * 1_000 + "my API_key") == SECRET
+    assert judge.judge("my private_key " + "some words " * 1_000) == SECRET
+    assert judge.judge("k" * 200_000) == SECRET
