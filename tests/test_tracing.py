@@ -474,12 +474,15 @@ def test_what_comes_after_the_end_is_counted_not_written(recorded: Recorded) -> 
     with traced_run("over"):
         context = contextvars.copy_context()
     assert context.run(record_llm_call, "late") is None
-    for ended in runs._recently_ended:
-        ended.refresh_late()
 
     run = recorded.only()
     assert run.types() == ["RUN_START", "RUN_END"]
-    assert run.meta["dropped_events"] == 1
+    assert run.meta["dropped_events"] == 1, "the first is told at once"
+
+    assert context.run(record_llm_call, "later") is None
+    for ended in runs._recently_ended:
+        ended.refresh_late()
+    assert recorded.only().meta["dropped_events"] == 2, "the others at the latest when the program ends"
 
 
 def test_arguments_and_results_can_be_left_out(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:

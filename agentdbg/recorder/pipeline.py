@@ -340,10 +340,11 @@ class ActiveRun:
         return self.closed or (self._is_shared and self.counters.ended_elsewhere())
 
     def _count_late(self) -> None:
+        is_first = not self.counters.total("dropped")
         self.counters.dropped += 1
         self.counters.publish()
         elapsed_s = time.monotonic() - self._started
-        if self.closed and elapsed_s - self._refreshed > _REFRESH_SECONDS:
+        if self.closed and (is_first or elapsed_s - self._refreshed > _REFRESH_SECONDS):
             self._refresh(elapsed_s)
 
     # Writing.
