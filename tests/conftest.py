@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import json
 import os
 from pathlib import Path
@@ -14,7 +16,7 @@ from agentdbg.events import schema_problems
 from agentdbg.recorder import context
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 _TESTS = Path(__file__).parent
 
@@ -57,6 +59,17 @@ _SLOW = (
 
 # What other lanes run, and the fast one need not even load: half of its time went into that.
 _OTHER_LANES = (*_SLOW, "browser/", "receivers/")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What collecting makes stays until the end, so the garbage collector need not walk through it again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -130,29 +143,43 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-@pytest.fixture
-def data_dir(tmp_path: Path) -> Path:
-    return tmp_path / "agentdbg-data"
+@pytest.fixture(scope="session")
+def _worlds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders that are not there yet, one for each test: most touch no disk, and a folder made for each adds up."""
+    root = tmp_path_factory.mktemp("worlds")
+    return (root / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
-def _own_world(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _own_world(_worlds: Iterator[Path]) -> Iterator[Path]:
     """No setting and no run of the machine or of another test reaches this one, and faults of ours are raised."""
-    for name in list(os.environ):
-        if name.startswith("AGENTDBG_"):
-            monkeypatch.delenv(name)
-    home = tmp_path / "home"
-    home.mkdir()
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(data_dir))
-    monkeypatch.setattr(faults.settings, "raise_faults", True)
-    monkeypatch.setattr(faults.settings, "said", set())
-    yield
-    context.enter_scope(None)
-    context.set_process_scope(None)
-    for run in list(context.live_runs.values()):
-        run.finish()
-    context.live_runs.clear()
+    data_dir = next(_worlds)
+    with pytest.MonkeyPatch.context() as world:
+        for name in list(os.environ):
+            if name.startswith("AGENTDBG_"):
+                world.delenv(name)
+        world.setenv("HOME", f"{data_dir}-home")
+        world.setenv("AGENTDBG_DATA_DIR", str(data_dir))
+        world.setattr(faults.settings, "raise_faults", True)
+        world.setattr(faults.settings, "said", set())
+        yield data_dir
+        context.enter_scope(None)
+        context.set_process_scope(None)
+        for run in list(context.live_runs.values()):
+            run.finish()
+        context.live_runs.clear()
+
+
+@pytest.fixture
+def data_dir(_own_world: Path) -> Path:
+    """Where this test's runs go; the first one makes the folder."""
+    return _own_world
+
+
+@pytest.fixture
+def home(_own_world: Path) -> Path:
+    """The user's home, which nobody has made."""
+    return Path(f"{_own_world}-home")
 
 
 @pytest.fixture

@@ -26,16 +26,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _write(folder: Path, text: str) -> Path:
     path = folder / ".agentdbg" / "config.yaml"
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
     return path
 
 
-def test_without_anything_the_defaults_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_anything_the_defaults_hold(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Defaults are right: nobody has to configure anything."""
     monkeypatch.delenv("AGENTDBG_DATA_DIR")
     config = load_config()
-    assert config.data_dir == tmp_path / "home" / ".agentdbg"
+    assert config.data_dir == home / ".agentdbg"
     assert config.redact
     assert config.redact_keys == ("api_key", "token", "authorization", "cookie", "secret", "password")
     assert (config.loop_window, config.loop_repetitions, config.max_field_bytes) == (12, 3, 20_000)
@@ -44,10 +44,10 @@ def test_without_anything_the_defaults_hold(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_environment_beats_project_beats_user_key_by_key(
-    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    project: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each key has its own winner; a file does not replace another as a whole."""
-    user = _write(tmp_path / "home", "loop_window: 20\nloop_repetitions: 5\nmax_field_bytes: 500\n")
+    user = _write(home, "loop_window: 20\nloop_repetitions: 5\nmax_field_bytes: 500\n")
     mine = _write(project, "loop_window: 30\nloop_repetitions: 6\n")
     monkeypatch.setenv("AGENTDBG_LOOP_WINDOW", "40")
     config = load_config()
@@ -92,9 +92,9 @@ def test_a_value_that_cannot_be_used_is_reported_with_what_was_kept(name: str, v
     assert kept in problem
 
 
-def test_a_bad_value_in_one_file_falls_back_to_the_next_source(project: Path, tmp_path: Path) -> None:
+def test_a_bad_value_in_one_file_falls_back_to_the_next_source(project: Path, home: Path) -> None:
     """A typo in the project's file does not throw away the user's own setting."""
-    _write(tmp_path / "home", "loop_window: 20\n")
+    _write(home, "loop_window: 20\n")
     mine = _write(project, "loop_window: wide\n")
     config = load_config()
     assert config.loop_window == 20

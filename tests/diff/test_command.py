@@ -123,12 +123,14 @@ def test_stat_leaves_out_the_steps(diff: Callable[..., Any]) -> None:
     assert "here they part" not in out
 
 
-def test_an_exported_run_is_compared_like_a_stored_one(diff: Callable[..., Any], tmp_path: Path) -> None:
+def test_an_exported_run_is_compared_like_a_stored_one(
+    diff: Callable[..., Any], tmp_path: Path, data_dir: Path
+) -> None:
     """The good run may be a file in the repository."""
     a = _record("one", "4A")
     file = tmp_path / "good.json"
     assert _run(["export", a, "--out", str(file)]) == 0
-    events = next((tmp_path / "agentdbg-data" / "runs" / a).glob("events.jsonl"))
+    events = data_dir / "runs" / a / "events.jsonl"
 
     assert diff(str(file), a)[0] == 0
     assert diff(str(events), str(file))[0] == 0
