@@ -178,6 +178,14 @@ def test_a_home_that_may_not_be_read_keeps_nothing_from_being_recorded(
     assert recorded.only().meta["status"] == "ok"
 
 
+def test_a_file_that_is_no_yaml_says_where(project: Path) -> None:
+    """YAML first tells what it was doing; the line and the reason are what one needs to mend the file."""
+    path = _write(project, "fsync: 0\nredact: [")
+
+    (problem,) = load_config().problems
+    assert problem.startswith(f"{path} could not be read (line 2: expected the node content")
+
+
 def test_a_failure_without_words_is_reported_too(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some exceptions have no message; their name is better than nothing, and than a crash."""
     path = _write(project, "redact: 1")

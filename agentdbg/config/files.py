@@ -27,11 +27,18 @@ def read_config_file(path: Path, problems: list[str]) -> dict[str, Any]:
             cached = (stamp, _flatten(_parse(path), path, found), found)
             _cache[path] = cached
     except Exception as error:  # noqa: BLE001 -- YAML has many ways to fail; none may stop an agent
-        why = next(iter(str(error).splitlines()), type(error).__name__)
-        problems.append(f"{path} could not be read ({why:.200}) and was ignored")
+        problems.append(f"{path} could not be read ({_why(error):.200}) and was ignored")
         return {}
     problems.extend(cached[2])
     return cached[1]
+
+
+def _why(error: Exception) -> str:
+    """One line; a YAML error begins with what it was doing, and says only further down what is wrong and where."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    if problem and mark:
+        return f"line {mark.line + 1}: {problem}"
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def _parse(path: Path) -> Any:
