@@ -11,9 +11,12 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import compress, islice
+from operator import lt
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from agentdbg.analysis.columns import (
+    CALL_KINDS,
     CALL_START,
     END,
     ENDED,
@@ -37,6 +40,9 @@ __all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figu
 
 _FAILURES_OPENED = 500
 """Beyond this many the sentence says `over 500 times`; opening every failed call of a million would take seconds."""
+_AT_ONCE = 4_096
+_IS_MODEL = bytes(kind == LLM for kind in range(256))
+_IS_CALL = bytes(kind in CALL_KINDS for kind in range(256))
 
 
 class Figures(TypedDict):
@@ -100,6 +106,19 @@ class Coverage:
         self._starts = array("Q")
         self._ends = array("Q")
 
+    def add_all(self, starts: list[int], ends: list[int]) -> None:
+        """Many intervals, as if each were added."""
+        if not starts:
+            return
+        # Mostly one thing is done after the other, and then there is nothing to join.
+        if (not self._ends or self._ends[-1] < starts[0]) and all(map(lt, ends, starts[1:])):
+            self._starts.extend(starts)
+            self._ends.extend(ends)
+            self.total += sum(ends) - sum(starts)
+        else:
+            for start, end in zip(starts, ends, strict=True):
+                self.add(start, end)
+
     def add(self, start: int, end: int) -> None:
         starts, ends = self._starts, self._ends
         if not ends or start > ends[-1]:
@@ -161,7 +180,8 @@ class Tally:
         columns, begin, total = self.columns, self.counted, self.columns.total
         if begin < total:
             self._types.update(columns.type[begin:total])
-            self._count_calls(begin, total)
+            for start in range(begin, total, _AT_ONCE):
+                self._count_calls(start, min(start + _AT_ONCE, total))
             self._visit_rare(begin, total)
             self.counted = total
         self._open = {number for number in self._open if columns.status[number - 1] != ENDED}
@@ -198,34 +218,30 @@ class Tally:
         return self.failed_calls + len(self.errors) + self.errors_unopened - self.repeated_errors
 
     def _count_calls(self, begin: int, total: int) -> None:
-        columns, model, busy = self.columns, self._model, self._busy
-        number, last_ms = begin, self.last_ms
-        rows = zip(
-            columns.kind[begin:total],
-            columns.start_ms[begin:total],
-            columns.duration_ms[begin:total],
-            columns.tokens[begin:total],
-            strict=True,
-        )
-        for kind, start, length, tokens in rows:
-            number += 1
-            end = start if length == NO_VALUE else start + length
-            if kind == LLM:
-                self.llm_calls += 1
-                self.last_llm = number
-                model.add(start, end)
-                busy.add(start, end)
-                if tokens != NO_VALUE and tokens > self._largest_tokens:
-                    self._largest_tokens, self.largest_llm = tokens, number
-                if self.first_llm is None:
-                    self.first_llm = number
-            elif kind == TOOL:
-                self.tool_calls += 1
-                busy.add(start, end)
-            elif kind == END:
-                end = start
-            last_ms = max(last_ms, end)
-        self.last_ms = last_ms
+        columns = self.columns
+        kinds = bytes(columns.kind[begin:total])
+        starts = list(columns.start_ms[begin:total])
+        ends = [
+            start if length == NO_VALUE else start + length
+            for start, length in zip(starts, columns.duration_ms[begin:total], strict=True)
+        ]
+        for number in _positions(kinds, END, begin):
+            ends[number - begin - 1] = starts[number - begin - 1]
+        self.last_ms = max(self.last_ms, *ends)
+        is_call, is_model = kinds.translate(_IS_CALL), kinds.translate(_IS_MODEL)
+        self._busy.add_all(list(compress(starts, is_call)), list(compress(ends, is_call)))
+        self.tool_calls += kinds.count(TOOL)
+        if LLM not in kinds:
+            return
+        self._model.add_all(list(compress(starts, is_model)), list(compress(ends, is_model)))
+        self.llm_calls += kinds.count(LLM)
+        self.first_llm = self.first_llm or begin + kinds.find(LLM) + 1
+        self.last_llm = begin + kinds.rfind(LLM) + 1
+        tokens = list(compress(columns.tokens[begin:total], is_model))
+        most = max(set(tokens) - {NO_VALUE}, default=-1)
+        if most > self._largest_tokens:
+            models = compress(range(begin + 1, total + 1), is_model)
+            self._largest_tokens, self.largest_llm = most, next(islice(models, tokens.index(most), None))
 
     def _visit_rare(self, begin: int, total: int) -> None:
         columns = self.columns

@@ -84,14 +84,18 @@ def test_children_follow_their_parent_in_order_of_start() -> None:
     assert tree_order([0, 4, 4, 1], [0, 30, 10, 5], [start, 2, 2, 4]) == [(1, 0), (4, 0), (3, 1), (2, 1)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40))
-def test_coverage_is_the_length_of_the_union(intervals: list[tuple[int, int]]) -> None:
-    """Parallel calls must not add up to more time than there was."""
-    coverage = Coverage()
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40), st.booleans(), st.integers(0, 40))
+def test_coverage_is_the_length_of_the_union(intervals: list[tuple[int, int]], in_order: bool, cut: int) -> None:
+    """Parallel calls must not add up to more time than there was, counted one by one or many at once."""
+    intervals = sorted(intervals) if in_order else intervals
+    one_by_one, at_once = Coverage(), Coverage()
     for start, length in intervals:
-        coverage.add(start, start + length)
+        one_by_one.add(start, start + length)
+    for some in (intervals[:cut], intervals[cut:]):
+        at_once.add_all([start for start, _ in some], [start + length for start, length in some])
 
-    assert coverage.total == len({moment for start, length in intervals for moment in range(start, start + length)})
+    covered = {moment for start, length in intervals for moment in range(start, start + length)}
+    assert one_by_one.total == at_once.total == len(covered)
 
 
 def test_counting_in_steps_gives_what_counting_at_once_gives() -> None:
