@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.interop.drafts import RunDraft, Step
-    from agentdbg.interop.run_walk import Workshop
+    from agentdbg.interop.workshop import Workshop
 
 __all__ = ["NotWritten", "StoredRun", "run_id_of", "stable_id", "store_run", "writing_aside"]
 

@@ -13,8 +13,8 @@ from agentdbg.exceptions import AgentDbgError
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.importers import find_importer
 from agentdbg.interop.importing import store_run
-from agentdbg.interop.run_walk import Workshop
 from agentdbg.interop.stored_runs import StoredCopy, store_copy
+from agentdbg.interop.workshop import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,18 +19,17 @@ _MOST_INSTRUCTIONS = 2
 
 
 class PromptFitter:
-    """Fits the prompts of one run; a message that stands in many prompts is measured once."""
+    """Fits prompts into a field; measures no more of them than fits."""
 
     def __init__(self, max_bytes: int) -> None:
         # The brackets, the mark, and a little for values that get longer when they are redacted.
         self._room = max(max_bytes * 19 // 20 - 50, 0)
-        self._sizes: dict[int, int] = {}
 
     def fit(self, prompt: Any) -> Any:
         """The prompt as it is when it fits, else its instructions, a mark and its newest messages."""
         if not isinstance(prompt, list) or not prompt:
             return prompt
-        first = self._first_that_fits(prompt, 0, self._room)
+        first = _first_that_fits(prompt, 0, self._room)
         if first == 0:
             return prompt
         head = 0
@@ -38,25 +37,21 @@ class PromptFitter:
             head += 1
         kept = [_cut_text(message, self._room // 4) for message in prompt[:head]]
         room = self._room - sum(_size(message) for message in kept)
-        first = self._first_that_fits(prompt, head, room)
+        first = _first_that_fits(prompt, head, room)
         if first == len(prompt):
             return [*kept, TRUNCATED, _cut_text(prompt[-1], max(room - 100, 0))]
         return [*kept, TRUNCATED, *prompt[first:]]
 
-    def _first_that_fits(self, prompt: list[Any], head: int, room: int) -> int:
-        """Where the newest messages begin that together fit into the room."""
-        first = len(prompt)
-        while first > head:
-            message = prompt[first - 1]
-            # The draft holds every message until the run is stored, so an id stays with its message.
-            size = self._sizes.get(id(message))
-            if size is None:
-                size = self._sizes[id(message)] = _size(message)
-            room -= size + 1
-            if room < 0:
-                break
-            first -= 1
-        return first
+
+def _first_that_fits(prompt: list[Any], head: int, room: int) -> int:
+    """Where the newest messages begin that together fit into the room."""
+    first = len(prompt)
+    while first > head:
+        room -= _size(prompt[first - 1]) + 1
+        if room < 0:
+            break
+        first -= 1
+    return first
 
 
 def _is_instruction(message: Any) -> bool:

@@ -14,34 +14,30 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import utc_timestamp
-from agentdbg.interop.prompts import PromptFitter
+from agentdbg.interop.workshop import NO_GUARDRAILS, SPAN_MARK, CleanName, start_fields
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits
-from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_summary import encode_run_meta, end_summary
 from agentdbg.recorder.state_diff import diff_states
-from agentdbg.redaction import RedactionRules, Redactor
 from agentdbg.storage.writer import RunWriter
-from agentdbg.version import __version__
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentdbg.config import Config
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
+    from agentdbg.interop.workshop import Workshop
     from agentdbg.loops import LoopFinding
 
-__all__ = ["Ending", "RunWalk", "Workshop", "stable_id", "usable_duration"]
+__all__ = ["Ending", "RunWalk", "stable_id", "usable_duration"]
 
 _NO_LIMITS = Limits()
 _LONGEST_MS = 1e12
 """Some thirty years."""
 _FLUSH_BYTES = 1 << 20
-_MOST_NAMES, _LONGEST_NAME = 1_000, 200
-_SPAN_MARK = "span"
+_RUN_END = CleanName("run_end", '"run_end"')
 
 
 def stable_id(*parts: str) -> str:
@@ -49,33 +45,6 @@ def stable_id(*parts: str) -> str:
     digest = hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()
     variant = "89ab"[int(digest[16], 16) & 3]
     return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
-
-
-class Workshop:
-    """What all runs of one process are made with: the settings, and what was compiled from them once."""
-
-    def __init__(self, config: Config) -> None:
-        self.config = config
-        self.prices = PriceTable(config.prices)
-        self.redactor = Redactor(
-            RedactionRules(
-                enabled=config.redact,
-                keys=config.redact_keys,
-                values=config.redact_values,
-                patterns=config.redact_patterns,
-                max_field_bytes=config.max_field_bytes,
-            )
-        )
-        self._names: dict[str, str] = {}
-
-    def clean_name(self, name: str) -> str:
-        """A name that may be written; the same few come again and again."""
-        known = self._names.get(name)
-        if known is None:
-            known = self.redactor.clean_text(name)
-            if len(self._names) < _MOST_NAMES and len(name) < _LONGEST_NAME:
-                self._names[name] = known
-        return known
 
 
 def usable_duration(duration_ms: float | None) -> float | None:
@@ -104,14 +73,13 @@ class RunWalk:
     ) -> None:
         config = workshop.config
         self.run_id = run_id
-        self.name = workshop.clean_name(name)
+        self._name = workshop.names[name]
         self.start_id = start_id or stable_id(run_id, "0")
         self.started_ms = 0.0
         self.written = 0
         self.writer = RunWriter(folder, fsync=False)
         self._workshop = workshop
         self._redactor = workshop.redactor
-        self._prompts = PromptFitter(config.max_field_bytes)
         self._counters = Counters()
         self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(_NO_LIMITS, self._counters, self._detector)
@@ -125,35 +93,31 @@ class RunWalk:
         self._meta = NO_META
         self._last_ts = ""
 
+    @property
+    def name(self) -> str:
+        """What the run is called, as it may be written."""
+        return self._name.text
+
     def begin(self, at_ms: float, meta: dict[str, Any], known: dict[str, Any] | None = None) -> None:
         """Write RUN_START; `known` is what its payload says beyond what everybody's does."""
-        fields: dict[str, Any] = {
-            "run_name": self.name,
-            "python_version": "",
-            "platform": "",
-            "cwd": None,
-            "argv": [],
-            "guardrails": _NO_LIMITS.as_dict(),
-            "agentdbg_version": __version__,
-        }
-        fields.update(known or {})
         self.started_ms = at_ms
         self._meta = self._redactor.seal(meta).encoded
         self._count("RUN_START")
-        payload = self._redactor.seal(fields).encoded
-        self._append("RUN_START", self.start_id, None, _timestamp(at_ms), None, self.name, payload, self._meta)
+        if known:
+            payload = self._redactor.seal({**start_fields(self.name), **known}).encoded
+        else:
+            payload = self._workshop.starts[self.name]
+        self._append("RUN_START", self.start_id, None, _timestamp(at_ms), None, self._name, payload, self._meta)
 
     def take(self, step: Step, event_id: str, parent_id: str, at_ms: float) -> None:
         """One step, as an event with these ids; what it says of loops follows it."""
         length = usable_duration(step.duration_ms)
         duration_ms = None if length is None else round(length)
         value, payload = self._seal(step)
-        meta = self._redactor.seal(step.meta) if step.meta else None
-        name = self._workshop.clean_name(step.name)
+        meta, meta_bytes = self._seal_meta(step)
+        name = self._workshop.names[step.name]
         ts = _timestamp(at_ms)
-        said = {} if meta is None else meta.value
-        finding = self._judge(step.event_type, event_id, ts, name, value, said, is_span=step.is_span)
-        meta_bytes = NO_META if meta is None else meta.encoded
+        finding = self._judge(step.event_type, event_id, ts, name.text, value, meta, is_span=step.is_span)
         self._append(step.event_type, event_id, parent_id, ts, duration_ms, name, payload, meta_bytes)
         self._last_parent = parent_id
         if not step.is_told:
@@ -178,7 +142,7 @@ class RunWalk:
                 event["payload"],
                 event["meta"],
             )
-            self._judge(*parts, is_span=_SPAN_MARK in event["meta"])
+            self._judge(*parts, is_span=SPAN_MARK in event["meta"])
 
     def end(self, ending: Ending) -> None:
         """Write RUN_END and the final run.json, and close the file."""
@@ -195,12 +159,14 @@ class RunWalk:
         status = "ok" if failure is None else "error"
         summary = {"status": status, "summary": end_summary(self._counters, duration_ms)}
         outcome = {**ending.outcome, **({} if failure is None else {"error": failure})}
-        payload = join_objects(encode_json(summary), self._redactor.seal(outcome).encoded)
+        payload = encode_json(summary)
+        if outcome:
+            payload = join_objects(payload, self._redactor.seal(outcome).encoded)
         if self._last_state is not None and "final_state" not in outcome:
             payload = join_objects(payload, b'{"final_state":%b}' % self._last_state)
         self._count("RUN_END")
         end_id = stable_id(self.run_id, "end")
-        self._append("RUN_END", end_id, self.start_id, ts, duration_ms, "run_end", fit_payload(payload))
+        self._append("RUN_END", end_id, self.start_id, ts, duration_ms, _RUN_END, fit_payload(payload))
         self.flush()
         self.refresh(ts, duration_ms, status)
         self.writer.close()
@@ -223,7 +189,7 @@ class RunWalk:
                 status=status,
                 last_event_ts=ended_at or self._last_ts,
                 counters=self._counters,
-                guardrails=_NO_LIMITS.as_dict(),
+                guardrails=NO_GUARDRAILS,
                 metadata=self._meta,
                 redaction=self._workshop.config.redaction,
                 dropped_by_writer=self.writer.dropped,
@@ -232,14 +198,14 @@ class RunWalk:
 
     def describe(self, name: str, meta: dict[str, Any] | None = None) -> None:
         """What is known now of the run and was not when it began; run.json says so from its next refresh."""
-        self.name = self._workshop.clean_name(name)
+        self._name = self._workshop.names[name]
         if meta is not None:
             self._meta = self._redactor.seal(meta).encoded
 
     def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
         fields = step.fields
         if step.event_type == "LLM_CALL" and not step.is_told:
-            fields["prompt"] = self._prompts.fit(fields["prompt"])
+            fields["prompt"] = self._workshop.prompts.fit(fields["prompt"])
             if fields["cost_usd"] is None:
                 fields["cost_usd"] = self._workshop.prices.cost_usd(fields["model"], fields["usage"])
         sealed = self._redactor.seal(fields)
@@ -251,6 +217,13 @@ class RunWalk:
             return sealed.value, sealed.encoded
         sealed.value["diff"] = diff_states(before, stored)
         return sealed.value, encode_json(sealed.value)
+
+    def _seal_meta(self, step: Step) -> tuple[dict[str, Any], bytes]:
+        if not step.meta:
+            return {}, NO_META
+        is_bare_span = len(step.meta) == 1 and step.meta.get(SPAN_MARK) == step.name
+        sealed = self._workshop.span_metas[step.name] if is_bare_span else self._redactor.seal(step.meta)
+        return sealed.value, sealed.encoded
 
     def _judge(
         self,
@@ -279,8 +252,9 @@ class RunWalk:
         self._counters.loop_warnings += 1
         self._count("LOOP_WARNING")
         payload = self._redactor.seal(finding.payload()).encoded
+        name = self._workshop.names[finding.pattern]
         event_id = stable_id(self.run_id, "loop", str(self.written + len(self._lines)))
-        self._append("LOOP_WARNING", event_id, self._last_parent, ts, None, finding.pattern, payload)
+        self._append("LOOP_WARNING", event_id, self._last_parent, ts, None, name, payload)
 
     def _fatal_error(self, failure: dict[str, Any], ts: str) -> None:
         """What ended the run, as a recorder writes it; not counted again when a failed call was it."""
@@ -288,7 +262,7 @@ class RunWalk:
             self._counters.errors += 1
         self._count("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
-        name = self._workshop.clean_name(failure["error_type"])
+        name = self._workshop.names[failure["error_type"]]
         self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, ts, None, name, payload)
 
     def _append(
@@ -298,13 +272,12 @@ class RunWalk:
         parent_id: str | None,
         ts: str,
         duration_ms: int | None,
-        name: str,
+        name: CleanName,
         payload: bytes,
         meta: bytes = NO_META,
     ) -> None:
         self._last_ts = ts
-        name_json = encode_json(name).decode()
-        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, payload, meta)
+        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name.encoded, payload, meta)
         self._lines.append(line)
         self._lines_size += len(line)
         if self._lines_size > _FLUSH_BYTES:

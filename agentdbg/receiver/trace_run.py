@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
-    from agentdbg.interop.run_walk import Workshop
     from agentdbg.interop.spans import Span
+    from agentdbg.interop.workshop import Workshop
 
 __all__ = ["NOTHING_EARLIER", "UNREADABLE", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
@@ -39,6 +40,7 @@ _REFRESH_SECONDS = 1.0
 UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError, RecursionError)
 """What a span that nobody thought of may raise in our own code."""
 _LONGEST_REASON = 200
+_ID_LENGTH = 16
 
 
 class NotStored(OSError):
@@ -276,7 +278,7 @@ class TraceRun:
     def _parent_id(self, span: Span) -> str:
         if span.parent_id is None or span.parent_id == span.span_id:
             return self._walk.start_id
-        parent_id = stable_id("span", self.trace_id, span.parent_id)
+        parent_id = _id_of_span(self.trace_id, span.parent_id)
         return self._walk.start_id if parent_id in self._earlier.event_ids else parent_id
 
     def _see_outermost(self, span: Span, step: Step, at_ms: float) -> None:
@@ -351,7 +353,17 @@ class TraceRun:
 def event_id_of(trace_id: str, span: Span) -> str:
     """The id of the event that a span becomes."""
     told = told_event_id(span)
-    return stable_id("event", trace_id, told) if told else stable_id("span", trace_id, span.span_id)
+    return stable_id("event", trace_id, told) if told else _id_of_span(trace_id, span.span_id)
+
+
+def _id_of_span(trace_id: str, span_id: str) -> str:
+    # The spans of a trace name the same parent again and again; but what is no id may be of any length.
+    return _known_id(trace_id, span_id) if len(span_id) == _ID_LENGTH else stable_id("span", trace_id, span_id)
+
+
+@lru_cache(maxsize=4096)
+def _known_id(trace_id: str, span_id: str) -> str:
+    return stable_id("span", trace_id, span_id)
 
 
 def start_id_of(trace_id: str, spans: list[Span]) -> str | None:

@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agentdbg.interop.run_walk import Workshop, stable_id
+from agentdbg.interop.run_walk import stable_id
+from agentdbg.interop.workshop import Workshop
 from agentdbg.receiver.trace_run import (
     NOTHING_EARLIER,
     UNREADABLE,
