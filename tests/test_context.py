@@ -156,6 +156,7 @@ def _run_program(tmp_path: Path, data_dir: Path, program: str, **env: str) -> su
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forked_children_record_into_the_run_and_do_not_end_it(
     tmp_path: Path, data_dir: Path, recorded: Recorded
@@ -194,6 +195,7 @@ def test_forked_children_record_into_the_run_and_do_not_end_it(
     assert run.meta["status"] == "ok"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_child_that_outlives_the_run_is_counted_not_written(
     tmp_path: Path, data_dir: Path, recorded: Recorded
@@ -246,6 +248,7 @@ def test_a_spawned_pool_has_runs_of_its_own(tmp_path: Path, data_dir: Path, reco
     assert {run.meta["status"] for run in recorded.all()} == {"ok"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ending", "status"), [("", "ok"), ("raise ValueError('x')", "error"), ("import sys; sys.exit(4)", "ok")]
 )
@@ -261,6 +264,7 @@ def test_an_implicit_run_lasts_as_long_as_the_process(
     assert run.types() == ["RUN_START", "LLM_CALL", "LLM_CALL", *(["ERROR"] if status == "error" else []), "RUN_END"]
 
 
+@pytest.mark.slow
 def test_a_trace_with_limits_inside_the_processs_run_keeps_them(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -290,6 +294,7 @@ def test_a_trace_with_limits_inside_the_processs_run_keeps_them(
     assert (outer.meta["status"], inner.meta["status"]) == ("ok", "error")
 
 
+@pytest.mark.slow
 def test_a_daemon_thread_cut_off_at_exit_has_its_run_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """The program ended in the middle of that agent, and the run says so."""
     done = _run_program(
@@ -351,6 +356,7 @@ def test_a_signal_handler_may_record_in_the_middle_of_recording(
     assert len(run.of_type("STATE_UPDATE")) == ticks > 0
 
 
+@pytest.mark.slow
 def test_threads_racing_for_the_first_record_share_one_implicit_run(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -372,6 +378,7 @@ def test_threads_racing_for_the_first_record_share_one_implicit_run(
     assert len(recorded.only().of_type("TOOL_CALL")) == 8
 
 
+@pytest.mark.slow
 def test_what_is_recorded_while_the_program_exits_begins_no_second_implicit_run(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -433,6 +440,7 @@ def test_an_older_thread_pool_serves_each_run_its_own_events(recorded: Recorded)
     assert [run.meta["dropped_events"] for run in recorded.all()] == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_the_implicit_run_of_a_worker_process_is_closed(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """Workers of multiprocessing leave without running atexit; a run left open would look like a crash."""

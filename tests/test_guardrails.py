@@ -375,6 +375,7 @@ def test_tools_of_a_stopped_run_in_other_threads_are_stopped_too(recorded: Recor
     assert stopped == ["max_llm_calls", "RunStopped"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_forked_children_share_the_limit(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """Over by at most one per process."""

@@ -171,6 +171,7 @@ print(agent())
 """
 
 
+@pytest.mark.slow
 def test_a_file_size_limit_harms_nothing(tmp_path: Path, data_dir: Path, recorded: Recorded) -> None:
     """`ulimit -f` makes every further write fail; the agent's answer is still the answer."""
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
@@ -182,6 +183,7 @@ def test_a_file_size_limit_harms_nothing(tmp_path: Path, data_dir: Path, recorde
     assert all(json.loads(line) for line in lines[:-1])
 
 
+@pytest.mark.slow
 def test_no_descriptors_left_harms_nothing_and_recording_resumes(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -216,6 +218,7 @@ def test_no_descriptors_left_harms_nothing_and_recording_resumes(
     assert starved.meta["dropped_events"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="as root a read-only folder needs a mount")
 def test_a_folder_that_cannot_be_made_harms_nothing(tmp_path: Path, recorded: Recorded) -> None:
     """The data folder may be a file, or lie on something that cannot be written."""
@@ -250,6 +253,7 @@ def test_a_run_moved_away_while_it_runs_goes_on_there(recorded: Recorded, tmp_pa
     assert recorded.run_dirs() == []
 
 
+@pytest.mark.slow
 def test_a_program_that_closes_all_descriptors_loses_nothing(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:
@@ -275,6 +279,7 @@ def test_a_program_that_closes_all_descriptors_loses_nothing(
     assert all((tmp_path / f"mine{n}").stat().st_size == 0 for n in range(20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "said"),
     [
@@ -293,6 +298,7 @@ def test_nonsense_settings_are_said_and_harm_nothing(
     assert recorded.only().meta["status"] == "ok"
 
 
+@pytest.mark.slow
 def test_no_home_and_a_deleted_current_folder_harm_nothing(tmp_path: Path) -> None:
     """Containers have no home, and build tools delete the folder under their children."""
     done = _in_a_process(
@@ -352,6 +358,7 @@ def test_run_json_is_kept_fresh_while_the_run_goes_on(recorded: Recorded, monkey
         assert meta["ended_at"] is None
 
 
+@pytest.mark.slow
 def test_two_processes_may_append_to_one_run_without_tearing_lines(
     tmp_path: Path, data_dir: Path, recorded: Recorded
 ) -> None:

@@ -38,6 +38,7 @@ export function greet(name) { return shout(`hello ${name}`); }
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NODE is None, reason="needs Node to run the script")
 @pytest.mark.parametrize(
     ("instead", "said"),
@@ -80,7 +81,7 @@ def test_the_page_can_be_joined_and_holds_everything() -> None:
     script, styles = page_script(), page_styles()
 
     assert '"views/details/event-details.js"() {' in script
-    assert '"core/embedded-api.js"() {' in script
+    assert '"core/embedded-api.js": (() => {' in script
     assert "/**" not in script
     assert "event-details" in styles
     assert "file-foot" in styles

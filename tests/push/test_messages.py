@@ -5,30 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agentdbg.encoding import encode_json
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
-
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-9, 9)
-    | st.sampled_from(["text", "tool_use", "tool_result", "image", "thinking"]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["role", "type", "content", "parts", "text", "tool_calls", "function", "name", "arguments"])
-            | st.sampled_from(
-                ["input", "id", "output", "choices", "message", "functionCall", "source", "image_url", "url"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
-    max_leaves=12,
-)
 
 
 def _text(content: str) -> dict[str, Any]:
@@ -201,16 +179,3 @@ def test_tools_are_defined_the_same_whoever_offers_them() -> None:
         {"type": "function", "name": "add"},
         {"type": "web_search", "name": "web_search"},
     ]
-
-
-@given(JSON)
-def test_nothing_recorded_breaks_the_push(value: Any) -> None:
-    """Prompts are whatever users and libraries hand over."""
-    instructions, asked = input_messages(value, "anthropic")
-    answered = output_messages(value)
-    tool_definitions(value)
-
-    for message in (*asked, *answered):
-        assert isinstance(message["role"], str)
-        assert all(isinstance(part["type"], str) for part in (*message["parts"], *instructions))
-    encode_json([instructions, asked, answered])

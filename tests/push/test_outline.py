@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import tracemalloc
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from agentdbg.interop.otel.outline import RUN, Node, Outline
 from tests.analysis.story import Story
@@ -18,17 +15,10 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
 
-FAR = "22222222-2222-4222-8222-222222222222"
-"""A parent that no event has."""
 
-
-def _nodes(events: list[Event], outline: Outline | None = None) -> list[Node]:
+def nodes_of(events: list[Event], outline: Outline | None = None) -> list[Node]:
     outline = outline or Outline()
     return [node for event in events for node in outline.take(event)] + list(outline.finish())
-
-
-def _id(node: Node) -> str:
-    return node.event["event_id"] if node.event else ""
 
 
 def test_a_finding_belongs_to_the_nearest_span_that_is_still_open() -> None:
@@ -37,7 +27,7 @@ def test_a_finding_belongs_to_the_nearest_span_that_is_still_open() -> None:
     asked = story.llm("a", "b")
     story.tool("search", parent=asked)
     story.write("LOOP_WARNING", "TOOL_CALL:search", {"pattern": "TOOL_CALL:search"}, parent=asked)
-    nodes = _nodes(story.events)
+    nodes = nodes_of(story.events)
 
     assert [len(node.moments) for node in nodes] == [0, 0, 1]
     assert nodes[-1].kind == RUN
@@ -51,7 +41,7 @@ def test_what_happens_within_a_call_belongs_to_the_call() -> None:
     story.write("STATE_UPDATE", "state", {"state": {"page": 1}}, parent=call_id)
     story.tool("crawl", event_id=call_id)
     story.end()
-    call, run = _nodes(story.events)
+    call, run = nodes_of(story.events)
 
     assert [moment.event["name"] for moment in call.moments] == ["state"]
     assert run.moments == []
@@ -62,7 +52,7 @@ def test_an_event_of_ones_own_is_a_span_when_it_took_time() -> None:
     story = Story()
     story.write("DOWNLOAD", "big.bin", {}, duration_ms=30)
     story.write("NOTE", "remember", {})
-    download, run = _nodes(story.events)
+    download, run = nodes_of(story.events)
 
     assert download.event is not None
     assert download.event["name"] == "big.bin"
@@ -75,7 +65,7 @@ def test_more_states_than_a_span_can_hold_become_spans_and_findings_still_fit() 
     for number in range(500):
         story.write("STATE_UPDATE", "state", {"state": number})
     story.loop("cycle", "critical", "LLM_CALL:a", [])
-    nodes = _nodes(story.events)
+    nodes = nodes_of(story.events)
     run = nodes[-1]
 
     assert len(nodes) - 1 + len(run.moments) == 501
@@ -108,36 +98,3 @@ def test_memory_does_not_grow_with_the_run() -> None:
             tracemalloc.stop()
 
     assert peak(20_000) < peak(2_000) + 200_000
-
-
-@given(st.lists(st.tuples(st.sampled_from("lstewx"), st.integers(0, 12)), max_size=60), st.data())
-def test_every_event_comes_out_once_and_always_in_the_same_order(
-    plot: list[tuple[str, int]], data: st.DataObject
-) -> None:
-    """Who was interrupted skips as many spans as were taken; that is right only if they are always the same."""
-    story = Story()
-    for kind, back in plot:
-        parent = max(1, len(story.events) - back)
-        if kind == "l":
-            story.llm("a", "b", parent=parent)
-        elif kind == "t":
-            story.tool("search", parent=parent)
-        elif kind == "s":
-            story.write("STATE_UPDATE", "state", {"state": 1}, parent=parent)
-        elif kind == "e":
-            story.error("ValueError", "no")
-        elif kind == "w":
-            story.loop("cycle", "critical", "LLM_CALL:a", [])
-        else:
-            story.write("STATE_UPDATE", "far", {"state": 1}, parent=FAR)
-    story.end()
-    whole = _nodes(story.events)
-    cut = data.draw(st.integers(0, len(story.events)))
-    outline = Outline()
-    first = list(itertools.chain.from_iterable(map(outline.take, story.events[:cut])))
-
-    assert [_id(node) for node in first] == [_id(node) for node in whole[: len(first)]]
-    places = [place for node in whole for place in (node.sequence, *(moment.sequence for moment in node.moments))]
-    assert sorted([*places, len(story.events)]) == list(range(1, len(story.events) + 1))
-    spans = {_id(node) for node in whole}
-    assert all(node.parent_id in spans | {None, FAR} for node in whole)

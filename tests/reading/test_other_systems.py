@@ -6,6 +6,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.reading.handmade import write_run
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ print(len(runs.page().runs), index.total, sum(map(len, search_events(index, "hi 
 """
 
 
+@pytest.mark.slow
 def test_reading_needs_nothing_that_only_posix_has(tmp_path: Path) -> None:
     """People debug agents on Windows too."""
     write_run(tmp_path)
