@@ -36,9 +36,10 @@ def is_being_written(events_path: str | None, owner: Any, now: float | None = No
         return owner_lives is True
     if events_path.endswith(".gz"):
         return False
-    silence = _seconds_since_write(events_path, time.time() if now is None else now)
-    # A writer that has just written needs no asking, and one that is just opening its file is left in peace.
-    if owner_lives is not False and silence < _JUST_NOW_SECONDS:
+    silence, size = _last_write(events_path, time.time() if now is None else now)
+    # A writer that has just written needs no asking, and one that is just opening its file is left in peace. Where no
+    # owner is named, a file with events in it is asked: its writer took the lock before the first of them.
+    if silence < _JUST_NOW_SECONDS and (owner_lives or (owner_lives is None and not (size and _HAS_LOCKS))):
         return True
     held = _is_locked(events_path)
     if held is not None:
@@ -69,8 +70,10 @@ def _try_lock(path: str) -> bool | None:
     return False
 
 
-def _seconds_since_write(path: str, now: float) -> float:
+def _last_write(path: str, now: float) -> tuple[float, int]:
+    """How many seconds ago the file was written to, and how large it is."""
     try:
-        return max(0.0, now - os.lstat(path).st_mtime)
+        status = os.lstat(path)
     except OSError:
-        return _SILENCE_SECONDS
+        return _SILENCE_SECONDS, 0
+    return max(0.0, now - status.st_mtime), status.st_size

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.exceptions import RunNotFound, UsageError
+from agentdbg.owner import describe_owner
 from agentdbg.storage import housekeeping
 from agentdbg.storage.housekeeping import compress_run, delete_run, empty_trash, prune, rename_run, restore_run
 from agentdbg.storage.reader import list_runs, load_events, load_run_meta
@@ -147,8 +148,9 @@ def test_a_run_that_is_being_written_is_not_compressed(tmp_path: Path) -> None:
 def _dated(tmp_path: Path, days_ago: int, status: str = "ok") -> str:
     run_id = str(uuid.uuid4())
     moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - days_ago * 86_400))
-    write_run(tmp_path, run_id, meta=run_json(run_id, status=status, started_at=moment, ended_at=moment))
-    # A run counts as running while its file is fresh, so that one is dated ahead.
+    owner = describe_owner() if status == "running" else None
+    write_run(tmp_path, run_id, meta=run_json(run_id, status=status, started_at=moment, ended_at=moment, owner=owner))
+    # The run of a living owner counts as running while its file is fresh, so that one is dated ahead.
     age(tmp_path / "runs" / run_id / "events.jsonl", -1000 if status == "running" else days_ago * 86_400 + 10)
     return run_id
 

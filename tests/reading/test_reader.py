@@ -356,6 +356,16 @@ def test_a_dead_owner_is_known_at_once(tmp_path: Path) -> None:
     assert load_run_meta(run_id, tmp_path)["status"] == "error"
 
 
+def test_a_run_that_nobody_holds_is_over_however_fresh_it_is(tmp_path: Path) -> None:
+    """A file that was torn and lost its run.json names no owner; its lock says that nobody writes it."""
+    pytest.importorskip("fcntl")
+    run_id = str(uuid.uuid4())
+    path = _running(tmp_path, usual_events(run_id)[:2], run_id)
+    (path.parent / "run.json").unlink()
+
+    assert load_run_meta(run_id, tmp_path)["status"] == "error"
+
+
 def test_a_run_that_is_being_written_is_running(tmp_path: Path) -> None:
     """Silence is not death: a model may think for minutes while the writer holds its lock."""
     fcntl = pytest.importorskip("fcntl")
