@@ -18,8 +18,9 @@ help: ## show what there is
 demo: $(READY) ## record a few little agents and show them (no key, no network)
 	$(BIN)/agentdbg demo
 
+# None of these generates its cases, and hypothesis takes a while to load.
 test: $(READY) ## the fast tests, in random order, under half a minute
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 -p no:hypothesispytest
 
 check: lint types test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
 
