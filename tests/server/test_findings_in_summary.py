@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from agentdbg import record_llm_call, traced_run
 from agentdbg.server.views import RunView
 from agentdbg.storage import load_run_meta
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of one's own: these runs are recorded, not written by hand for all tests of the server."""
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(tmp_path))
+    return tmp_path
 
 
 def test_an_answer_that_was_cut_turns_the_verdict_amber(data_dir: Path) -> None:
