@@ -19,10 +19,10 @@ from agentdbg.exceptions import AgentDbgError
 from agentdbg.server.answers import error_response
 from agentdbg.server.compare import Comparisons
 from agentdbg.server.compare import router as compare_router
-from agentdbg.server.first_visit import visit
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.head import HeadAsGet
 from agentdbg.server.html_download import router as html_router
+from agentdbg.server.inside import visit
 from agentdbg.server.routes import router
 from agentdbg.server.sockets import router as socket_router
 from agentdbg.server.state import ViewerState

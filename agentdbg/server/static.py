@@ -13,16 +13,19 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import os
 import posixpath
 import re
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from agentdbg.interop.html_file.joining import join_modules
 from agentdbg.server.answers import error_response
+from agentdbg.server.opening import opened_run, preferences, with_answers, with_preferences
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Edition", "StaticFiles"]
 
 _PREFIX = "/static/"
+_PAGE = "index.html"
 _ENTRY = "app.js"
 _ONE_SCRIPT, _ONE_SHEET = "page.js", "page.css"
 _TYPES = {
@@ -70,18 +74,25 @@ class StaticFiles:
     def _answer(self, scope: Scope) -> Response:
         if scope["method"] != "GET":
             return error_response(405, "method_not_allowed", f"{scope['method']} is not answered here")
-        path: str = scope["path"]
-        edition = self._newest() if path == "/" else self._edition or self._newest()
-        name, lasts = edition.name_of(path.removeprefix(_PREFIX)) if path != "/" else ("index.html", _ASK_AGAIN)
+        return self._page(scope) if scope["path"] == "/" else self._file(scope)
+
+    def _page(self, scope: Scope) -> Response:
+        """The page as this visitor gets it, with the first answers about the run that it opens on."""
+        files = self._newest().files
+        page = with_preferences(files.get(_PAGE, _NO_PAGE), preferences(Request(scope).cookies))
+        run_id = opened_run(scope)
+        if run_id is None or _PAGE not in files:
+            return _unless_known(scope, page, _ASK_AGAIN, _type_of(_PAGE))
+        pieces = with_answers(self._app, scope, page, run_id)
+        return StreamingResponse(pieces, headers={"cache-control": "no-store", "content-type": _type_of(_PAGE)})
+
+    def _file(self, scope: Scope) -> Response:
+        edition = self._edition or self._newest()
+        name, lasts = edition.name_of(scope["path"].removeprefix(_PREFIX))
         content = edition.files.get(name)
-        if path == "/" and content is None:
-            content = _NO_PAGE
         if content is None:
             return error_response(404, "not_found", "there is no such file")
-        headers = {"cache-control": lasts, "etag": edition.etag(name, content)}
-        if headers["etag"].encode() in dict(scope["headers"]).get(b"if-none-match", b""):
-            return Response(status_code=304, headers=headers)
-        return Response(content, headers={**headers, "content-type": _type_of(name)})
+        return _unless_known(scope, content, lasts, _type_of(name))
 
     def _newest(self) -> Edition:
         """The files as they are now: whoever works on the page sees a change at the next visit."""
@@ -102,8 +113,7 @@ class Edition:
         for name, content in sorted(self.files.items()):
             digest.update(b"%s %d %s" % (name.encode(), len(content), content))
         self.version = digest.hexdigest()[:16]
-        self._etags: dict[str, str] = {}
-        if "index.html" in self.files and _ENTRY in self.files:
+        if _PAGE in self.files and _ENTRY in self.files:
             self._make_page()
 
     def name_of(self, path: str) -> tuple[str, str]:
@@ -111,20 +121,14 @@ class Edition:
         version, _, name = path.partition("/")
         return (name, _FOR_GOOD) if version == self.version else (path, _ASK_AGAIN)
 
-    def etag(self, name: str, content: bytes) -> str:
-        """The name of a file's content."""
-        if name not in self._etags:
-            self._etags[name] = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        return self._etags[name]
-
     def _make_page(self) -> None:
-        page = self._text("index.html")
+        page = self._text(_PAGE)
         self.files[_ONE_SCRIPT] = join_modules(self._text, _ENTRY, {}).encode()
         self.files[_ONE_SHEET] = "\n".join(map(self._sheet, _SHEET_LINK.findall(page))).encode()
         sheet = f'    <link rel="stylesheet" href="{_PREFIX}{_ONE_SHEET}" />\n'
         script = f'<script defer src="{_PREFIX}{_ONE_SCRIPT}"></script>'
         page = _SCRIPT.sub(script, _SHEET_LINKS.sub(sheet, page))
-        self.files["index.html"] = page.replace(_PREFIX, f"{_PREFIX}{self.version}/").encode()
+        self.files[_PAGE] = page.replace(_PREFIX, f"{_PREFIX}{self.version}/").encode()
 
     def _sheet(self, name: str) -> str:
         """A style sheet with those it imports in their place."""
@@ -135,13 +139,26 @@ class Edition:
         return self.files[name].decode()
 
 
+def _unless_known(scope: Scope, content: bytes, lasts: str, media_type: str) -> Response:
+    """The content, or only that it is what the browser has already."""
+    headers = {"cache-control": lasts, "etag": f'"{hashlib.sha256(content).hexdigest()[:32]}"'}
+    if headers["etag"].encode() in dict(scope["headers"]).get(b"if-none-match", b""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, headers={**headers, "content-type": media_type})
+
+
 def _look_at(folder: Path) -> dict[str, tuple[int, int]]:
     """When each file was changed, and its size."""
-    return {
-        path.relative_to(folder).as_posix(): (path.stat().st_mtime_ns, path.stat().st_size)
-        for path in folder.rglob("*")
-        if path.is_file() and not path.is_symlink() and not path.name.startswith(".")
-    }
+    found: dict[str, tuple[int, int]] = {}
+    for entry in os.scandir(folder):
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            found |= {f"{entry.name}/{name}": stat for name, stat in _look_at(Path(entry)).items()}
+        elif entry.is_file(follow_symlinks=False):
+            stat = entry.stat()
+            found[entry.name] = (stat.st_mtime_ns, stat.st_size)
+    return found
 
 
 def _type_of(name: str) -> str:

@@ -44,6 +44,8 @@ import { Screen } from "./views/screen.js";
  * @property {boolean} isSearching
  */
 
+/** @type {HTMLElement} */ (document.querySelector(".app")).hidden = false;
+
 const place = currentPlace();
 const api = new Api();
 const runs = new RunsData(api);

@@ -103,9 +103,11 @@ def test_dark_is_dark_and_the_choice_is_remembered(open_page: Callable[..., Page
     assert page.evaluate(background) == "rgb(21, 24, 29)"
     page.keyboard.press("t")
     assert page.evaluate(background) == "rgb(255, 255, 255)"
-    page.reload()
+    answer = page.reload()
     page.wait_for_selector("event-rows .row")
     assert page.evaluate(background) == "rgb(255, 255, 255)"
+    assert answer is not None
+    assert 'data-theme="light"' in answer.text()  # before any script runs, so that no dark page flashes
 
 
 @pytest.mark.parametrize("view", ["list", "tree", "waterfall"])

@@ -282,7 +282,21 @@ def test_first_rows_that_were_lost_are_asked_for_again(open_page: Callable[..., 
             route.abort()
 
     page.route("**/rows?offset=0*", lose_the_first)
-    page.reload()
-    expect(page.locator("event-rows .row .what .outcome").first).to_be_visible()
+    page.locator(f"[data-run-id='{recorded.runs['failing']}']").click()
+    expect(page.locator("event-rows .row[data-state='failed'] .outcome").first).to_be_visible()
 
     assert len(lost) == 1
+
+
+def test_the_first_rows_come_with_the_page(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A page that asks for them once its script runs makes the reader wait for one after the other."""
+    page = open_page(recorded.address("healthy"), ready="")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.reload()
+    page.wait_for_selector("event-rows .row .what .outcome")
+    page.wait_for_selector("run-verdict .figure")
+
+    assert any("/skeleton" in url for url in asked)
+    assert [url for url in asked if "/rows" in url or "/summary" in url] == []
+    assert page.locator("script[data-answer]").count() == 0

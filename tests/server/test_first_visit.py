@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.server.app import create_app
-from agentdbg.server.first_visit import visit
+from agentdbg.server.inside import visit
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -53,7 +53,7 @@ def join_modules(read: Callable[[str], str], entry: str, instead: Mapping[str, s
     other one itself may still import the first.
     """
     done: dict[str, str] = {}
-    _add(entry, read, instead, done, ())
+    _add(entry, read, instead, done, (), is_later=False)
     script = _FRAME.format(modules="\n".join(done.values()), entry=entry)
     if _ENDS_SCRIPT.search(script):
         raise UnknownSyntax("a script in HTML cannot hold what would end it")
@@ -61,7 +61,13 @@ def join_modules(read: Callable[[str], str], entry: str, instead: Mapping[str, s
 
 
 def _add(
-    path: str, read: Callable[[str], str], instead: Mapping[str, str], done: dict[str, str], above: tuple[str, ...]
+    path: str,
+    read: Callable[[str], str],
+    instead: Mapping[str, str],
+    done: dict[str, str],
+    above: tuple[str, ...],
+    *,
+    is_later: bool,
 ) -> None:
     """Make `path` a function, and before it what it imports."""
     if path in above:
@@ -77,13 +83,13 @@ def _add(
         return found if replacement == path else replacement
 
     def now(match: re.Match[str]) -> str:
-        _add(resolved(match[2]), read, instead, done, (*above, path))
+        _add(resolved(match[2]), read, instead, done, (*above, path), is_later=is_later)
         names = ", ".join(name.replace(" as ", ": ") for name in _names(match[1] or ""))
         call = f'need("{resolved(match[2])}");'
         return f"const {{ {names} }} = {call}" if names else call
 
     def later(match: re.Match[str]) -> str:
-        _add(resolved(match[1]), read, instead, done, ())
+        _add(resolved(match[1]), read, instead, done, (), is_later=True)
         return f'Promise.resolve().then(() => need("{resolved(match[1])}"))'
 
     def listed(match: re.Match[str]) -> str:
@@ -99,7 +105,9 @@ def _add(
     text = _EXPORT.sub(declared, _EXPORT_LIST.sub(listed, _LATER.sub(later, _IMPORT.sub(now, text))))
     if left := _NOT_UNDERSTOOD.search(text):
         raise UnknownSyntax(f"{path}: {left[0]}")
-    done[path] = f'"{path}"() {{\n{text.strip()}\nreturn {{ {", ".join(exports)} }};\n}},'
+    body = f"{{\n{text.strip()}\nreturn {{ {', '.join(exports)} }};\n}}"
+    # In brackets, browsers compile a function while they load it; else they skim it now and read it again when called.
+    done[path] = f'"{path}"() {body},' if is_later else f'"{path}": (() => {body}),'
 
 
 def _names(text: str) -> list[str]:

@@ -22,6 +22,8 @@ export class Api extends EventTarget {
 
   /** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
   async json(path, options) {
+    const known = takeAnswer(path);
+    if (known) return JSON.parse(known);
     const response = await this.request(path, options);
     return response.status === 204 ? null : response.json();
   }
@@ -52,7 +54,7 @@ export class Api extends EventTarget {
     };
     let response;
     try {
-      response = await (takeEarly(path) ?? ask()).catch(again);
+      response = await ask().catch(again);
     } catch (problem) {
       if (/** @type {Error} */ (problem).name === "AbortError") throw problem;
       this.#setGone(true);
@@ -88,11 +90,9 @@ async function refusal(response) {
   }
 }
 
-/** An answer that early.js asked for before the modules were here, for the first who wants it. @param {string} path */
-function takeEarly(path) {
-  /** @type {Map<string, Promise<Response>> | undefined} */
-  const answers = /** @type {any} */ (globalThis).earlyAnswers;
-  const answer = answers?.get(path);
-  answers?.delete(path);
-  return answer;
+/** An answer that came with the page, for the first who wants it. @param {string} path */
+function takeAnswer(path) {
+  const answer = document.querySelector(`script[data-answer="${CSS.escape(path)}"]`);
+  answer?.remove();
+  return answer?.textContent;
 }

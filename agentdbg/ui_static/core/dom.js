@@ -37,3 +37,8 @@ export function setOptional(element, name, value) {
 export function emit(from, type, detail) {
   return from.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }));
 }
+
+/** Comes true once what is in the page now has been painted; where nobody looks, at once. @returns {Promise<void>} */
+export function painted() {
+  return new Promise((resolve) => (document.hidden ? resolve() : requestAnimationFrame(() => setTimeout(resolve))));
+}

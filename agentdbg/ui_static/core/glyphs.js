@@ -52,31 +52,47 @@ const SHAPES = {
  * @returns {SVGSVGElement}
  */
 export function glyph(name, { size = 16, title = "" } = {}) {
-  const svg = /** @type {SVGSVGElement} */ (document.createElementNS(SVG, "svg"));
-  svg.setAttribute("viewBox", "0 0 16 16");
+  const svg = /** @type {SVGSVGElement} */ (drawing(name).cloneNode(true));
   svg.setAttribute("width", String(size));
   svg.setAttribute("height", String(size));
-  svg.setAttribute("class", `glyph glyph-${name}`);
   if (title) {
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", title);
-  } else {
-    svg.setAttribute("aria-hidden", "true");
-  }
-  for (const shape of SHAPES[name] ?? SHAPES.other) {
-    const path = document.createElementNS(SVG, "path");
-    const filled = shape.startsWith("!");
-    path.setAttribute("d", filled ? shape.slice(1) : shape);
-    path.setAttribute("fill", filled ? "currentColor" : "none");
-    if (!filled) {
-      path.setAttribute("stroke", "currentColor");
-      path.setAttribute("stroke-width", "1.5");
-      path.setAttribute("stroke-linecap", "round");
-      path.setAttribute("stroke-linejoin", "round");
-    }
-    svg.append(path);
+    svg.removeAttribute("aria-hidden");
   }
   return svg;
+}
+
+/** Every row has a sign or two, so each is drawn once and copied. @type {Map<string, SVGSVGElement>} */
+const drawings = new Map();
+
+/** @param {string} name */
+function drawing(name) {
+  let svg = drawings.get(name);
+  if (!svg) {
+    svg = /** @type {SVGSVGElement} */ (document.createElementNS(SVG, "svg"));
+    svg.setAttribute("viewBox", "0 0 16 16");
+    svg.setAttribute("class", `glyph glyph-${name}`);
+    svg.setAttribute("aria-hidden", "true");
+    svg.append(...(SHAPES[name] ?? SHAPES.other).map(drawnPath));
+    drawings.set(name, svg);
+  }
+  return svg;
+}
+
+/** @param {string} shape */
+function drawnPath(shape) {
+  const path = document.createElementNS(SVG, "path");
+  const filled = shape.startsWith("!");
+  path.setAttribute("d", filled ? shape.slice(1) : shape);
+  path.setAttribute("fill", filled ? "currentColor" : "none");
+  if (!filled) {
+    path.setAttribute("stroke", "currentColor");
+    path.setAttribute("stroke-width", "1.5");
+    path.setAttribute("stroke-linecap", "round");
+    path.setAttribute("stroke-linejoin", "round");
+  }
+  return path;
 }
 
 /** The names there are, for tests and for the style page. */

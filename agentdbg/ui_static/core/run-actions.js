@@ -3,6 +3,7 @@
 
 import { nameOf } from "../model/runs.js";
 import { EVERYTHING } from "../model/filters.js";
+import { painted } from "./dom.js";
 import { embeddedRun } from "./embedded.js";
 import { setPreference } from "./preferences.js";
 
@@ -39,6 +40,7 @@ export class RunActions {
     this.store.touch("rail");
     setInterval(() => this.store.touch("clock"), 1000);
     try {
+      if (place.runId) await painted(); // the reader waits for the rows of that run, not for the list of all
       await this.runs.load();
       this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
       if (embeddedRun === null) this.runs.follow();

@@ -3,13 +3,14 @@
  * One run as the page knows it: its columns, the rows near what is read, its summary, and what arrives while it runs.
  *
  * The first rows are asked for before anything else, so they are painted before the columns are complete. Tells
- * `rows` (words arrived), `columns` (events or their place changed), `summary`, `run` and `ended`.
+ * `rows` (words arrived), `columns` (events or their place changed), `ready`, `summary`, `run` and `ended`.
  */
 
 import { parseJson } from "../model/details/parse-json.js";
 import { findingOf } from "../model/rounds.js";
 import { RowCache, rowsQuery } from "../model/row-cache.js";
 import { Skeleton } from "../model/skeleton.js";
+import { painted } from "./dom.js";
 import { embeddedRun } from "./embedded.js";
 import { LiveSocket } from "./live.js";
 
@@ -75,15 +76,15 @@ export class RunData extends EventTarget {
     const rows = this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`);
     const summary = this.#loadSummary();
     // The verdict stands above the rows: drawn a moment later, it would push them down under the reader's eyes.
-    rows.then(() => Promise.race([this.#summaryCame, pause(VERDICT_MS, this.#stopped.signal)])).then(
-      () => {
-        this.isReady = true;
-        this.#tell("rows");
-        this.#tell("columns");
-      },
-      () => {},
-    );
-    return Promise.all([rows, this.#loadColumns(), summary]);
+    const ready = rows.then(() => Promise.race([this.#summaryCame, pause(VERDICT_MS, this.#stopped.signal)])).then(() => {
+      this.isReady = true;
+      this.#tell("rows");
+      this.#tell("columns");
+      this.#tell("ready");
+    });
+    // All of the run is much to read; on a small machine the first rows would wait for it.
+    const columns = ready.then(painted).then(() => this.#loadColumns());
+    return Promise.all([rows, columns, summary]);
   }
 
   stop() {

@@ -48,6 +48,8 @@ export class RunOpener {
       touch("run");
       if (data.run) this.actions.runs.update(data.run);
     });
+    // The first rows wait for no frame: there is nothing yet that a second drawing could spare.
+    data.addEventListener("ready", () => data === this.#store.state.data && this.#store.flush());
     data.addEventListener("arrived", (event) => this.#arrived(data, /** @type {CustomEvent} */ (event).detail));
     data.addEventListener("ended", () => {
       this.#store.set({ follow: false, unseen: 0 });

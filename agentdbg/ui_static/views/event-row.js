@@ -60,7 +60,6 @@ export function fillRow(element, facts, skeleton, elapsed) {
   ];
   if (facts.view === "waterfall") cells.push(waterfallCell(facts, skeleton, elapsed));
   else cells.push(timeCell(facts, skeleton, elapsed), tokensCell(skeleton, n, row), atCell(skeleton, n, row));
-  cells.push(h("span", { class: "more" }, glyph("chevron-right")));
   element.replaceChildren(...cells);
 }
 

@@ -4,13 +4,13 @@
  * the run's length; what the reader looks at stays where it is when rows arrive, open, fold or are filtered.
  */
 
-import { emit, h, setOptional } from "../core/dom.js";
+import { emit, h, painted, setOptional } from "../core/dom.js";
 import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
 import { gutterOf } from "../model/rounds.js";
 import { KIND } from "../model/skeleton.js";
-import { fillRow } from "./event-row.js";
 import { columnHeads, timeLines } from "./column-heads.js";
-import { elapsedOf, factsOf, timeInSight, wholeRange } from "./row-facts.js";
+import { DrawnRows } from "./drawn-rows.js";
+import { elapsedOf, timeInSight, wholeRange } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/timeline.js").Timeline} Timeline */
@@ -20,7 +20,6 @@ const AHEAD = 40; // rows fetched beyond what is drawn, so that a calm scroll ne
 const UNMEASURED_BODY = 280;
 const COMPACT_BELOW = 600;
 const MARGIN = 6 * 28; // what led to a failure stays in sight above it
-const ARRIVED_MS = 700;
 
 export class EventRows extends HTMLElement {
   /** @type {RunData | null} */
@@ -42,8 +41,8 @@ export class EventRows extends HTMLElement {
 
   #heads = h("div", { class: "heads", "aria-hidden": "true" });
   #lines = h("div", { class: "lines", "aria-hidden": "true" });
-  #window = h("div", { class: "window", role: "presentation" });
-  #track = h("div", { class: "track", role: "presentation" }, this.#window);
+  #drawn = new DrawnRows((entries) => this.#measure(entries));
+  #track = h("div", { class: "track", role: "presentation" }, this.#drawn.element);
   #scroller = h("div", { class: "scroller", role: "grid", tabindex: "0", "aria-label": "Events" }, this.#track);
   #scroll = new ScrollTrack();
   #heights = new RowHeights(0, () => 0);
@@ -51,20 +50,15 @@ export class EventRows extends HTMLElement {
   #trackTop = 0;
   #viewport = 0;
   #width = 0;
-  /** @type {Map<number, {element: HTMLElement, row: HTMLElement, facts: string, source: any}>} */
-  #items = new Map();
-  /** @type {Map<number, HTMLElement>} */
-  #bodies = new Map();
+  /** Rows drawn beyond those in sight; none until the first are painted, because somebody waits for them. */
+  #overscan = 0;
   /** @type {Map<number, number>} */
   #bodyHeights = new Map();
-  /** @type {Map<number, number>} when an event arrived live */
-  #arrived = new Map();
   #gutter = gutterOf([]);
   /** @type {{key: string, numbers: Uint32Array}} */
   #shown = { key: "", numbers: new Uint32Array(0) };
   #pressed = { x: 0, y: 0 };
   #isOwnScroll = false;
-  #bodySizes = new ResizeObserver((entries) => this.#measure(entries));
   #ticker = 0;
 
   connectedCallback() {
@@ -74,8 +68,8 @@ export class EventRows extends HTMLElement {
     this.#scroller.addEventListener("scrollend", () => this.#rebind());
     this.#scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#stopFollowing(), { passive: true });
     this.#scroller.addEventListener("touchmove", () => this.#stopFollowing(), { passive: true });
-    this.#window.addEventListener("pointerdown", (event) => (this.#pressed = { x: event.clientX, y: event.clientY }));
-    this.#window.addEventListener("click", (event) => this.#clicked(event));
+    this.#drawn.element.addEventListener("pointerdown", (event) => (this.#pressed = { x: event.clientX, y: event.clientY }));
+    this.#drawn.element.addEventListener("click", (event) => this.#clicked(event));
     new ResizeObserver(() => this.#resized()).observe(this.#scroller);
   }
 
@@ -92,15 +86,18 @@ export class EventRows extends HTMLElement {
   show(data, timeline) {
     this.data = data;
     this.timeline = timeline;
-    this.#bodies.clear();
+    this.#drawn.clear();
     this.#bodyHeights.clear();
-    this.#arrived.clear();
-    for (const item of this.#items.values()) item.element.remove();
-    this.#items.clear();
     this.#shown = { key: "", numbers: new Uint32Array(0) };
     this.#gutter = gutterOf([]);
+    this.#overscan = 0;
+    if (this.#viewport === 0) this.#readSize();
     this.#scrollTo(0);
     this.update();
+    painted().then(() => {
+      this.#overscan = OVERSCAN;
+      this.#render();
+    });
   }
 
   setFindings() {
@@ -109,9 +106,7 @@ export class EventRows extends HTMLElement {
 
   /** @param {number[]} numbers */
   markArrived(numbers) {
-    const now = performance.now();
-    for (const n of numbers.slice(-200)) this.#arrived.set(n, now);
-    for (const [n, since] of this.#arrived) if (now - since > ARRIVED_MS) this.#arrived.delete(n);
+    this.#drawn.markArrived(numbers);
   }
 
   /** Bring the page in line with data, timeline and properties, holding what the reader looks at in its place. */
@@ -150,12 +145,7 @@ export class EventRows extends HTMLElement {
       const height = compact ? (skeleton.isFailure(n) ? 70 : 52) : 28;
       return this.opened.has(n) ? height + (this.#bodyHeights.get(n) ?? UNMEASURED_BODY) : height;
     });
-    for (const [n, body] of this.#bodies) {
-      if (this.opened.has(n)) continue;
-      this.#bodySizes.unobserve(body);
-      this.#bodies.delete(n);
-      this.#bodyHeights.delete(n);
-    }
+    for (const n of this.#drawn.closeAllBut(this.opened)) this.#bodyHeights.delete(n);
     this.#resizeTrack();
   }
 
@@ -209,10 +199,15 @@ export class EventRows extends HTMLElement {
   }
 
   #resized() {
+    const before = [this.#viewport, this.#width].join();
+    this.#readSize();
+    if (before !== [this.#viewport, this.#width].join()) this.update();
+  }
+
+  #readSize() {
     this.#viewport = this.#scroller.clientHeight;
     // The rows adapt to this element by container queries, so this is the width that counts.
     this.#width = this.clientWidth;
-    this.update();
   }
 
   // Scrolling
@@ -288,75 +283,18 @@ export class EventRows extends HTMLElement {
     const { timeline, data } = this;
     if (!timeline || !data || this.#viewport === 0) return;
     const { numbers } = this.#shown;
-    const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
-    const wanted = numbers.subarray(seen.first, seen.last + 1);
-    const keep = new Set(wanted);
-    for (const [n, item] of this.#items) {
-      if (keep.has(n)) continue;
-      item.element.remove();
-      this.#items.delete(n);
-    }
-    this.#window.style.top = `${this.#heights.topOf(seen.first) - this.#scroll.shift}px`;
-    let cursor = this.#window.firstElementChild;
-    const setting = this.#setting();
-    for (let index = 0; index < wanted.length; index += 1) {
-      const item = this.#item(wanted[index]);
-      this.#fill(item, wanted[index], seen.first + index, setting);
-      if (item.element === cursor) cursor = cursor.nextElementSibling;
-      else this.#window.insertBefore(item.element, cursor);
-    }
-    setOptional(this.#scroller, "aria-activedescendant", this.#items.get(this.selected)?.row.id);
+    const seen = windowOf(this.#heights, this.#top, this.#viewport, this.#overscan);
+    this.#drawn.element.style.top = `${this.#heights.topOf(seen.first) - this.#scroll.shift}px`;
+    this.#drawn.draw(numbers.subarray(seen.first, seen.last + 1), seen.first, {
+      setting: this.#setting(),
+      rowOf: (n) => data.rows.get(n),
+      selected: this.selected,
+      opened: this.opened,
+      makeDetails: this.makeDetails,
+    });
+    setOptional(this.#scroller, "aria-activedescendant", this.#drawn.rowOf(this.selected)?.id);
     this.#ask(seen);
     emit(this, "rows-moved", { ...timeInSight(timeline.skeleton, numbers.subarray(seen.inSightFirst, seen.inSightLast + 1)), below: this.below });
-  }
-
-  /** @param {number} n */
-  #item(n) {
-    let item = this.#items.get(n);
-    if (!item) {
-      const row = h("div", { class: "row", role: "row" });
-      item = { element: h("div", { class: "item", role: "rowgroup" }, row), row, facts: "", source: null };
-      this.#items.set(n, item);
-    }
-    return item;
-  }
-
-  /** @param {{element: HTMLElement, row: HTMLElement, facts: string, source: any}} item @param {number} n @param {number} place @param {import("./row-facts.js").Setting} setting */
-  #fill(item, n, place, setting) {
-    const { timeline } = setting;
-    const row = this.data?.rows.get(n);
-    const facts = factsOf(setting, n, place, row);
-    const key = JSON.stringify({ ...facts, row: undefined });
-    if (item.facts !== key || item.source !== row) {
-      fillRow(item.row, facts, timeline.skeleton, setting.elapsed);
-      item.facts = key;
-      item.source = row;
-    }
-    const isOpen = this.opened.has(n);
-    item.row.setAttribute("aria-rowindex", String(place + 1));
-    item.row.setAttribute("aria-selected", String(n === this.selected));
-    setOptional(item.row, "aria-level", timeline.isTree ? String(facts.depth + 1) : null);
-    setOptional(item.row, "aria-expanded", timeline.isTree && facts.expanded !== null ? String(facts.expanded) : null);
-    item.element.toggleAttribute("data-open", isOpen);
-    const arrived = this.#arrived.get(n);
-    item.element.toggleAttribute("data-arrived", arrived !== undefined && performance.now() - arrived < ARRIVED_MS);
-    this.#fillBody(item, n, isOpen);
-  }
-
-  /** @param {{element: HTMLElement}} item @param {number} n @param {boolean} isOpen */
-  #fillBody(item, n, isOpen) {
-    const present = item.element.children[1];
-    if (!isOpen) {
-      present?.remove();
-      return;
-    }
-    let body = this.#bodies.get(n);
-    if (!body) {
-      body = h("div", { class: "body", role: "row", "data-n": n }, h("div", { class: "body-cell", role: "gridcell" }, this.makeDetails(n)));
-      this.#bodies.set(n, body);
-      this.#bodySizes.observe(body);
-    }
-    if (present !== body) item.element.append(body);
   }
 
   /** What rows are made from besides the event itself. */
@@ -372,7 +310,7 @@ export class EventRows extends HTMLElement {
 
   /** Calls that go on are drawn ten times a second, while any is in sight. */
   #tick() {
-    const going = this.data?.isRunning && [...this.#items.keys()].some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
+    const going = this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
     if (going && !this.#ticker) this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 100);
     if (!going && this.#ticker) {
       clearInterval(this.#ticker);

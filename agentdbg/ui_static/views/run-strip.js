@@ -4,7 +4,7 @@
  * It says nothing that the rows do not say, so it is hidden from those who listen to the rows.
  */
 
-import { emit, h } from "../core/dom.js";
+import { emit, h, painted } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { stripBars } from "../model/strip.js";
 import { ticks } from "../model/time-axis.js";
@@ -50,8 +50,11 @@ export class RunStrip extends HTMLElement {
   }
 
   #resize() {
+    const isFirst = this.#width === 0;
     this.#width = this.#room.clientWidth;
-    this.update(true);
+    // A canvas costs more than all rows together, and they are what the reader waits for: it is drawn after them.
+    if (isFirst) painted().then(() => this.update(true));
+    else this.update(true);
   }
 
   get #extent() {

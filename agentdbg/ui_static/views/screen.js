@@ -76,7 +76,6 @@ export class Screen {
     // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
     if (!data.isReady && state.refusal === null) return;
     if (this.app.hasAttribute("data-loading")) this.#begin();
-    if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
     this.toolBar.timeline = timeline;
     this.toolBar.query = state.q;
     this.toolBar.isSearching = state.isSearching;
@@ -88,6 +87,8 @@ export class Screen {
     this.liveBar.unseen = state.unseen;
     if (has("data", "run", "follow", "unseen")) this.liveBar.update();
     if (has("data", "sideOpen", "side")) this.#drawSide(state);
+    // Last, because how many rows fit depends on what stands above and below them.
+    if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
   }
 
   /** The first rows are about to be seen; what an open event needs is fetched while they are read, not before. */

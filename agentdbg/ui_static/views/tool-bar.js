@@ -22,7 +22,7 @@ export class ToolBar extends HTMLElement {
   #views = h("div", { class: "views", role: "group", "aria-label": "View" });
   #bar = h("div", { class: "chips", role: "group", "aria-label": "Which events" });
   #rest = h("div", { class: "menu rest", id: "more-chips", popover: "auto" });
-  #more = h("button", { class: "chip more", type: "button", popovertarget: "more-chips", "aria-label": "More kinds of events" }, glyph("more"));
+  #more = h("button", { class: "chip more", type: "button", hidden: true, popovertarget: "more-chips", "aria-label": "More kinds of events" }, glyph("more"));
   #errors = h("button", { class: "chip errors", type: "button", "data-filter": "errors", onclick: () => emit(this, "filter", { chip: "errors" }) });
   #field = h("input", { type: "search", placeholder: "Search this run", "aria-label": "Search this run", autocomplete: "off", spellcheck: "false", "data-search": true });
   #count = h("span", { class: "count digits", role: "status" });
