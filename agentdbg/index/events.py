@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from agentdbg.analysis import columns
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import EventNotFound
+from agentdbg.index.ahead import ReadAhead
 from agentdbg.index.column_cache import ColumnFile
-from agentdbg.index.facts import facts_of, positions_of
-from agentdbg.index.links import Links, pack_id
-from agentdbg.index.scan import scan_lines
+from agentdbg.index.ids import ID_BYTES, pack_id
+from agentdbg.index.links import Links
 from agentdbg.index.source import EventSource
+from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, Stretch, read_stretch
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:
@@ -30,19 +31,14 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from agentdbg.events import Event
-    from agentdbg.index.facts import Facts
-    from agentdbg.index.scan import Scan
 
     _Number = TypeVar("_Number", int, float)
 
-__all__ = ["STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
-
-NOT_STRICT, STRICT_JOINED, STRICT_AFTER_GAP = range(3)
-"""Whether an event's line may be served as it stands, and whether it starts where the one before it ended."""
+__all__ = ["NOT_STRICT", "STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
 
 _SHOWN_DAMAGE = 20
 _MOST_TYPES = 255
-_LARGEST = columns.NO_VALUE - 1
+_WORTH_HELP = 48 << 20  # a helper takes a fifth of a second to start, and this half a second to index
 
 
 class EventIndex:
@@ -54,11 +50,14 @@ class EventIndex:
         self._source = EventSource(folder)
         self._cache = ColumnFile(cache / f"{run_id}.columns") if cache is not None else None
         self._saved_total = 0
+        self._ahead: ReadAhead | None = None
         self._clear()
         if self._cache is not None:
             self._load(self._cache)
 
     def _clear(self) -> None:
+        self._dismiss_helpers()
+        self._may_hire = True
         self.offset = array("Q")
         self.length = array("I")
         self.strictness = bytearray()
@@ -86,7 +85,7 @@ class EventIndex:
         """Numbers of earlier events whose parent or status became known later, in the order that happened."""
         self._damaged = 0
         self._last_ts_ms = 0
-        self._links: Links | None = Links()
+        self._links: Links | None = Links(self._ids)
         self._loose_ends: dict[str, Any] | None = None
 
     @property
@@ -120,22 +119,21 @@ class EventIndex:
         """Changes when the file was replaced and everything known of it with it."""
         return self._source.generation
 
-    def extend(self, max_ms: float | None = None) -> int:
-        """Index what is new, for at most about `max_ms`; gives the number of events added."""
+    def extend(self, max_ms: float | None = None, helpers: int = 0) -> int:
+        """
+        Index what is new, for at most about `max_ms`; gives the number of events added.
+
+        Of a file that takes long, up to so many other processes may read parts, in this call and in later ones.
+        """
         deadline = None if max_ms is None else time.perf_counter() + max_ms / 1000
         with self.lock:
             if not self._source.refresh(self.indexed_bytes):
                 self._clear()
             before = self.total
-            while True:
-                block = self._source.next_block(self.indexed_bytes)
-                if not block.end:
-                    break
-                if block.lines:
-                    self._take(scan_lines(block.lines, self.indexed_bytes, self.run_id, self._last_ts_ms))
-                else:
-                    self._note_damage([0], 1)  # a line too long to be kept
-                self.indexed_bytes = block.end
+            if helpers and self.kind and self._may_hire and self._source.size - self.indexed_bytes > _WORTH_HELP:
+                self._may_hire = False
+                self._ahead = ReadAhead(self._source, self.run_id, self.indexed_bytes, self.started_ms, helpers)
+            while self._go_on():
                 if deadline is not None and time.perf_counter() > deadline:
                     break
             if self.complete:
@@ -167,12 +165,12 @@ class EventIndex:
 
     def number_of(self, event_id: str) -> int | None:
         """Where an event stands; None for an id this run does not have."""
-        if self._links is not None:
-            return self._links.numbers.get(event_id)
         packed, start = pack_id(event_id), 0
+        if self._links is not None:
+            return self._links.number_of(packed) or None
         while (found := self._ids.find(packed, start)) >= 0:
-            if found % 16 == 0:
-                return found // 16 + 1
+            if found % ID_BYTES == 0:
+                return found // ID_BYTES + 1
             start = found + 1
         return None
 
@@ -207,6 +205,7 @@ class EventIndex:
     def close(self) -> None:
         """Let go of the file."""
         with self.lock:
+            self._dismiss_helpers()
             self._source.close()
 
     def _load(self, cache: ColumnFile) -> None:
@@ -223,91 +222,89 @@ class EventIndex:
             setattr(self, name, value)
         self._saved_total = self.total
 
-    def _take(self, scan: Scan) -> None:
+    def _go_on(self) -> bool:
+        """Do a little of what is to be done; whether there was anything."""
+        if self._ahead is not None:
+            if not self._ahead.is_at_end():
+                found = self._ahead.next(self._last_ts_ms)
+                if found is not None:
+                    self._take(*found)
+                return True
+            self._dismiss_helpers()
+        block = self._source.next_block(self.indexed_bytes)
+        if block.end:
+            self._take(self._read(block.lines) if block.lines else _TOO_LONG, block.end)
+        return bool(block.end)
+
+    def _read(self, lines: bytes) -> Stretch:
+        """What the next lines say."""
+        started_ms = self.started_ms if self.kind else None
+        return read_stretch(lines, self.indexed_bytes, self.run_id, started_ms, self._last_ts_ms) or Stretch()
+
+    def _dismiss_helpers(self) -> None:
+        if self._ahead is not None:
+            self._ahead.close()
+            self._ahead = None
+
+    def _take(self, stretch: Stretch, end: int) -> None:
+        """Join what the lines up to `end` say to what is known."""
         first = self.total + 1
+        self.indexed_bytes = end
+        self._note_damage(stretch.damaged, stretch.line_count)
+        if not stretch.kind:
+            return
         links = self._linked()
-        self._note_damage(scan.damaged, scan.line_count)
-        if not scan.events:
-            return
         if first == 1:
-            self.started_ms = scan.ts_ms[0]
-        self._last_ts_ms = scan.ts_ms[-1]
-        facts = facts_of(scan, first)
-        self._add_places(scan)
-        self.kind += facts.kinds
-        self.status += facts.statuses
-        self.severity += facts.severities
-        self.type += self._type_codes(facts.types)
-        self._add_times(scan.ts_ms, facts)
-        self._add_links(links, facts, first)
-        self._add_calls(links, facts)
+            self.started_ms = stretch.first_ms
+        self._last_ts_ms = stretch.last_ms
+        joint = self.offset[-1] + self.length[-1] if self.offset else 0
+        for name in _JOINED:
+            column = getattr(self, name)
+            (column.frombytes if isinstance(column, array) else column.extend)(getattr(stretch, name))
+        if self.strictness[first - 1] == STRICT_JOINED and self.offset[first - 1] != joint:
+            self.strictness[first - 1] = STRICT_AFTER_GAP
+        codes = self._type_codes(stretch.types)
+        self.type.extend(map(codes.__getitem__, stretch.type))
+        self._add_links(links, stretch, first)
+        self._add_calls(links, stretch, first)
+        self.tokens_in = _sum(self.tokens_in, stretch.tokens_in)
+        self.tokens_out = _sum(self.tokens_out, stretch.tokens_out)
+        self.cost_usd = _sum(self.cost_usd, stretch.cost_usd)
 
-    def _add_places(self, scan: Scan) -> None:
-        end = self.offset[-1] + self.length[-1] if self.offset else 0
-        if scan.is_whole and scan.offsets[0] == end:
-            self.strictness += scan.is_strict  # 1 is STRICT_JOINED
-            self.offset.extend(scan.offsets)
-            self.length.extend(scan.lengths)
-            return
-        for offset, length, is_strict in zip(scan.offsets, scan.lengths, scan.is_strict, strict=True):
-            self.strictness.append(is_strict and (STRICT_JOINED if offset == end else STRICT_AFTER_GAP))
-            end = offset + length
-        self.offset.extend(scan.offsets)
-        self.length.extend(scan.lengths)
-
-    def _type_codes(self, names: Sequence[str]) -> bytes:
+    def _type_codes(self, names: Sequence[str]) -> list[int]:
+        """The positions of names in `types`; those that find no place any more share the last."""
         known = {name: code for code, name in enumerate(self.types)}
-        for name in dict.fromkeys(names):
+        for name in names:
             if name not in known:
                 if len(self.types) < _MOST_TYPES:
                     self.types.append(name)
                 known[name] = min(len(self.types), _MOST_TYPES) - 1
-        return bytes(map(known.__getitem__, names))
+        return [known[name] for name in names]
 
-    def _add_times(self, times: list[int], facts: Facts) -> None:
-        nothing = columns.NO_VALUE
-        durations = [nothing if duration is None else duration for duration in facts.durations]
-        if max(durations) > nothing:
-            durations = [min(duration, _LARGEST) for duration in durations]
-        self.duration_ms.extend(durations)
-        # A call is written when it ends, the end of the run when it happens.
-        took = [0 if duration == nothing else duration for duration in durations]
-        for position in positions_of(columns.END, facts.kinds):
-            took[position] = 0
-        earliest = self.started_ms
-        starts = [ts_ms - duration - earliest for ts_ms, duration in zip(times, took, strict=True)]
-        if min(starts) < 0 or max(starts) > _LARGEST:
-            starts = [min(max(start, 0), _LARGEST) for start in starts]
-        self.start_ms.extend(starts)
-
-    def _add_links(self, links: Links, facts: Facts, first: int) -> None:
-        self._ids += links.add_ids(facts.event_ids, first)
-        self.parent_n.extend(links.parents_of(facts.parent_ids, first))
-        for parent, children in links.arrived(facts.event_ids):
+    def _add_links(self, links: Links, stretch: Stretch, first: int) -> None:
+        self._ids += stretch.ids
+        self.parent_n.extend(links.parents_of(stretch.parents, stretch.parent, first))
+        for parent, children in links.arrived(stretch.ids, first):
             for child in children:
                 self.parent_n[child - 1] = parent
                 self.changed.append(child)
-        for number, call_id in facts.started_calls:
-            links.open_calls[call_id] = number
-        for number in links.ended(facts.event_ids):
+        for number in links.ended(stretch.ids, stretch.started_calls, first):
             self.status[number - 1] = columns.ENDED
             self.changed.append(number)
 
-    def _add_calls(self, links: Links, facts: Facts) -> None:
-        self.tokens.extend(facts.tokens)
-        nothing = bytes(len(facts.tokens) * self._previous.itemsize)
+    def _add_calls(self, links: Links, stretch: Stretch, first: int) -> None:
+        likeness = array("Q", stretch.likeness)
+        self._likeness.extend(likeness)
+        nothing = bytes(len(stretch.kind) * self._previous.itemsize)
         self._previous.frombytes(nothing)
         self._alike.frombytes(nothing)
-        previous, alike, likeness = links.add_tool_calls(facts.tool_calls)
-        for number, before, same in zip(facts.tool_calls.numbers, previous, alike, strict=True):
-            self._previous[number - 1] = before
-            self._alike[number - 1] = same
-        self._likeness.extend(likeness)
-        self.tokens_in = _sum(self.tokens_in, facts.tokens_in)
-        self.tokens_out = _sum(self.tokens_out, facts.tokens_out)
-        self.cost_usd = _sum(self.cost_usd, facts.cost_usd)
+        numbers = map(first.__add__, stretch.tool_positions)
+        tools = map(stretch.tools.__getitem__, stretch.tool)
+        for number, previous, alike in links.earlier_calls(numbers, tools, likeness):
+            self._previous[number - 1] = previous
+            self._alike[number - 1] = alike
 
-    def _note_damage(self, positions: list[int], line_count: int) -> None:
+    def _note_damage(self, positions: Sequence[int], line_count: int) -> None:
         for position in positions[: max(0, _SHOWN_DAMAGE - len(self.damaged_lines))]:
             self.damaged_lines.append(self.line_count + position + 1)
         self._damaged += len(positions)
@@ -316,9 +313,9 @@ class EventIndex:
     def _linked(self) -> Links:
         """The links, taken up again from the columns when they had been let go."""
         if self._links is None:
-            self._links = Links()
+            self._links = Links(self._ids)
             tools = [number for number, kind in enumerate(self.kind, 1) if kind == columns.TOOL]
-            self._links.restore(self._loose_ends or {}, self._ids, zip(self._likeness, tools, strict=True))
+            self._links.restore(self._loose_ends or {}, zip(self._likeness, tools, strict=True))
             self._loose_ends = None
         return self._links
 
@@ -335,6 +332,9 @@ def _sum(known: _Number | None, more: _Number | None) -> _Number | None:
     return known if more is None else more if known is None else known + more
 
 
+_TOO_LONG = Stretch(line_count=1, damaged=(0,))  # a line too long to be kept
+# The columns that a stretch has ready.
+_JOINED = ("offset", "length", "strictness", "kind", "status", "severity", "start_ms", "duration_ms", "tokens")
 _COLUMNS = (
     "offset",
     "length",

@@ -28,32 +28,34 @@ _LARGEST = columns.NO_VALUE - 1
 class ToolCalls(NamedTuple):
     """The tool calls of a block, as parallel lists."""
 
-    numbers: list[int]
+    positions: list[int]
     names: list[str]
     args: list[Any]
     """As JSON."""
 
-    def add(self, number: int, name: str, args: Any) -> None:
-        self.numbers.append(number)
+    def add(self, position: int, name: str, args: Any) -> None:
+        self.positions.append(position)
         self.names.append(name)
         self.args.append(args)
 
 
 @dataclass
 class Facts:
-    """One block's columns, and what later events may refer to."""
+    """One block's columns, and what later events may refer to. Positions count from 0."""
 
     kinds: bytearray
     statuses: bytearray
     severities: bytearray
-    types: Sequence[str]
+    types: list[str]
+    type_codes: Sequence[int]
+    """Positions in `types`."""
     event_ids: Sequence[str]
     parent_ids: Sequence[str | None]
     durations: Sequence[int | None]
     tokens: list[int]
     tool_calls: ToolCalls
     started_calls: list[tuple[int, str]] = field(default_factory=list)
-    """Number and the id that the end of the call will have."""
+    """Position, and the id that the end of the call will have."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -74,9 +76,9 @@ class Facts:
             self.cost_usd = (self.cost_usd or 0.0) + cost_usd
 
 
-def facts_of(scan: Scan, first: int) -> Facts:
-    """The columns of a block that has at least one event; `first` is the number of its first one."""
-    return _of_strict(scan.events, first) if scan.is_whole else _of_each(scan.events, first)
+def facts_of(scan: Scan) -> Facts:
+    """The columns of a block that has at least one event."""
+    return _of_strict(scan.events) if scan.is_whole else _of_each(scan.events)
 
 
 def positions_of(value: int, column: bytearray) -> Iterator[int]:
@@ -87,12 +89,15 @@ def positions_of(value: int, column: bytearray) -> Iterator[int]:
         position = column.find(value, position + 1)
 
 
-def _of_each(events: list[Any], first: int) -> Facts:
+def _of_each(events: list[Any]) -> Facts:
+    types = list(dict.fromkeys(event.event_type for event in events))
+    code_of = {name: code for code, name in enumerate(types)}
     facts = Facts(
         kinds=bytearray(event.kind for event in events),
         statuses=bytearray(event.status for event in events),
         severities=bytearray(event.severity for event in events),
-        types=[event.event_type for event in events],
+        types=types,
+        type_codes=[code_of[event.event_type] for event in events],
         event_ids=[event.event_id for event in events],
         parent_ids=[event.parent_id for event in events],
         durations=[event.duration_ms for event in events],
@@ -102,12 +107,12 @@ def _of_each(events: list[Any], first: int) -> Facts:
     for position, event in enumerate(events):
         kind = facts.kinds[position]
         if kind == columns.TOOL:
-            facts.tool_calls.add(first + position, event.name, event.args)
+            facts.tool_calls.add(position, event.name, event.args)
         elif kind == columns.LLM:
             facts.add_usage(position, event.usage)
             facts.add_cost(event.cost_usd)
         elif kind == columns.CALL_START and event.call_id is not None:
-            facts.started_calls.append((first + position, event.call_id))
+            facts.started_calls.append((position, event.call_id))
     return facts
 
 
@@ -126,7 +131,7 @@ if FAST:
         strict.RunEnd: columns.END,
         strict.CallStart: columns.CALL_START,
     }
-    _TYPE_OF_CLASS: dict[type, str] = {found: vars(found)["event_type"] for found in _KIND_OF_CLASS}
+    _TYPE_OF_KIND: dict[int, str] = {kind: vars(found)["event_type"] for found, kind in _KIND_OF_CLASS.items()}
     # What an event of a kind is unless it says otherwise.
     _STATUS_OF_KIND = dict.fromkeys((columns.LLM, columns.TOOL, columns.END), columns.OK)
     _STATUS_OF_KIND[columns.EXCEPTION] = columns.ERROR
@@ -134,21 +139,22 @@ if FAST:
     _ONLY = {kind: bytes(code == kind for code in range(256)) for kind in range(len(columns.KINDS))}
 
 
-def _of_strict(events: list[Any], first: int) -> Facts:
+def _of_strict(events: list[Any]) -> Facts:
     # All strict events have the same nine fields in the same order.
     _, event_ids, _, parent_ids, _, durations, names, payloads, _ = zip(*map(astuple, events), strict=True)
-    classes = list(map(type, events))
-    kinds = bytearray(map(_KIND_OF_CLASS.__getitem__, classes))
+    kinds = bytearray(map(_KIND_OF_CLASS.__getitem__, map(type, events)))
+    types = bytes(dict.fromkeys(kinds))  # a kind has one type, spans aside, and those are told apart below
     facts = Facts(
         kinds=kinds,
         statuses=kinds.translate(_USUAL_STATUS),
         severities=bytearray(len(events)),
-        types=list(map(_TYPE_OF_CLASS.__getitem__, classes)),
+        types=[_TYPE_OF_KIND[kind] for kind in types],
+        type_codes=kinds.translate(bytes.maketrans(types, bytes(range(len(types))))),
         event_ids=event_ids,
         parent_ids=parent_ids,
         durations=durations,
         tokens=[columns.NO_VALUE] * len(events),
-        tool_calls=_tool_calls(kinds, first, names, payloads),
+        tool_calls=_tool_calls(kinds, names, payloads),
     )
     _add_model_calls(facts, _chosen(kinds, columns.LLM, payloads))
     for position, payload in _chosen(kinds, columns.TOOL, payloads):
@@ -156,7 +162,7 @@ def _of_strict(events: list[Any], first: int) -> Facts:
             facts.statuses[position] = columns.ERROR
     for position, payload in _chosen(kinds, columns.CALL_START, payloads):
         if payload.call_id is not None:
-            facts.started_calls.append((first + position, payload.call_id))
+            facts.started_calls.append((position, payload.call_id))
     for position, event in [
         *_chosen(kinds, columns.STATE, events),
         *_chosen(kinds, columns.LOOP, events),
@@ -175,10 +181,10 @@ def _chosen(kinds: bytearray, kind: int, values: Sequence[Any]) -> Iterable[tupl
     return zip(compress(range(len(kinds)), mask), compress(values, mask), strict=True)
 
 
-def _tool_calls(kinds: bytearray, first: int, names: Sequence[str], payloads: Sequence[Any]) -> ToolCalls:
+def _tool_calls(kinds: bytearray, names: Sequence[str], payloads: Sequence[Any]) -> ToolCalls:
     mask = kinds.translate(_ONLY[columns.TOOL])
     return ToolCalls(
-        list(compress(range(first, first + len(kinds)), mask)),
+        list(compress(range(len(kinds)), mask)),
         list(compress(names, mask)),
         [payload.args for payload in compress(payloads, mask)],
     )

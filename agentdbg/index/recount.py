@@ -57,7 +57,7 @@ def _add_each(tally: Tally, lines: bytes, position: int) -> None:
 
 def _add_block(tally: Tally, scan: Scan, lines: bytes, position: int) -> None:
     """Add a block in the strict form, opening only the events of which more is asked than their number."""
-    facts = facts_of(scan, 0)
+    facts = facts_of(scan)
     last = len(scan.events) - 1
     in_full = {
         0,
@@ -68,8 +68,9 @@ def _add_block(tally: Tally, scan: Scan, lines: bytes, position: int) -> None:
     for number in sorted(in_full):
         tally.add(_line(scan, lines, position, number), scan.offsets[number])
     in_full.add(last)
-    by_type = Counter(facts.types)
-    by_type.subtract(facts.types[number] for number in in_full)
+    by_code = Counter(facts.type_codes)
+    by_code.subtract(facts.type_codes[number] for number in in_full)
+    by_type = {facts.types[code]: count for code, count in by_code.items() if count}
     for number in in_full:
         facts.tokens[number] = columns.NO_VALUE
     tokens = sum(tokens for tokens in facts.tokens if tokens != columns.NO_VALUE)
@@ -77,7 +78,7 @@ def _add_block(tally: Tally, scan: Scan, lines: bytes, position: int) -> None:
     if facts.cost_usd is not None:
         calls = [event for number, event in enumerate(scan.events) if number not in in_full]
         cost_usd = sum(getattr(event, "cost_usd", None) or 0.0 for event in calls)
-    tally.add_successes(+by_type, facts.event_ids, tokens, cost_usd)
+    tally.add_successes(by_type, facts.event_ids, tokens, cost_usd)
     tally.add(_line(scan, lines, position, last), scan.offsets[last])
 
 

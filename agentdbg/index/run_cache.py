@@ -78,6 +78,8 @@ class RunCache:
         if not self._writes:
             return self._as_it_is()
         if not self._path.exists():
+            if not self._path.parent.parent.is_dir():
+                raise OSError("there is no data folder yet, and looking for runs is no reason to make one")
             make_private_folder(self._path.parent)
             os.close(open_private(self._path, os.O_RDWR | os.O_CREAT))
         connection = sqlite3.connect(self._path, timeout=0.5)

@@ -20,6 +20,8 @@ from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp,
 from agentdbg.storage.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentdbg.events import Event
 
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
@@ -43,6 +45,8 @@ class Scan:
     line_count: int = 0
     is_whole: bool = False
     """Every line is an event in the strict form, and so the block may be served as it stands."""
+    lacks_first_time: bool = False
+    """The first event has no time of its own, and stands where the one before the block does."""
 
 
 def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
@@ -65,7 +69,8 @@ def _scan_strict(block: bytes, offset: int) -> Scan | None:
     if ends is None:
         return None
     try:
-        block.decode()  # the decoder steps over long texts without looking at their encoding
+        if not block.isascii():
+            block.decode()  # the decoder steps over long texts without looking at their encoding
         events = decode_strict_lines(block)
     except (ValueError, RecursionError):
         return None
@@ -107,7 +112,10 @@ def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) ->
         found = _scan_one(line, offset, run_id)
         if found is not None:
             event, ts_ms, is_strict = found
-            last_ts_ms = last_ts_ms if ts_ms is None else ts_ms
+            if ts_ms is None:
+                scan.lacks_first_time |= not scan.events
+            else:
+                last_ts_ms = ts_ms
             scan.events.append(event)
             scan.offsets.append(offset)
             scan.lengths.append(length)
@@ -189,7 +197,10 @@ _minute_ms: dict[str, int] = {}
 
 
 def _strict_times(texts: list[str]) -> list[int] | None:
-    """`_strict_ms` of many, None when one is not strict. A run's minutes repeat, so this is looking up."""
+    """`_strict_ms` of many, None when one is not strict. A run's seconds and minutes repeat, so this is looking up."""
+    seconds = {text[:19] for text in texts}
+    if len(seconds) * 3 < len(texts):
+        return _of_few_seconds(texts, seconds)
     try:
         return _looked_up(texts)
     except KeyError:  # nearly always a minute that is new
@@ -198,6 +209,19 @@ def _strict_times(texts: list[str]) -> list[int] | None:
             return None
     try:
         return _looked_up(texts)
+    except KeyError:
+        return None
+
+
+def _of_few_seconds(texts: list[str], seconds: Iterable[str]) -> list[int] | None:
+    second_ms: dict[str, int] = {}
+    for second in seconds:
+        found = _strict_ms(f"{second}.000Z")
+        if found is None:
+            return None
+        second_ms[second] = found
+    try:
+        return [second_ms[text[:19]] + _MILLISECONDS[text[19:]] for text in texts]
     except KeyError:
         return None
 

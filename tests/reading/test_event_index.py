@@ -293,7 +293,7 @@ def test_a_cache_that_does_not_fit_is_not_believed(fate: str, tmp_path: Path) ->
             {
                 "torn cache": content[:-3],
                 "empty cache": b"",
-                "other format": content.replace(b"columns-1", b"columns-0"),
+                "other format": content.replace(b"columns-2", b"columns-0"),
                 "garbage": b"{}\n\x00",
             }[fate]
         )
