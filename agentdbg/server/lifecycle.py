@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.exceptions import ViewerUnavailable
+from agentdbg.exceptions import UsageError, ViewerUnavailable
 from agentdbg.server.addresses import bracketed, is_address, is_loopback, own_url
 from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
 from agentdbg.storage.lines import open_regular
@@ -138,10 +138,10 @@ def run_server(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; ViewerUnavailable says why there is none."""
+    """A socket that listens there; ViewerUnavailable says why there is none, UsageError that there can be none."""
     name = host.strip("[]")
     if not 0 <= port < 65_536:  # some systems would quietly take another
-        raise ViewerUnavailable(f"{port} is no port; choose one from 1 to 65535, or 0 for any that is free")
+        raise UsageError(f"{port} is no port; choose one from 1 to 65535, or 0 for any that is free")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)

@@ -95,6 +95,14 @@ def test_an_empty_folder_says_what_to_do(cli: Callable[..., Ran]) -> None:
     assert "agentdbg demo" in ran.out
 
 
+def test_looking_makes_no_folder(cli: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistyped data folder must not come into being, and look right ever after."""
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(tmp_path / "mistyped"))
+
+    assert cli("list").code == 0
+    assert not (tmp_path / "mistyped").exists()
+
+
 def test_ids_are_as_long_as_it_takes_to_tell_them_apart(cli: Callable[..., Ran], data_dir: Path) -> None:
     """A short id that names two runs could not be used in the next command."""
     for end in ("1", "2"):

@@ -75,6 +75,14 @@ def test_a_taken_port_is_a_clear_error(data_dir: Path, cli: Callable[..., Ran]) 
     assert "--port" in ran.err
 
 
+def test_a_number_that_is_no_port_is_wrong_use(cli: Callable[..., Ran]) -> None:
+    """Trying again will not help, so it is not told like a port that is taken."""
+    ran = cli("view", "--no-browser", "--json", "--port", "99999")
+
+    assert (ran.code, ran.out) == (2, "")
+    assert "65535" in ran.err
+
+
 def test_a_folder_without_runs_is_served_and_a_wrong_run_is_not(
     cli: Callable[..., Ran], data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
