@@ -15,15 +15,15 @@ __all__ = ["SHAPES", "Shape"]
 class Shape:
     """One provider's token: where to look, and what the whole of it is."""
 
-    __slots__ = ("_expression", "_token", "before", "literal", "provider", "rough")
+    __slots__ = ("_expression", "_token", "before", "literal", "provider", "rough_rest")
 
-    def __init__(self, provider: str, literal: str, expression: str, before: int, rough: str) -> None:
+    def __init__(self, provider: str, literal: str, expression: str, before: int, rough_rest: str) -> None:
         self.provider = provider
         self.literal = literal
         self.before = before
         """How many characters of the token stand before its literal."""
-        self.rough = rough
-        """A simpler expression, without look-around, that matches wherever `token` does."""
+        self.rough_rest = rough_rest
+        """What follows the literal wherever `token` matches: simpler, without look-around, and no more than needed."""
         self._expression = expression
         self._token: re.Pattern[str] | None = None
 
@@ -36,14 +36,20 @@ class Shape:
 
 
 def _shape(provider: str, literal: str, rest: str, before: int = 0, head: str = "", rough: str | None = None) -> Shape:
-    start = re.escape(literal)
-    return Shape(provider, literal, head + start + rest, before, start + (rough or rest.removesuffix(_END)))
+    return Shape(provider, literal, head + re.escape(literal) + rest, before, rough or _beginning(rest))
 
 
 def _family(provider: str, literals: str, rest: str) -> tuple[Shape, ...]:
     return tuple(_shape(provider, literal, rest) for literal in literals.split())
 
 
+def _beginning(rest: str) -> str:
+    """As much of what follows a literal as makes one suspicious: a hundred letters more take long to compile."""
+    rest = rest.removesuffix(_END).removesuffix("={0,2}")
+    return re.sub(r"\{(\d+),\}$", lambda count: f"{{{min(int(count[1]), _ENOUGH)}}}", rest)
+
+
+_ENOUGH = 20
 _WORDY = r"[A-Za-z0-9_\-]"
 _ALNUM = r"[A-Za-z0-9]"
 _HEX = r"[0-9a-fA-F]"

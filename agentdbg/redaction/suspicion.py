@@ -22,6 +22,8 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentdbg.redaction.shapes import Shape
+
 __all__ = ["ODD_LETTERS", "Suspicion"]
 
 # Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters
@@ -163,11 +165,11 @@ _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[
 
 
 def _shaped_expression() -> str:
-    begun = [shape.rough for shape in SHAPES if shape.literal[0].isalnum() and not shape.before]
-    anywhere = [shape.rough for shape in SHAPES if not shape.literal[0].isalnum() or shape.before]
+    begun = [shape for shape in SHAPES if shape.literal[0].isalnum() and not shape.before]
+    anywhere = [shape for shape in SHAPES if not shape.literal[0].isalnum() or shape.before]
     parts = [
-        _BOUNDARY + "(?:" + "|".join([*begun, r"eyJ[A-Za-z0-9_\-]{5,}\."]) + ")",
-        *anywhere,
+        _BOUNDARY + "(?:" + "|".join([*_by_rest(begun), r"eyJ[A-Za-z0-9_\-]{5,}\."]) + ")",
+        *_by_rest(anywhere),
         r"PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-",
         r"://[^\s\"'<>\\/?#]*@",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
@@ -184,6 +186,14 @@ def _shaped_expression() -> str:
         r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
     ]
     return "|".join(parts)
+
+
+def _by_rest(shapes: Iterable[Shape]) -> list[str]:
+    """One expression for all shapes that go on alike after their literals: a third of the time to compile."""
+    literals: dict[str, list[str]] = {}
+    for shape in shapes:
+        literals.setdefault(shape.rough_rest, []).append(re.escape(shape.literal))
+    return [f"(?:{'|'.join(alike)}){rest}" for rest, alike in literals.items()]
 
 
 _SHAPED_WORDS = (
