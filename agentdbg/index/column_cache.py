@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
     Column = array[int] | bytearray
 
-__all__ = ["ColumnFile"]
+__all__ = ["ColumnFile", "packed"]
 
 _FORMAT = f"agentdbg-columns-2-{sys.byteorder}-{array('Q').itemsize}-{array('I').itemsize}"
 _LONGEST_HEADER = 4 << 20
+
+
+def packed(facts: dict[str, Any], columns: dict[str, Column]) -> bytes:
+    """The content of a file."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    header = encode_json({"format": _FORMAT, "sizes": sizes, "facts": facts})
+    return b"".join([header, b"\n", *columns.values()])
 
 
 class ColumnFile:
@@ -31,14 +38,12 @@ class ColumnFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def write(self, facts: dict[str, Any], columns: dict[str, Column]) -> bool:
-        """Replace what is there; False when that cannot be done, which is no loss."""
-        sizes = {name: len(column) for name, column in columns.items()}
+    def write(self, content: bytes) -> bool:
+        """Replace what is there by what `packed` made; False when that cannot be done, which is no loss."""
         try:
-            header = encode_json({"format": _FORMAT, "sizes": sizes, "facts": facts})
             make_private_folder(self._path.parent)
-            replace_file(self._path, b"\n".join([header, b"".join(map(bytes, columns.values()))]))
-        except (OSError, ValueError):
+            replace_file(self._path, content)
+        except OSError:
             return False
         return True
 

@@ -18,7 +18,7 @@ from agentdbg.analysis import columns
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.ahead import ReadAhead
-from agentdbg.index.column_cache import ColumnFile
+from agentdbg.index.column_cache import ColumnFile, packed
 from agentdbg.index.ids import ID_BYTES, pack_id
 from agentdbg.index.links import Links
 from agentdbg.index.source import EventSource
@@ -26,7 +26,7 @@ from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, 
 from agentdbg.storage.dialects import DamagedLine, parse_event
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
     from typing import Any, TypeVar
 
@@ -119,9 +119,11 @@ class EventIndex:
         """Changes when the file was replaced and everything known of it with it."""
         return self._source.generation
 
-    def extend(self, max_ms: float | None = None, helpers: int = 0) -> int:
+    def extend(
+        self, max_ms: float | None = None, helpers: int = 0, keep_going: Callable[[], bool] = lambda: True
+    ) -> int:
         """
-        Index what is new, for at most about `max_ms`; gives the number of events added.
+        Index what is new, for at most about `max_ms` and while `keep_going` says so; gives the number of events added.
 
         Of a file that takes long, up to so many other processes may read parts, in this call and in later ones.
         """
@@ -133,7 +135,7 @@ class EventIndex:
             if helpers and self.kind and self._may_hire and self._source.size - self.indexed_bytes > _WORTH_HELP:
                 self._may_hire = False
                 self._ahead = ReadAhead(self._source, self.run_id, self.indexed_bytes, self.started_ms, helpers)
-            while self._go_on():
+            while self._go_on() and keep_going():
                 if deadline is not None and time.perf_counter() > deadline:
                     break
             if self.complete:
@@ -198,9 +200,9 @@ class EventIndex:
             facts = {name: getattr(self, name) for name in _FACTS}
             facts["loose_ends"] = loose_ends
             facts["file"] = self._source.fingerprint(self.indexed_bytes)
-            self._cache.write(facts, {name: getattr(self, name) for name in _COLUMNS})
+            content = packed(facts, {name: getattr(self, name) for name in _COLUMNS})
             self._saved_total = self.total
-            return True
+        return self._cache.write(content)  # while others go on reading the columns
 
     def close(self) -> None:
         """Let go of the file."""

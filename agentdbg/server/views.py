@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 import time
 from collections import OrderedDict, deque
@@ -25,7 +26,7 @@ from agentdbg.index.skeleton import pack_skeleton
 from agentdbg.storage.layout import index_dir, run_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from agentdbg.analysis.rows import Row
@@ -37,9 +38,12 @@ __all__ = ["Indexer", "RunView", "Views"]
 
 _MOST_VIEWS = 12
 _MOST_EVENTS_LOOKED_AT = 3_000
-_SLICE_MS = 15.0
+_SLICE_MS = 30.0
 _GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs no more
 _KEPT_PAGES = 16
+_SAVED_AFTER_S = 1.0
+_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+_HELPERS = min(3, _CORES - 1)
 
 
 class RunView:
@@ -60,10 +64,12 @@ class RunView:
         self._encoded: dict[tuple[int, int, str], bytes] = {}
         self._findings: tuple[int, list[Line]] | None = None
 
-    def extend(self, max_ms: float | None = _GLANCE_MS) -> int:
+    def extend(
+        self, max_ms: float | None = _GLANCE_MS, helpers: int = 0, keep_going: Callable[[], bool] = lambda: True
+    ) -> int:
         """Index more of the run; gives the number of events added."""
         with self.index.lock:
-            added = self.index.extend(max_ms)
+            added = self.index.extend(max_ms, helpers, keep_going)
             if self.index.generation != self._generation:
                 self._understand()
             return added
@@ -159,10 +165,16 @@ def types_header(names: list[str]) -> str:
 
 
 class Indexer:
-    """One thread that indexes what is being looked at, a slice of each run in turn."""
+    """
+    One thread that indexes what is being looked at, a slice of each run in turn, with helpers where a run is long.
+
+    The columns of a run are kept for the next process a moment after they are complete: first whoever waited is told.
+    """
 
     def __init__(self) -> None:
         self._queue: deque[RunView] = deque()
+        self._unsaved: deque[RunView] = deque()
+        self._save_at = 0.0
         self._wake = threading.Condition()
         self._stopped = False
         self._waited_for = 0
@@ -178,6 +190,13 @@ class Indexer:
                 self._thread = threading.Thread(target=self._work, name="agentdbg-indexer", daemon=True)
                 self._thread.start()
             self._wake.notify()
+
+    def forget(self, view: RunView) -> None:
+        """Neither go on with this run nor keep anything of it."""
+        with self._wake:
+            for views in (self._queue, self._unsaved):
+                if view in views:
+                    views.remove(view)
 
     @contextlib.contextmanager
     def paused(self) -> Iterator[None]:
@@ -203,21 +222,34 @@ class Indexer:
     def _work(self) -> None:
         while True:
             with self._wake:
-                while (not self._queue or self._waited_for) and not self._stopped:
-                    self._wake.wait(None if not self._queue else 1.0)
                 if self._stopped:
-                    return
-                view = self._queue[0]
-            view.extend(_SLICE_MS)
-            is_done = view.index.complete
-            if is_done:
+                    break
+                is_idle = not self._queue
+                if self._waited_for or (is_idle and not self._unsaved):
+                    self._wake.wait()
+                    continue
+                if is_idle and time.monotonic() < self._save_at:
+                    self._wake.wait(self._save_at - time.monotonic())
+                    continue
+                view = self._unsaved.popleft() if is_idle else self._queue[0]
+            if is_idle:
                 view.index.save()
-            with self._wake:
-                if view in self._queue:
-                    self._queue.remove(view)
-                    if not is_done:
-                        self._queue.append(view)
-            time.sleep(0.001)  # whoever waits for the index gets it now
+            else:
+                self._go_on(view)
+        for view in self._unsaved:
+            view.index.save()
+
+    def _go_on(self, view: RunView) -> None:
+        view.extend(_SLICE_MS, _HELPERS, lambda: not self._waited_for)
+        with self._wake:
+            if view.index.complete:
+                self._unsaved.append(view)
+                self._save_at = time.monotonic() + _SAVED_AFTER_S
+            if view in self._queue:
+                self._queue.remove(view)
+                if not view.index.complete:
+                    self._queue.append(view)
+        time.sleep(0.001)  # whoever waits for the index gets it now
 
 
 class Views:
@@ -246,7 +278,9 @@ class Views:
     def forget(self, run_id: str) -> None:
         """The run is gone."""
         with self._lock:
-            self._views.pop(run_id, None)
+            view = self._views.pop(run_id, None)
+        if view is not None:
+            self.indexer.forget(view)
 
     def close(self) -> None:
         """Stop working."""
