@@ -110,8 +110,8 @@ class Guards:
                 finding = self._detector.take(event_type, event_id, ts, name, payload, meta)
                 if finding is not None:
                     self._loop_spending.begin(finding)
-                elif self._loop_spending.has_begun:
-                    self._loop_spending.follow(event_type, is_in_loop=self._detector.active is not None)
+                elif self._loop_spending.has_begun and self._detector.is_looping:
+                    self._loop_spending.follow(event_type)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
         stop = self._loop_stop() if self._stops_loops else None

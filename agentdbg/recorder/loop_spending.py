@@ -20,14 +20,14 @@ __all__ = ["LoopSpending"]
 class LoopSpending:
     """Adds up `counters.loop_cost_usd`; no dollar is counted twice where two findings overlap."""
 
-    __slots__ = ("_counters", "_events_since", "_has_tool", "_reach", "_until", "has_begun")
+    __slots__ = ("_at_event", "_counters", "_has_tool", "_reach", "_until", "has_begun")
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
         self.has_begun = False
         """Whether there was any loop; until then nothing needs to be followed."""
         self._until = 0.0
-        self._events_since = 0
+        self._at_event = 0.0
         self._reach = 0
         self._has_tool = False
 
@@ -38,28 +38,25 @@ class LoopSpending:
         self.has_begun = True
         self._reach = finding.window_size
         self._has_tool = "TOOL_CALL:" in finding.pattern
+        counters = self._counters
         spent = finding.cost.get("cost_usd")
         if spent is not None:  # an unknown price is not a price of nothing
-            self._counters.loop_cost_known += 1
-            self._add_since(max(self._counters.cost_usd - spent, self._until))
-        self._note_here()
+            counters.loop_cost_known += 1
+            counters.loop_cost_usd += counters.cost_usd - max(counters.cost_usd - spent, self._until)
+        self._until = counters.cost_usd
+        self._at_event = counters.limited_events
 
-    def follow(self, event_type: str, *, is_in_loop: bool) -> None:
-        """Take in one more event, counted by now."""
-        self._events_since += 1
+    def follow(self, event_type: str) -> None:
+        """Take in one more event of a loop, counted by now."""
         # Where tools repeat they alone decide: an answer in other words may already be the way out.
-        if not is_in_loop or (self._has_tool and event_type != "TOOL_CALL"):
+        if self._has_tool and event_type != "TOOL_CALL":
             return
+        counters = self._counters
+        spent, at_event = counters.cost_usd, counters.limited_events
         # Between two rounds there may be other calls, which belong to the loop. A run that comes back to it after long
         # other work has spent that time well.
-        if self._events_since <= self._reach and self._counters.cost_usd > self._until:
-            self._counters.loop_cost_known += 1
-            self._add_since(self._until)
-        self._note_here()
-
-    def _add_since(self, cost_usd: float) -> None:
-        self._counters.loop_cost_usd += max(self._counters.cost_usd - cost_usd, 0.0)
-
-    def _note_here(self) -> None:
-        self._until = self._counters.cost_usd
-        self._events_since = 0
+        if spent > self._until and at_event - self._at_event <= self._reach:
+            counters.loop_cost_known += 1
+            counters.loop_cost_usd += spent - self._until
+        self._until = spent
+        self._at_event = at_event
