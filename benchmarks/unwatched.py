@@ -4,8 +4,8 @@ A page that nobody watches while it loads.
 Playwright watches every page it opens: for each request of a script the browser then works out where in the source it
 was made, and tells of everything that happens. On a small machine that was a third of the time to the first rows, and
 no reader waits for it. So this page is opened over the bare protocol in a window of its own that has cached nothing,
-is left alone, and is asked afterwards what its own clock said. A browser is busy with a new window for most of a second,
-and that is no page's doing: the page is opened when the window has come to rest.
+is left alone, and is asked afterwards what its own clock said. A browser is busy with a new window for most of a
+second, and that is no page's doing: the page is opened when the window has come to rest.
 """
 
 from __future__ import annotations
