@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gc
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
@@ -80,7 +79,7 @@ class _RowMaker:
         self._depths_b = {step.number: depth for step, depth in b.order}
         self._moved = moved
         self._moved_back = {there: here for here, there in moved.items()}
-        self._told: set[tuple[str, str]] = set()
+        self._told: set[tuple[bytes, bytes]] = set()
         self._differs = False
 
     def add(self, a: int | None, b: int | None) -> None:
@@ -91,7 +90,7 @@ class _RowMaker:
         else:
             assert b is not None
             row = _alone("inserted", self._b.steps[b], self._depths_b[b], self._moved_back.get(b))
-            row = replace(row, a=None, b=b)
+            row = row._replace(a=None, b=b)
         self._differs = self._differs or row.op != "same"
         self.rows.append(row)
 

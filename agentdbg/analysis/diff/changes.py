@@ -9,15 +9,14 @@ ids inside a text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import islice, zip_longest
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from agentdbg.analysis.columns import LLM
 from agentdbg.analysis.conversation import turns
-from agentdbg.analysis.diff.prompts import digest_of
+from agentdbg.analysis.diff.prompts import encoded
 from agentdbg.analysis.diff.sequences import common_pairs
-from agentdbg.analysis.diff.words import Segment, is_other_wording, word_segments
+from agentdbg.analysis.diff.words import Segment, has_digit, is_other_wording, word_segments
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import TRUNCATED
@@ -26,7 +25,7 @@ from agentdbg.loops.volatile import VOLATILE_KEYS, strip_volatile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentdbg.analysis.conversation import Call, Turn
+    from agentdbg.analysis.conversation import Call
     from agentdbg.analysis.diff.steps import Step
 
 __all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "value_changes"]
@@ -35,14 +34,13 @@ _MOST = 200
 _DEEPEST = 40
 _LONGEST = 100_000
 _MISSING: Any = object()
-_DIGIT = re.compile(r"\d")
+_Item = TypeVar("_Item", str, bytes)
 _PIECES = re.compile(r"\d+|\D+")
 _SHIFTED = re.compile(r"\[(\d+)→(\d+)\]")
 _PARTS = {"parameters": 0, "system": 1, "tools": 2, "appended": 3, "args": 4, "calls": 5, "response": 6, "result": 7}
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """
     One difference. `path` begins with the part of the step it is in: `args.flights[1].number`, `response`, `system`.
 
@@ -157,23 +155,30 @@ def _message_changes(was: list[Any], now: list[Any]) -> Iterator[Change]:
     """New messages, in order: those at the same place are compared by their words."""
     if was == now:
         return
-    left, right = turns(was), turns(now)
-    if len(left) != len(was) or len(right) != len(now):
+    if not _are_turns(was) or not _are_turns(now):
         yield from value_changes(was, now, "appended")
         return
-    for at in range(max(len(was), len(now))):
+    for at, (old, new) in enumerate(zip_longest(was, now, fillvalue=_MISSING)):
         path = f"appended[{at}]"
-        if at >= len(now):
-            yield Change(path, "removed", _turn_value(left[at], was[at]))
-        elif at >= len(was):
-            yield Change(path, "added", None, _turn_value(right[at], now[at]))
-        elif was[at] != now[at]:
-            texts = list(_text_change(path, left[at].text, right[at].text))
-            yield from texts or value_changes(was[at], now[at], path)
+        if new is _MISSING:
+            yield Change(path, "removed", _text_of(old) or old)
+        elif old is _MISSING:
+            yield Change(path, "added", None, _text_of(new) or new)
+        elif old != new:
+            texts = list(_text_change(path, _text_of(old), _text_of(new)))
+            yield from texts or value_changes(old, new, path)
 
 
-def _turn_value(turn: Turn, message: Any) -> Any:
-    return turn.text or message
+def _are_turns(messages: list[Any]) -> bool:
+    """Whether each item is one message."""
+    return all(isinstance(message, dict) and "role" in message for message in messages) or (
+        len(turns(messages)) == len(messages)
+    )
+
+
+def _text_of(message: Any) -> str:
+    # A list of nothing but a list would be taken for a batch of prompts.
+    return turns([message, None] if isinstance(message, list) else [message])[0].text
 
 
 def _text_change(path: str, was: str, now: str) -> Iterator[Change]:
@@ -187,7 +192,7 @@ def _text_change(path: str, was: str, now: str) -> Iterator[Change]:
 
 
 def _as_wording(change: Change) -> Change:
-    return change if change.op == "changed" else replace(change, wording=True)
+    return change if change.op == "changed" else change._replace(wording=True)
 
 
 def _call_changes(was: list[Call], now: list[Call]) -> Iterator[Change]:
@@ -225,7 +230,7 @@ def _are_equal(was: Any, now: Any) -> bool:
     if was != now:
         return False
     if isinstance(was, (dict, list)):
-        return digest_of(was) == digest_of(now) or not any(True for _ in _inner_changes(was, now, "", 0))
+        return encoded(was) == encoded(now) or not any(True for _ in _inner_changes(was, now, "", 0))
     return isinstance(was, bool) == isinstance(now, bool)
 
 
@@ -237,9 +242,14 @@ def _says_the_same(was: str, now: str) -> bool:
         kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
         return kept.startswith(kept_now) or kept_now.startswith(kept)
     # Without a digit there is neither an id nor a clock in it.
-    if len(was) > _LONGEST or len(now) > _LONGEST or not (_DIGIT.search(was) and _DIGIT.search(now)):
+    if len(was) > _LONGEST or len(now) > _LONGEST or not (has_digit(was) and has_digit(now)):
         return False
-    return strip_volatile(was.encode("utf-8", "replace")) == strip_volatile(now.encode("utf-8", "replace"))
+    was_bytes, now_bytes = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
+    stripped = strip_volatile(was_bytes)
+    # A `<>` stands for each that was stripped, so both must have some; but fields of a table go without a trace.
+    if stripped == was_bytes and b"<>" not in was_bytes and not now.startswith("{"):
+        return False
+    return stripped == strip_volatile(now_bytes)
 
 
 def _inner_changes(was: Any, now: Any, path: str, depth: int) -> Iterator[Change]:
@@ -267,7 +277,7 @@ def _list_changes(was: list[Any], now: list[Any], path: str, depth: int) -> Iter
         for at, (old, new) in enumerate(zip(was, now, strict=True)):
             yield from value_changes(old, new, f"{path}[{at}]", depth + 1)
         return
-    edges = [*_matched([digest_of(item) for item in was], [digest_of(item) for item in now]), (len(was), len(now))]
+    edges = [*_matched([encoded(item) for item in was], [encoded(item) for item in now]), (len(was), len(now))]
     at = at_now = 0
     for end, end_now in edges:
         # Between equal items: as many changed as both sides have, the rest gone or come.
@@ -282,7 +292,7 @@ def _list_changes(was: list[Any], now: list[Any], path: str, depth: int) -> Iter
         at, at_now = end + 1, end_now + 1
 
 
-def _matched(was: list[str], now: list[str]) -> list[tuple[int, int]]:
+def _matched(was: list[_Item], now: list[_Item]) -> list[tuple[int, int]]:
     """Equal items in order; the same ones whichever list comes first."""
     if now < was:
         return [(at, at_now) for at_now, at in common_pairs(now, was)]
@@ -291,7 +301,10 @@ def _matched(was: list[str], now: list[str]) -> list[tuple[int, int]]:
 
 def sorted_changes(found: Iterable[Change]) -> list[Change]:
     """The changes by their paths, as many as anybody would read."""
-    return sorted(islice(found, _MOST), key=lambda change: (_PARTS.get(change.part, 9), _natural(change.path)))
+    few = list(islice(found, _MOST))
+    if len(few) > 1:
+        few.sort(key=lambda change: (_PARTS.get(change.part, 9), _natural(change.path)))
+    return few
 
 
 def _natural(path: str) -> list[tuple[int, str]]:

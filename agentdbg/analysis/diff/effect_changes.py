@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
-from agentdbg.analysis.diff.likeness import argument_likeness
+from agentdbg.analysis.diff.likeness import Arguments
+from agentdbg.analysis.diff.prompts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,8 +84,8 @@ def compare_effects(
     a: Sequence[SideEffect], b: Sequence[SideEffect], unknown_tools: Sequence[str] = ()
 ) -> EffectChanges:
     """Compare the side effects of two runs."""
-    counts_a, counts_b = Counter(effect.signature for effect in a), Counter(effect.signature for effect in b)
-    rest_a, rest_b = _without(a, counts_b), _without(b, counts_a)
+    done_a, done_b = [_what(effect) for effect in a], [_what(effect) for effect in b]
+    rest_a, rest_b = _without(a, done_a, Counter(done_b)), _without(b, done_b, Counter(done_a))
     changed = _alike(rest_a, rest_b)
     taken = {id(effect) for pair in changed for effect in (pair.a, pair.b)}
     return EffectChanges(
@@ -92,19 +93,26 @@ def compare_effects(
         changed=tuple(changed),
         only_a=tuple(effect for effect in rest_a if id(effect) not in taken),
         only_b=tuple(effect for effect in rest_b if id(effect) not in taken),
-        same_order=[effect.signature for effect in a] == [effect.signature for effect in b],
+        same_order=done_a == done_b,
         guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
         unknown_tools=tuple(unknown_tools),
     )
 
 
-def _without(effects: Sequence[SideEffect], others: Counter[str]) -> list[SideEffect]:
+_What = tuple[str, bytes, bool]
+
+
+def _what(effect: SideEffect) -> _What:
+    """The same for two calls that did the same: the keys of their arguments are in order already."""
+    return effect.name, encoded(effect.args), effect.returned
+
+
+def _without(effects: Sequence[SideEffect], done: Sequence[_What], left: Counter[_What]) -> list[SideEffect]:
     """The effects that the other run has not, or not as often."""
-    left = others.copy()
     rest = []
-    for effect in effects:
-        if left[effect.signature] > 0:
-            left[effect.signature] -= 1
+    for effect, what in zip(effects, done, strict=True):
+        if left[what] > 0:
+            left[what] -= 1
         else:
             rest.append(effect)
     return rest
@@ -124,11 +132,12 @@ def _alike(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[ChangedEffe
 def _best_pairs(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[tuple[SideEffect, SideEffect]]:
     if len(a) * len(b) > _TABLE:
         return list(zip(a, b, strict=False))
+    given, given_b = [Arguments(effect.args) for effect in a], [Arguments(effect.args) for effect in b]
     # Candidates as good as each other never share an effect, for then the sum of their places differs.
     candidates = sorted(
-        (-argument_likeness(effect.args, other.args), at + at_b, at, at_b)
-        for at, effect in enumerate(a)
-        for at_b, other in enumerate(b)
+        (-args.likeness(other), at + at_b, at, at_b)
+        for at, args in enumerate(given)
+        for at_b, other in enumerate(given_b)
     )
     pairs, taken, taken_b = [], set(), set()
     for _, _, at, at_b in candidates:

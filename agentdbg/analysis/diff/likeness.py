@@ -1,9 +1,13 @@
-"""How alike two steps are, from 0 to 1: asked only where nothing exact holds the two runs together."""
+"""
+How alike two steps are, from 0 to 1: asked only where nothing exact holds the two runs together.
+
+Splitting texts into words is most of the work, so each step keeps its words.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.columns import END, LLM, START, TOOL
 from agentdbg.analysis.conversation import turns
@@ -12,79 +16,130 @@ from agentdbg.analysis.wording import as_json
 if TYPE_CHECKING:
     from agentdbg.analysis.diff.steps import Step
 
-__all__ = ["argument_likeness", "likeness"]
+__all__ = ["Arguments", "are_akin", "likeness"]
 
 _WORD = re.compile(r"\w+")
 _MOST_TEXT = 1_500
-_NONE: frozenset[str] = frozenset()
+
+Words = frozenset[str]
+
+
+def are_akin(left: Step, right: Step) -> bool:
+    """
+    Whether one can be the other, changed: two calls of a tool, two answers in words, two that ask for the same tool.
+
+    What is akin has a likeness above 0, and what is equal or does the same is akin.
+    """
+    if left.kind != right.kind:
+        return False
+    if left.kind == LLM:
+        calls, others = left.said.calls, right.said.calls
+        if not calls or not others:
+            return not calls and not others
+        return not {call.name for call in calls}.isdisjoint(call.name for call in others)
+    return left.name == right.name or left.kind in (START, END)
 
 
 def likeness(left: Step, right: Step) -> float:
-    """0 for steps of different kinds or tools; a model may be another one."""
-    if left.kind == LLM == right.kind:
-        return _model_likeness(_features(left), _features(right))
-    if left.kind != right.kind or (left.name != right.name and left.kind not in (START, END)):
+    """0 for steps that are not akin; a model may be another one."""
+    if left.kind != right.kind:
+        return 0.0
+    if left.kind == LLM:
+        return _model_likeness(_model_words(left), _model_words(right))
+    if left.name != right.name and left.kind not in (START, END):
         return 0.0
     if left.key == right.key or left.kind in (START, END):
         return 1.0
     if left.kind == TOOL:
-        alike = 0.35 + 0.5 * argument_likeness(left.content.get("args"), right.content.get("args"))
+        alike = 0.35 + 0.5 * _arguments(left).likeness(_arguments(right))
         return alike + 0.1 * (left.content.get("result") == right.content.get("result"))
-    return 0.5 + 0.4 * _shared(_features(left)[1], _features(right)[1])
+    return 0.5 + 0.4 * _shared(_content_words(left), _content_words(right))
 
 
-def _model_likeness(left: tuple[Any, ...], right: tuple[Any, ...]) -> float:
+class _ModelWords(NamedTuple):
+    """Names of the tools asked for, words of the answer, words of the question."""
+
+    calls: Words
+    said: Words
+    asked: Words
+
+
+def _model_likeness(left: _ModelWords, right: _ModelWords) -> float:
     """Two answers that ask for the same tools, or two answers in words; never one with the other."""
-    calls_left, said_left, asked_left = left
-    calls_right, said_right, asked_right = right
-    if bool(calls_left) != bool(calls_right):
+    if left.calls and right.calls:
+        names = _shared(left.calls, right.calls)
+        return 0.0 if not names else 0.3 + 0.3 * names + 0.3 * _shared(left.said, right.said)
+    if left.calls or right.calls:
         return 0.0
-    said = _shared(said_left, said_right)
-    if calls_left:
-        names = _shared(frozenset(calls_left), frozenset(calls_right))
-        return 0.0 if not names else 0.3 + 0.3 * names + 0.3 * said
-    return 0.35 + 0.4 * said + 0.2 * _shared(asked_left, asked_right)
+    return 0.35 + 0.4 * _shared(left.said, right.said) + 0.2 * _shared(left.asked, right.asked)
 
 
-def argument_likeness(left: Any, right: Any) -> float:
-    """The share of arguments that are equal; texts count by the words they share."""
-    if left == right:
-        return 1.0
-    if not isinstance(left, dict) or not isinstance(right, dict):
-        return _value_likeness(left, right)
-    keys = left.keys() | right.keys()
-    return sum(_value_likeness(left[key], right[key]) for key in keys if key in left and key in right) / len(keys)
+def _model_words(step: Step) -> _ModelWords:
+    if step.words is None:
+        said = step.said
+        names = frozenset(call.name for call in said.calls)
+        words = _words(said.text) | _words([call.args for call in said.calls]) if names else _words(said.text)
+        asked = _words(" ".join(turn.text for turn in turns(step.content.get("appended"), last=1)))
+        step.words = _ModelWords(names, words, asked)
+    found: _ModelWords = step.words
+    return found
 
 
-def _value_likeness(left: Any, right: Any) -> float:
-    if left == right:
-        return 1.0
-    if isinstance(left, (str, dict, list)) and isinstance(right, (str, dict, list)):
-        return 0.9 * _shared(_words(left), _words(right))
-    return 0.0
+def _arguments(step: Step) -> Arguments:
+    if step.words is None:
+        step.words = Arguments(step.content.get("args"))
+    found: Arguments = step.words
+    return found
 
 
-def _features(step: Step) -> tuple[Any, ...]:
-    """What is compared of a step, made once: names of calls, words of the answer, words of the question."""
-    if step.features is None:
-        if step.kind == LLM:
-            said = step.said
-            names = tuple(call.name for call in said.calls)
-            words = _words(said.text) | _words([call.args for call in said.calls]) if names else _words(said.text)
-            asked = _words(" ".join(turn.text for turn in turns(step.content.get("appended"), last=1)))
-            step.features = (names, words, asked)
-        else:
-            step.features = ((), _words(step.content), _NONE)
-    features: tuple[Any, ...] = step.features
-    return features
+def _content_words(step: Step) -> Words:
+    if step.words is None:
+        step.words = _words(step.content)
+    found: Words = step.words
+    return found
 
 
-def _words(value: Any) -> frozenset[str]:
+class Arguments:
+    """What a tool was given."""
+
+    def __init__(self, args: Any) -> None:
+        self._args = args
+        self._words: dict[str | None, Words] = {}
+
+    def likeness(self, other: Arguments) -> float:
+        """The share of arguments that are equal; texts count by the words they share."""
+        left, right = self._args, other._args
+        if left == right:
+            return 1.0
+        if not isinstance(left, dict) or not isinstance(right, dict):
+            return self._likeness_of(None, left, other, right)
+        alike, common = 0.0, 0
+        for key, item in left.items():
+            if key in right:
+                common += 1
+                alike += self._likeness_of(key, item, other, right[key])
+        return alike / (len(left) + len(right) - common)
+
+    def _likeness_of(self, key: str | None, item: Any, other: Arguments, other_item: Any) -> float:
+        if item == other_item:
+            return 1.0
+        if isinstance(item, (str, dict, list)) and isinstance(other_item, (str, dict, list)):
+            return 0.9 * _shared(self._words_of(key, item), other._words_of(key, other_item))
+        return 0.0
+
+    def _words_of(self, key: str | None, item: Any) -> Words:
+        words = self._words.get(key)
+        if words is None:
+            words = self._words[key] = _words(item)
+        return words
+
+
+def _words(value: Any) -> Words:
     text = value if isinstance(value, str) else as_json(value)
     return frozenset(_WORD.findall(text[:_MOST_TEXT].lower()))
 
 
-def _shared(left: frozenset[str], right: frozenset[str]) -> float:
+def _shared(left: Words, right: Words) -> float:
     if left == right:
         return 1.0
     common = len(left & right)

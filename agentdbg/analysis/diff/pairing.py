@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.diff.likeness import likeness
-from agentdbg.analysis.diff.sequences import pair_alike
+from agentdbg.analysis.diff.lines import LinePairing
 from agentdbg.analysis.wording import as_json
 
 if TYPE_CHECKING:
@@ -36,13 +36,18 @@ _RUNNING = frozenset({LLM, TOOL, SPAN})
 
 @dataclass(frozen=True)
 class Pairing:
-    """Numbers of steps that belong together, and of equal steps that stand in another place."""
+    """
+    Numbers of steps that belong together, and of equal steps that stand in another place.
+
+    `cut` counts the steps that were compared in pieces, because too many of them stand between two that are equal.
+    """
 
     pairs: dict[int, int]
     moved: dict[int, int]
+    cut: int = 0
 
     def swapped(self) -> Pairing:
-        return Pairing({b: a for a, b in self.pairs.items()}, {b: a for a, b in self.moved.items()})
+        return Pairing({b: a for a, b in self.pairs.items()}, {b: a for a, b in self.moved.items()}, self.cut)
 
 
 def pair_sides(a: Side, b: Side) -> Pairing:
@@ -59,21 +64,23 @@ def _comes_first(side: Side, other: Side) -> bool:
     return _contents(side) < _contents(other)
 
 
-def _contents(side: Side) -> list[tuple[str, str, int]]:
+def _contents(side: Side) -> list[tuple[bytes, bytes, int]]:
     return [(step.key, step.context_digest, depth) for step, depth in side.order]
 
 
 def _pair(left: Side, right: Side) -> Pairing:
     pairs: list[tuple[Step, Step]] = []
+    cut = 0
     waiting = [(_in_line(left.top), _in_line(right.top))]
     while waiting:
         line, other = waiting.pop()
-        found = pair_alike(line, other, (lambda step: step.key, lambda step: step.action), likeness)
-        for at, at_other in found:
+        lines = LinePairing(line, other)
+        cut += lines.cut
+        for at, at_other in lines.pairs:
             pairs.append((line[at], other[at_other]))
             if line[at].kind != LLM and line[at].children and other[at_other].children:
                 waiting.append((_in_line(line[at].children), _in_line(other[at_other].children)))
-        edges = [(-1, -1), *found, (len(line), len(other))]
+        edges = [(-1, -1), *lines.pairs, (len(line), len(other))]
         for (begin, begin_other), (end, end_other) in pairwise(edges):
             opened = _opened(line[begin + 1 : end]), _opened(other[begin_other + 1 : end_other])
             if (opened[0][1] or opened[1][1]) and opened[0][0] and opened[1][0]:
@@ -91,7 +98,7 @@ def _pair(left: Side, right: Side) -> Pairing:
         (step for step in rest if step.number not in taken),
         (step for step in rest_right if step.number not in taken_right),
     )
-    return Pairing({step.number: other.number for step, other in pairs}, moved)
+    return Pairing({step.number: other.number for step, other in pairs}, moved, cut)
 
 
 def _opened(line: Sequence[Step]) -> tuple[list[Step], bool]:
@@ -143,7 +150,7 @@ def _put(line: list[Step], group: list[Step]) -> None:
                 line += _in_line(step.children)
 
 
-def _by_content(step: Step) -> tuple[str, str, str, int]:
+def _by_content(step: Step) -> tuple[str, str, bytes, int]:
     return step.name, as_json(step.content.get("args"))[:200], step.key, step.number
 
 
@@ -172,7 +179,7 @@ def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_r
 def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> None:
     """Loop findings are ours and hold nothing together: equal ones are paired where the steps around them are."""
     partner = {step.number: other.number for step, other in pairs}
-    places: dict[tuple[int, str], list[Step]] = {}
+    places: dict[tuple[int, bytes], list[Step]] = {}
     for before, step in _findings(left, partner):
         places.setdefault((partner.get(before, 0), step.key), []).append(step)
     for before, step in _findings(right, set(partner.values())):
@@ -193,7 +200,7 @@ def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
 
 def _moved(rest: Iterable[Step], rest_right: Iterable[Step]) -> dict[int, int]:
     """Equal calls that have no partner in their own place."""
-    places: dict[str, list[int]] = {}
+    places: dict[bytes, list[int]] = {}
     for step in rest_right:
         if step.kind in (LLM, TOOL, SPAN):
             places.setdefault(step.key, []).append(step.number)

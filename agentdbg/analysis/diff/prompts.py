@@ -2,7 +2,7 @@
 What is new in a prompt: most of it was in the prompt before, and differs only because an answer did.
 
 `PromptReader` takes the prompts of one run in order and tells each one's instructions, the messages that were not in
-an earlier prompt of the same conversation, and a digest of everything, so that two prompts can be told apart without
+an earlier prompt of the same conversation, and a hash of everything, so that two prompts can be told apart without
 being kept.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentdbg.encoding import encode_json
 
-__all__ = ["NewPart", "PromptReader", "digest_of", "without_ids"]
+__all__ = ["History", "NewPart", "PromptReader", "digest_of", "encoded", "without_ids"]
 
 _CONVERSATIONS = 8
 """How many conversations of one run may go on side by side."""
@@ -23,24 +23,29 @@ _MODEL = frozenset({"assistant", "ai", "model"})
 _TOOL = frozenset({"tool", "function"})
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
+_BARE_MESSAGE = frozenset({"role", "content"})
+_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
-@dataclass(frozen=True)
-class NewPart:
-    """A prompt, without what earlier prompts said: `history` counts and names the rest."""
+History = tuple[int, int]
+"""How many messages a prompt holds, and a hash of them that is good in this process alone."""
+
+
+class NewPart(NamedTuple):
+    """A prompt, without what earlier prompts said: `history` counts its messages and stands for all of them."""
 
     system: Any
     appended: list[Any]
     rest: dict[str, Any]
-    history: tuple[int, str]
+    history: History
 
 
 @dataclass
 class _Conversation:
-    """The messages of the latest prompt, and a digest of each."""
+    """The messages of the latest prompt, and a hash of each."""
 
     messages: list[Any] = field(default_factory=list)
-    digests: list[bytes] = field(default_factory=list)
+    hashes: list[int] = field(default_factory=list)
 
     def overlap(self, messages: list[Any]) -> tuple[int, int]:
         """How many messages another prompt shares at the beginning, and where its new ones begin."""
@@ -68,32 +73,37 @@ class PromptReader:
         """The parts of one prompt; `tools_are_events` where the results it repeats stand in events of their own."""
         system, messages, rest = _split(prompt)
         known, shared, begin = self._find(messages)
-        digests = known.digests[:shared]
-        slid = len(known.messages) - begin
-        if messages[shared:begin] == known.messages[shared + slid : begin + slid]:
-            digests += known.digests[shared + slid : begin + slid]
-        else:
-            digests += [_digest(without_ids(message)) for message in messages[shared:begin]]
+        hashes = known.hashes[:shared]
+        if shared < begin:
+            slid = len(known.messages) - begin
+            if messages[shared:begin] == known.messages[shared + slid : begin + slid]:
+                hashes += known.hashes[shared + slid : begin + slid]
+            else:
+                hashes += [hash(encoded(without_ids(message))) for message in messages[shared:begin]]
         appended = []
         for message in messages[begin:]:
             plain = without_ids(message)
-            digests.append(_digest(plain))
+            hashes.append(hash(encoded(plain)))
             # The model's own words, and the results of its tools, are in the events before.
             if not (known.messages and _is_echo(message, tools_are_events)):
                 appended.append(plain)
-        known.messages, known.digests = messages, digests
-        return NewPart(system, appended, rest, (len(messages), _digest(b"".join(digests)).hex()))
+        known.messages, known.hashes = messages, hashes
+        return NewPart(system, appended, rest, (len(messages), hash(tuple(hashes))))
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
-        best, overlap = _Conversation(), (0, 0)
+        best, overlap = None, (0, 0)
         for conversation in self._conversations:
             found = conversation.overlap(messages)
             if found[1] > overlap[1]:
                 best, overlap = conversation, found
             if found[1] and found[0] == len(conversation.messages):
                 break
-        self._conversations = [best, *(other for other in self._conversations if other is not best)][:_CONVERSATIONS]
+        if best is None:
+            best = _Conversation()
+        if not self._conversations or best is not self._conversations[0]:
+            others = [other for other in self._conversations if other is not best]
+            self._conversations = [best, *others[: _CONVERSATIONS - 1]]
         return best, *overlap
 
 
@@ -112,9 +122,12 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
     while first < len(messages) and _role(messages[first]) in _SYSTEM:
         first += 1
     if first:
-        system = [*([] if system is None else [system]), *(_content(message) for message in messages[:first])]
-        system = system[0] if len(system) == 1 else system
-    return system, messages[first:], rest
+        said = [_content(message) for message in messages[:first]]
+        if system is not None:
+            said.insert(0, system)
+        system = said[0] if len(said) == 1 else said
+        messages = messages[first:]
+    return system, messages, rest
 
 
 def _role(message: Any) -> str:
@@ -123,7 +136,7 @@ def _role(message: Any) -> str:
 
 
 def _content(message: Any) -> Any:
-    return message["content"] if set(message) == {"role", "content"} else message
+    return message["content"] if message.keys() == _BARE_MESSAGE else message
 
 
 def _is_echo(message: Any, tools_are_events: bool) -> bool:
@@ -144,27 +157,26 @@ def _is_echo(message: Any, tools_are_events: bool) -> bool:
 
 def without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
-    # Most values are texts, which are not worth a call of their own.
+    # Most values are texts and numbers, which are not worth a call of their own.
     if isinstance(value, dict) and depth < _DEEPEST_ID:
         return {
-            key: item if type(item) is str else without_ids(item, depth + 1)
+            key: item if type(item) in _LEAVES else without_ids(item, depth + 1)
             for key, item in value.items()
             if key not in _ID_KEYS
         }
     if isinstance(value, list) and depth < _DEEPEST_ID:
-        return [item if type(item) is str else without_ids(item, depth + 1) for item in value]
+        return [item if type(item) in _LEAVES else without_ids(item, depth + 1) for item in value]
     return value
 
 
-def digest_of(value: Any) -> str:
-    """A short name for a JSON value: equal values have equal ones."""
-    return _digest(value).hex()
+def digest_of(value: Any) -> bytes:
+    """A short name for a JSON value: equal values have equal ones, in every process."""
+    return blake2b(encoded(value), digest_size=10).digest()
 
 
-def _digest(value: Any) -> bytes:
-    if not isinstance(value, bytes):
-        try:
-            value = encode_json(value)
-        except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: events given by hand
-            value = repr(value).encode("utf-8", "replace")
-    return blake2b(value, digest_size=10).digest()
+def encoded(value: Any) -> bytes:
+    """A JSON value as bytes, to be told apart from others: 1, 1.0 and true are three values."""
+    try:
+        return encode_json(value)
+    except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: events given by hand
+        return repr(value).encode("utf-8", "replace")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
@@ -27,8 +27,7 @@ _FEW = 3
 _PROMPT_PARTS = frozenset({"appended", "system", "tools", "parameters", "history"})
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """
     One line of the two runs side by side. `a` and `b` are event numbers, null where that run has nothing here.
 
@@ -158,8 +157,8 @@ def _only_parts(row: Row, parts: frozenset[str]) -> Row:
         return row
     kept = tuple(change for change in row.changes if change.part in parts)
     if not kept:
-        return replace(row, op="same", wording=False, changes=())
-    return replace(row, changes=kept, wording=all(change.wording for change in kept))
+        return row._replace(op="same", wording=False, changes=())
+    return row._replace(changes=kept, wording=all(change.wording for change in kept))
 
 
 _MIRRORED: dict[Op, Op] = {"inserted": "deleted", "deleted": "inserted"}
@@ -189,4 +188,4 @@ def _swapped(row: Row) -> Row:
     changes = tuple(change.swapped() for change in row.changes)
     name, name_b = (row.name, None) if row.name_b is None else (row.name_b, row.name)
     op = _MIRRORED.get(row.op, row.op)
-    return replace(row, op=op, a=row.b, b=row.a, changes=changes, name=name, name_b=name_b)
+    return row._replace(op=op, a=row.b, b=row.a, changes=changes, name=name, name_b=name_b)

@@ -1,30 +1,28 @@
 """
-Pair two sequences: what is unique and equal holds them together, likeness decides only in between.
+Pair the equal elements of two sequences: what is unique and equal holds them together.
 
 Patience first: elements that occur once on each side, in the longest run that keeps their order, are anchors. Between
-two anchors the same is tried again, by a coarser key, then by likeness in a small table. A stretch too long for the
-table is cut where the sides meet again, so the work grows with the length and not with its square.
+two anchors the same is tried again. Where there are none, both sides are walked to where they meet again, within a
+window, so the work grows with the length and not with its square.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Hashable, Sequence
 
-__all__ = ["Pair", "common_pairs", "longest_increasing", "pair_alike"]
+__all__ = ["Gap", "Pair", "between", "common_pairs", "longest_increasing"]
 
 Pair = tuple[int, int]
+Gap = tuple[int, int, int, int]
+"""A stretch of both sequences: where it begins and ends in the first, and in the second."""
 
-_TABLE = 4_096
-"""The largest table of likenesses, in cells."""
 _WINDOW = 40
 """How far apart the sides may be when a long stretch without anchors meets again."""
-_LEAST = 0.3
-"""Two elements less alike than this are not the same step changed, but one gone and another come."""
 
 
 def common_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[Pair]:
@@ -46,15 +44,20 @@ def common_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[Pa
             anchors = _meetings(left, right, begin, end, begin_right, end_right)
             pairs += anchors
             continue
-        edges = [(begin - 1, begin_right - 1), *anchors, (end, end_right)]
         pairs += anchors
-        waiting += [
-            (before[0] + 1, after[0], before[1] + 1, after[1])
-            for before, after in pairwise(edges)
-            if after[0] - before[0] > 1 and after[1] - before[1] > 1
-        ]
+        waiting += between(anchors, begin, end, begin_right, end_right)
     pairs.sort()
     return pairs
+
+
+def between(pairs: Sequence[Pair], begin: int, end: int, begin_right: int, end_right: int) -> list[Gap]:
+    """The stretches between pairs in which both sides have something."""
+    edges = [(begin - 1, begin_right - 1), *pairs, (end, end_right)]
+    return [
+        (before[0] + 1, after[0], before[1] + 1, after[1])
+        for before, after in pairwise(edges)
+        if after[0] - before[0] > 1 and after[1] - before[1] > 1
+    ]
 
 
 def _anchors(
@@ -129,96 +132,3 @@ def longest_increasing(numbers: Sequence[int]) -> list[int]:
         run.append(at)
         at = before[at]
     return run[::-1]
-
-
-def pair_alike(
-    left: Sequence[Any],
-    right: Sequence[Any],
-    keys: Sequence[Callable[[Any], Hashable]],
-    likeness: Callable[[Any, Any], float],
-) -> list[Pair]:
-    """
-    Pair two sequences by each key in turn, then by likeness in what is left between.
-
-    Positions increase on both sides; elements that are not alike stay without a partner.
-    """
-    pairs: list[Pair] = []
-    gaps = [(0, len(left), 0, len(right))]
-    for key in keys:
-        open_gaps: list[tuple[int, int, int, int]] = []
-        for begin, end, begin_right, end_right in gaps:
-            found = common_pairs(list(map(key, left[begin:end])), list(map(key, right[begin_right:end_right])))
-            placed = [(begin + place, begin_right + place_right) for place, place_right in found]
-            pairs += placed
-            open_gaps += _between(placed, begin, end, begin_right, end_right)
-        gaps = open_gaps
-    for begin, end, begin_right, end_right in gaps:
-        for piece in _pieces(begin, end, begin_right, end_right):
-            pairs += _by_likeness(left, right, *piece, likeness)
-    pairs.sort()
-    return pairs
-
-
-def _between(
-    pairs: Sequence[Pair], begin: int, end: int, begin_right: int, end_right: int
-) -> list[tuple[int, int, int, int]]:
-    edges = [(begin - 1, begin_right - 1), *pairs, (end, end_right)]
-    return [
-        (before[0] + 1, after[0], before[1] + 1, after[1])
-        for before, after in pairwise(edges)
-        if after[0] - before[0] > 1 and after[1] - before[1] > 1
-    ]
-
-
-def _pieces(begin: int, end: int, begin_right: int, end_right: int) -> list[tuple[int, int, int, int]]:
-    """A gap in pieces whose tables are small: both sides are cut at the same share of their length."""
-    length, length_right = end - begin, end_right - begin_right
-    count = 1
-    while (length // count + 1) * (length_right // count + 1) > _TABLE and count < max(length, length_right):
-        count *= 2
-    return [
-        (
-            begin + length * part // count,
-            begin + length * (part + 1) // count,
-            begin_right + length_right * part // count,
-            begin_right + length_right * (part + 1) // count,
-        )
-        for part in range(count)
-    ]
-
-
-def _by_likeness(
-    left: Sequence[Any],
-    right: Sequence[Any],
-    begin: int,
-    end: int,
-    begin_right: int,
-    end_right: int,
-    likeness: Callable[[Any, Any], float],
-) -> list[Pair]:
-    """The pairs, in order on both sides, that are together most alike."""
-    width = end_right - begin_right
-    scores = [[0.0] * (width + 1)]
-    alike: list[list[float]] = []
-    for place in range(begin, end):
-        row = [likeness(left[place], right[place_right]) for place_right in range(begin_right, end_right)]
-        alike.append(row)
-        above, current = scores[-1], [0.0]
-        for column, like in enumerate(row):
-            best = max(above[column + 1], current[column])
-            if like >= _LEAST:
-                best = max(best, above[column] + like)
-            current.append(best)
-        scores.append(current)
-    pairs: list[Pair] = []
-    row_at, column_at = end - begin, width
-    while row_at and column_at:
-        score, like = scores[row_at][column_at], alike[row_at - 1][column_at - 1]
-        if like >= _LEAST and score == scores[row_at - 1][column_at - 1] + like:
-            row_at, column_at = row_at - 1, column_at - 1
-            pairs.append((begin + row_at, begin_right + column_at))
-        elif score == scores[row_at - 1][column_at]:
-            row_at -= 1
-        else:
-            column_at -= 1
-    return pairs

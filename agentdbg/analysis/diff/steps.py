@@ -25,7 +25,7 @@ from agentdbg.analysis.columns import (
     status_of,
 )
 from agentdbg.analysis.conversation import Turn, answer
-from agentdbg.analysis.diff.prompts import PromptReader, digest_of, without_ids
+from agentdbg.analysis.diff.prompts import History, PromptReader, digest_of, without_ids
 from agentdbg.analysis.diff.totals import Totals, TotalsCounter
 from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
@@ -34,7 +34,7 @@ from agentdbg.analysis.wording import timestamp_ms
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentdbg.analysis.diff.ignoring import Ignored
     from agentdbg.analysis.effects import EffectRules
@@ -48,6 +48,8 @@ _LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", 
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
 _TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
 _DEEPEST = 1_000
+_NAMELESS = (LLM, START, END)
+"""Steps that stay the same under another name."""
 _LOOP_PARTS = ("pattern", "kind", "severity")
 
 
@@ -57,7 +59,7 @@ class Step:
     One event as it is compared.
 
     `content` is what it says itself, `context` what a model was given beside the messages (instructions, tools,
-    parameters), `history` how many messages its prompt holds, and their digest.
+    parameters), `history` how many messages its prompt holds, and what stands for them.
     """
 
     number: int
@@ -66,16 +68,17 @@ class Step:
     start_ms: int
     end_ms: int
     content: dict[str, Any] = field(default_factory=dict)
-    key: str = ""
+    key: bytes = b""
     context: dict[str, Any] | None = None
-    context_digest: str = ""
-    history: tuple[int, str] = (0, "")
+    context_digest: bytes = b""
+    history: History = (0, 0)
     effect: Effect | None = None
     failed: bool = False
     parent: Step | None = None
-    children: list[Step] = field(default_factory=list)
-    features: Any = None
-    _action: str = ""
+    children: Sequence[Step] = ()
+    words: Any = None
+    """What `likeness` keeps of it."""
+    _action: str | bytes = ""
     _said: Turn | None = None
 
     @property
@@ -90,7 +93,7 @@ class Step:
         return self._said
 
     @property
-    def action(self) -> str:
+    def action(self) -> str | bytes:
         """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
         if not self._action:
             self._action = _action_of(self)
@@ -121,9 +124,11 @@ class Side:
         if not self._order:
             stack = [(step, 0) for step in reversed(self.top)]
             while stack:
-                step, depth = stack.pop()
-                self._order.append((step, depth))
-                stack.extend((child, depth if step.kind == LLM else depth + 1) for child in reversed(step.children))
+                step, depth = place = stack.pop()
+                self._order.append(place)
+                if step.children:
+                    inside = depth if step.kind == LLM else depth + 1
+                    stack += [(child, inside) for child in reversed(step.children)]
         return self._order
 
 
@@ -148,24 +153,24 @@ class _Reader:
         self._effects = EffectReader(rules)
         self._unknown: set[str] = set()
         self._context: dict[str, Any] | None = None
-        self._context_digest = ""
+        self._context_digest = b""
         self._tools_seen = False
         self._count = 0
 
     def add(self, event: Event) -> None:
-        self._count += 1
-        number = self._count
+        self._count = number = self._count + 1
         payload: Any = event.get("payload")
-        payload = payload if isinstance(payload, dict) else {}
+        if not isinstance(payload, dict):
+            payload = {}
         event_id = str(event.get("event_id") or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
         step = self._step(number, kind, event, payload)
-        self._totals.add(step.kind, event, payload, failed=step.failed, moment_ms=step.end_ms)
+        self._totals.add(kind, event, payload, failed=step.failed, moment_ms=step.end_ms)
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
             self._starts[number] = call_id
-        else:
+        elif self._open:
             self._open.pop(event_id, None)
         self._numbers.setdefault(event_id, number)
         self._parents[number] = event.get("parent_id")
@@ -176,41 +181,26 @@ class _Reader:
         end_ms = timestamp_ms(event.get("ts")) or 0
         length = event.get("duration_ms")
         start_ms = end_ms - length if isinstance(length, int) and kind not in (START, END) else end_ms
-        step = Step(number, kind, name, start_ms, end_ms)
-        step.failed = status_of(kind, payload) == ERROR
-        step.effect = self._effects.add(event)
+        failed = status_of(kind, payload) == ERROR
+        step = Step(number, kind, name, start_ms, end_ms, failed=failed, effect=self._effects.add(event))
         if kind == LLM:
             self._read_model_call(step, payload)
         elif kind == TOOL:
             self._tools_seen = True
             if step.effect is not None and step.effect.source == "unknown":
                 self._unknown.add(name)
-            step.content = _tool_content(payload, failed=step.failed)
+            step.content = _tool_content(payload, failed=failed)
         elif kind == CALL_START and payload.get("kind") == "tool":
             step.content = {"args": parse_embedded(payload.get("input"))}
         else:
             step.content = _CONTENTS.get(kind, _other_content)(payload)
         if self._ignored is not None:
             step.content = self._ignored.strip(step.content)
-            step.context = None if step.context is None else self._ignored.strip(step.context)
-        if step.context is not None:
-            # The instructions are long, and the same in nearly every call.
-            if step.context != self._context:
-                self._context, self._context_digest = step.context, digest_of(step.context)
-            step.context, step.context_digest = self._context, self._context_digest
-        name_or_kind = kind if kind in (LLM, START, END) else f"{kind}:{name}"
-        step.key = digest_of([name_or_kind, _comparable(step.content)])
+        step.key = digest_of([kind if kind in _NAMELESS else f"{kind}:{name}", _comparable(step.content)])
         return step
 
     def _read_model_call(self, step: Step, payload: Mapping[str, Any]) -> None:
         new = self._prompts.read(payload.get("prompt"), tools_are_events=self._tools_seen)
-        parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
-        parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
-        step.context = {
-            "system": new.system,
-            "tools": payload.get("tools", new.rest.get("tools")),
-            "parameters": parameters,
-        }
         step.history = new.history
         step.content = {
             "appended": new.appended,
@@ -219,6 +209,20 @@ class _Reader:
         }
         if step.failed:
             step.content["error"] = failure_of(payload).text
+        parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
+        if new.rest:
+            parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
+        context = {
+            "system": new.system,
+            "tools": payload.get("tools", new.rest.get("tools")),
+            "parameters": parameters,
+        }
+        if self._ignored is not None:
+            context = self._ignored.strip(context)
+        # The instructions are long, and the same in nearly every call.
+        if context != self._context:
+            self._context, self._context_digest = context, digest_of(context)
+        step.context, step.context_digest = self._context, self._context_digest
 
     def finish(self) -> Side:
         open_numbers = {step.number for step in self._open.values()}
@@ -239,20 +243,24 @@ class _Reader:
     def _without_ignored(self, effect: SideEffect) -> SideEffect:
         if self._ignored is None:
             return effect
-        return replace(effect, args=self._ignored.strip({"args": effect.args}).get("args"))
+        return replace(effect, args=normal_form(self._ignored.strip({"args": effect.args}).get("args")))
 
     def _hang(self) -> list[Step]:
         """Parents and children; what hangs under RUN_START, under nothing, or in a circle stands at the top."""
         top: list[Step] = []
+        families: dict[int, list[Step]] = {}
         for number, step in self._steps.items():
             parent = self._steps.get(self._numbers.get(self._parents[number] or "", 0))
             if parent is None or parent.kind in (START, LOOP) or parent is step or _is_above(step, parent):
                 top.append(step)
             else:
                 step.parent = parent
-                parent.children.append(step)
-        for siblings in (top, *(step.children for step in self._steps.values() if len(step.children) > 1)):
-            siblings.sort(key=lambda step: (step.kind == END, step.kind != START, step.start_ms, step.number))
+                families.setdefault(parent.number, []).append(step)
+        for number, children in families.items():
+            self._steps[number].children = children
+        for siblings in (top, *families.values()):
+            if len(siblings) > 1:
+                siblings.sort(key=lambda step: (step.kind == END, step.kind != START, step.start_ms, step.number))
         return top
 
 
@@ -301,7 +309,7 @@ _CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _action_of(step: Step) -> str:
+def _action_of(step: Step) -> str | bytes:
     if step.kind == TOOL:
         return digest_of([step.name, normal_form(step.content.get("args"))])
     if step.kind in (START, END, SPAN):

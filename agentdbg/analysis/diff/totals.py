@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Totals", "TotalsCounter"]
 
+_LARGEST = 1 << 60
+
 
 @dataclass(frozen=True)
 class Totals:
@@ -38,7 +40,7 @@ class TotalsCounter:
     """Counts one event after the other."""
 
     def __init__(self) -> None:
-        self._counts = {"events": 0, "llm_calls": 0, "tool_calls": 0, "failed_calls": 0}
+        self._events = self._llm_calls = self._tool_calls = self._failed_calls = 0
         self._tokens: list[int | None] = [None, None, None]
         self._cost: float | None = None
         self._first_ms: int | None = None
@@ -49,25 +51,28 @@ class TotalsCounter:
     def add(
         self, kind: int, event: Mapping[str, Any], payload: dict[str, Any], *, failed: bool, moment_ms: int
     ) -> None:
-        counts = self._counts
-        counts["events"] += 1
-        if kind in (LLM, TOOL):
-            counts["llm_calls" if kind == LLM else "tool_calls"] += 1
-            counts["failed_calls"] += failed
+        self._events += 1
         if kind == LLM:
+            self._llm_calls += 1
+            self._failed_calls += failed
             self._add_usage(payload)
+        elif kind == TOOL:
+            self._tool_calls += 1
+            self._failed_calls += failed
         elif kind == END:
             status = payload.get("status")
             self._status = status if isinstance(status, str) else None
             self._duration_ms = number_or_none(event.get("duration_ms"))
         if moment_ms:
-            self._first_ms = moment_ms if self._first_ms is None else min(self._first_ms, moment_ms)
+            if self._first_ms is None or moment_ms < self._first_ms:
+                self._first_ms = moment_ms
             self._last_ms = max(self._last_ms, moment_ms)
 
     def _add_usage(self, payload: dict[str, Any]) -> None:
-        for place, count in enumerate(token_counts(payload)):
+        tokens = self._tokens
+        for place, count in enumerate(_token_counts(payload)):
             if count is not None:
-                self._tokens[place] = (self._tokens[place] or 0) + count
+                tokens[place] = (tokens[place] or 0) + count
         cost = payload.get("cost_usd")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
             self._cost = (self._cost or 0.0) + cost
@@ -78,5 +83,28 @@ class TotalsCounter:
             length = self._last_ms - self._first_ms
         tokens_in, tokens_out, total = self._tokens
         cost = None if self._cost is None else round(self._cost, 9)
-        return Totals(**self._counts, tokens_in=tokens_in, tokens_out=tokens_out, total_tokens=total, cost_usd=cost,
-                      duration_ms=length, status=self._status)  # fmt: skip
+        return Totals(
+            events=self._events,
+            llm_calls=self._llm_calls,
+            tool_calls=self._tool_calls,
+            failed_calls=self._failed_calls,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            total_tokens=total,
+            cost_usd=cost,
+            duration_ms=length,
+            status=self._status,
+        )
+
+
+def _token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """As `token_counts`, but quick where the usage is three plain numbers, which is nearly always."""
+    usage = payload.get("usage")
+    if isinstance(usage, dict):
+        tokens_in: Any = usage.get("prompt_tokens")
+        tokens_out: Any = usage.get("completion_tokens")
+        total: Any = usage.get("total_tokens")
+        plain = type(tokens_in) is type(tokens_out) is type(total) is int
+        if plain and 0 <= tokens_in <= total and 0 <= tokens_out <= total < _LARGEST:
+            return tokens_in, tokens_out, total
+    return token_counts(payload)
