@@ -20,8 +20,6 @@ from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp,
 from agentdbg.storage.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from agentdbg.events import Event
 
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
@@ -197,10 +195,7 @@ _minute_ms: dict[str, int] = {}
 
 
 def _strict_times(texts: list[str]) -> list[int] | None:
-    """`_strict_ms` of many, None when one is not strict. A run's seconds and minutes repeat, so this is looking up."""
-    seconds = {text[:19] for text in texts}
-    if len(seconds) * 3 < len(texts):
-        return _of_few_seconds(texts, seconds)
+    """`_strict_ms` of many, None when one is not strict. A run's minutes repeat, so this is looking up."""
     try:
         return _looked_up(texts)
     except KeyError:  # nearly always a minute that is new
@@ -209,19 +204,6 @@ def _strict_times(texts: list[str]) -> list[int] | None:
             return None
     try:
         return _looked_up(texts)
-    except KeyError:
-        return None
-
-
-def _of_few_seconds(texts: list[str], seconds: Iterable[str]) -> list[int] | None:
-    second_ms: dict[str, int] = {}
-    for second in seconds:
-        found = _strict_ms(f"{second}.000Z")
-        if found is None:
-            return None
-        second_ms[second] = found
-    try:
-        return [second_ms[text[:19]] + _MILLISECONDS[text[19:]] for text in texts]
     except KeyError:
         return None
 

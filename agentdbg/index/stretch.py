@@ -82,7 +82,6 @@ def read_stretch(
     if not scan.events:
         return Stretch(scan.line_count, scan.damaged)
     facts = facts_of(scan)
-    durations = _durations(facts)
     parents = list(dict.fromkeys(facts.parent_ids))
     tools = list(dict.fromkeys(facts.tool_calls.names))
     return Stretch(
@@ -98,8 +97,8 @@ def read_stretch(
         severity=bytes(facts.severities),
         types=facts.types,
         type=facts.type_codes,
-        start_ms=_starts(scan.ts_ms, durations, facts, scan.ts_ms[0] if started_ms is None else started_ms),
-        duration_ms=durations.tobytes(),
+        start_ms=_starts(scan.ts_ms, facts, scan.ts_ms[0] if started_ms is None else started_ms).tobytes(),
+        duration_ms=_durations(facts).tobytes(),
         tokens=array("I", facts.tokens).tobytes(),
         ids=pack_ids(facts.event_ids),
         parents=[pack_id(parent_id) if parent_id else None for parent_id in parents],
@@ -128,21 +127,20 @@ def _strictness(scan: Scan) -> bytes:
 
 def _durations(facts: Facts) -> array[int]:
     nothing = columns.NO_VALUE
-    durations = [nothing if duration is None else duration for duration in facts.durations]
-    if max(durations) > nothing:
-        durations = [min(duration, _LARGEST) for duration in durations]
-    return array("I", durations)
+    if max(filter(None, facts.durations), default=0) > _LARGEST:
+        return array("I", [nothing if duration is None else min(duration, _LARGEST) for duration in facts.durations])
+    return array("I", [nothing if duration is None else duration for duration in facts.durations])
 
 
-def _starts(times: list[int], durations: Sequence[int], facts: Facts, started_ms: int) -> bytes:
+def _starts(times: list[int], facts: Facts, started_ms: int) -> array[int]:
     # A call is written when it ends, the end of the run when it happens.
-    took = [0 if duration == columns.NO_VALUE else duration for duration in durations]
+    took = [duration or 0 for duration in facts.durations]
     for position in positions_of(columns.END, facts.kinds):
         took[position] = 0
     starts = [ts_ms - duration - started_ms for ts_ms, duration in zip(times, took, strict=True)]
     if min(starts) < 0 or max(starts) > _LARGEST:
         starts = [min(max(start, 0), _LARGEST) for start in starts]
-    return array("I", starts).tobytes()
+    return array("I", starts)
 
 
 def _codes(table: Iterable[str | None], values: Iterable[str | None]) -> list[int]:

@@ -210,6 +210,20 @@ def test_a_time_that_does_not_exist_costs_nothing_but_itself(ts: str, tmp_path: 
     assert load_run_meta(run_id, tmp_path)["status"] == "ok"
 
 
+@pytest.mark.parametrize("huge", [0xFFFFFFFE, 0xFFFFFFFF, 1 << 40])
+def test_an_absurd_duration_costs_nothing_but_itself(huge: int, tmp_path: Path) -> None:
+    """A clock that was wrong once must not give a length to everything that has none."""
+    run_id = str(uuid.uuid4())
+    events = usual_events(run_id)
+    events.insert(2, tool_call(run_id, 60, duration_ms=huge))
+    write_run(tmp_path, run_id, events=events)
+    index = index_of(tmp_path, run_id)
+    index.extend()
+
+    assert index.duration_ms[0] == 0xFFFFFFFF  # null
+    assert_same_columns(index, events)
+
+
 def test_only_strict_lines_are_served_as_they_stand(tmp_path: Path) -> None:
     """Splicing a line that readers would repair would show two truths."""
     run_id = str(uuid.uuid4())
