@@ -6,11 +6,11 @@ Exact repetitions are followed by the tape. Here nearly equal inputs are compare
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.ledger import Candidate
 from agentdbg.loops.similar import is_near, jaccard
+from agentdbg.loops.steps import COMPARED_CALLS
 
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
@@ -23,38 +23,17 @@ _NEAR_INPUT = 0.8
 _REPHRASED_INPUT = 0.6
 """Enough when the result is the same "no" every time and only words, no figures, were changed."""
 _NEAR_RESULT = 0.9
-_COMPARED = 8
-"""Nearly equal calls count among the last so many calls of any tool."""
-_MOST_TOOLS = 1_000
 
 
 class RecentCalls:
     """What the tools were asked of late."""
 
-    __slots__ = ("_by_tool", "_count", "_news", "_recent", "_repetitions")
+    __slots__ = ("_recent", "_repetitions", "_tape")
 
-    def __init__(self, repetitions: int, recent: int, reach: int) -> None:
+    def __init__(self, repetitions: int, recent: int, tape: Tape) -> None:
         self._repetitions = repetitions
-        self._recent = max(_COMPARED, recent)
-        self._by_tool: dict[str, list[Step]] = {}
-        self._news: deque[Step] = deque(maxlen=reach)
-        self._count = 0
-
-    def count(self, step: Step) -> None:
-        """Number the call, and note one that brought something new."""
-        self._count += 1
-        step.call_number = self._count
-        if step.is_new and not step.failed:
-            self._news.append(step)
-
-    def count_first(self, step: Step) -> None:
-        """The same for a call of a tool that was not called before, and of which it is not known yet what came back."""
-        self._count = step.call_number = self._count + 1
-        self._news.append(step)
-
-    def skip(self, calls: int) -> None:
-        """Number on as if so many calls had been counted."""
-        self._count += calls
+        self._recent = max(COMPARED_CALLS, recent)
+        self._tape = tape
 
     def keep(self, step: Step, lone: Step | None) -> bool:
         """
@@ -62,43 +41,40 @@ class RecentCalls:
 
         `lone` is the call before it when that was the tool's first.
         """
-        calls = self._by_tool.get(step.signature)
+        calls = step.named.recent
         if calls is None:
-            if len(self._by_tool) >= _MOST_TOOLS:
-                oldest = self._count - _COMPARED
-                self._by_tool = {tool: kept for tool, kept in self._by_tool.items() if kept[-1].call_number > oldest}
-            calls = self._by_tool[step.signature] = []
+            calls = step.named.recent = []
         if lone is not None:
             calls.append(lone)
         calls.append(step)
-        if len(calls) > _COMPARED:
-            del calls[:-_COMPARED]
+        if len(calls) > COMPARED_CALLS:
+            del calls[:-COMPARED_CALLS]
         wanted = self._repetitions
-        return len(calls) >= wanted and calls[-wanted].call_number > self._count - _COMPARED
+        return len(calls) >= wanted and calls[-wanted].call_number > step.call_number - COMPARED_CALLS
 
-    def repeated(self, step: Step, tape: Tape, *, are_enough: bool) -> Candidate | None:
+    def repeated(self, step: Step, *, are_enough: bool) -> Candidate | None:
         """The error_retry or stall that a call completes; `are_enough` is what `keep` said of it."""
         wanted = self._repetitions
         if step.streak >= wanted:
             calls = _streak_of(step, wanted)
-            new_work = self._worked_between(calls, tape.oldest())
+            new_work = self._worked_between(calls)
             if step.failed and calls[0].turn == step.turn and not new_work:
                 return Candidate("error_retry", [step], calls, step.streak)
             if len(calls) == wanted and (not new_work or self._is_recent(calls[0])):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._similar(step, tape) if are_enough else []
+        similar = self._similar(step) if are_enough else []
         if len(similar) < wanted:
             return None
-        return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar, tape.oldest()))
+        return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
 
-    def _similar(self, step: Step, tape: Tape) -> list[Step]:
+    def _similar(self, step: Step) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
-        calls = self._by_tool[step.signature]
-        oldest = self._count - _COMPARED
+        calls = step.named.recent or [step]
+        oldest = step.call_number - COMPARED_CALLS
         found = [step]
         key = step.arguments_key
         is_brief = step.got.is_brief()
-        if is_brief and not step.was_asked and calls[0].number >= tape.oldest():
+        if is_brief and not step.was_asked and calls[0].number >= self._tape.oldest():
             return found  # an acknowledgement of something that none of them asked
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
@@ -116,15 +92,15 @@ class RecentCalls:
 
     def _is_recent(self, step: Step) -> bool:
         """Whether the call is recent enough for a stall with other work in between."""
-        return step.call_number > self._count - self._recent
+        return step.call_number > self._tape.calls - self._recent
 
-    def _worked_between(self, calls: list[Step], oldest: int) -> bool:
-        """Whether another call brought something new between these; those before `oldest` are out of reach."""
-        first = max(calls[0].number + 1, oldest)
-        for step in reversed(self._news):
-            if step.number < first:
+    def _worked_between(self, calls: list[Step]) -> bool:
+        """Whether another call within reach brought something new between these."""
+        first = calls[0].number
+        for step in reversed(self._tape.steps):
+            if step.number <= first:
                 break
-            if step not in calls:
+            if step.is_new and step.named.is_tool and step not in calls:
                 step.read()
                 if not step.failed and not step.got.is_bare():
                     return True

@@ -43,7 +43,6 @@ class LoopDetector(Intake):
         self._held: Held | None = None
         # The exact block going round: its length, its newest event, and how many events have gone round by now.
         self._period = self._until = self._going = 0
-        self._names_period = 0
         self._going_is_severe = False
         self._round: Round | None = None
         self._is_unlike = False
@@ -78,22 +77,34 @@ class LoopDetector(Intake):
         kind = _KINDS.get(event_type)
         if kind is None or (kind == "state" and "span" in meta):
             return None
+        key = (kind, "" if kind == "state" else name if type(name) is str else f"{name}")
+        named = self._tape.known.get(key)
+        ledger = self._ledger
+        if (
+            (named is None or not named.present)
+            and key not in self._aside.calls
+            and self._held is None
+            and self._round is None
+            and ledger.current is None
+            and kind != "state"
+            and self._put_aside(key, event_id, ts, payload, meta)
+        ):
+            return None
+        if self._aside.calls:
+            self._take_in()
         spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
         round_ = self._round
         if round_ is not None and round_.is_learnt:
             if not spoke and self._only_count(round_, event_type, event_id, ts, name, payload, meta):
                 return None
             self._catch_up(round_)
-        self._ledger.current = None
-        step = Step(event_id, ts, self._tape.named(kind, name if kind != "state" else ""))
-        if not step.recurs and step.leave_unread(payload):
-            self._first(step, name, payload, meta, spoke)
-            return self._no_block()
-        finer = self._look_into(step, name, payload, meta, spoke)
+        ledger.current = None
+        step = Step(event_id, ts, self._tape.named(key), self._turn, ledger.spent)
+        finer = self._look_into(step, key[1], payload, meta, spoke)
         if finer is None and not step.recurs:
             return self._no_block()
         finding = self._judge(step, finer)
-        may_be_steady = self._until == self._number or self._states_in_a_row
+        may_be_steady = self._until == self._tape.number or self._states_in_a_row
         if may_be_steady and finding is None and self._is_steady():
             if self._round is not None or not self._is_unlike:
                 self._learn(step, name, fingerprint(event_type, payload, meta))
@@ -122,10 +133,10 @@ class LoopDetector(Intake):
         The block must have gone round once more since it was found: then each of its rotations has been searched for a
         shorter block. One without a tool must be too far from the last tool call for a block with that call in it.
         """
-        if self._until == self._number:
+        if self._until == self._tape.number:
             if self._going < self._period * (self._repetitions + 1):
                 return False
-            has_tool = self._number - self._last_tool < self._period
+            has_tool = self._tape.number - self._last_tool < self._period
         else:
             has_tool = False
             if self._states_in_a_row <= self._repetitions or self._names_period != 1 or self._held is not None:
@@ -134,7 +145,7 @@ class LoopDetector(Intake):
 
     def _learn(self, step: Step, name: str, known: str | bytes | None) -> None:
         """Get to know one round, one event at a time."""
-        period = self._period if self._until == self._number else 1
+        period = self._period if self._until == self._tape.number else 1
         if self._round is None:
             self._round = Round(period, self._tape.reach, self._repetitions)
         if not self._round.learn(step, name, known):
@@ -168,9 +179,9 @@ class LoopDetector(Intake):
 
     def _note_counted(self, round_: Round) -> None:
         """Let the ledger know how far the block has gone round by now."""
-        if self._until == self._number and self._going_is_severe:
+        if self._until == self._tape.number and self._going_is_severe:
             repetitions = (self._going + round_.counted) // round_.period
-            self._ledger.go_on(self._number + 1, self._number + round_.counted, repetitions)
+            self._ledger.go_on(self._tape.number + 1, self._tape.number + round_.counted, repetitions)
 
     def _catch_up(self, round_: Round) -> None:
         """Take in the events that were only counted, as if they had come just now."""
@@ -179,16 +190,17 @@ class LoopDetector(Intake):
             self._is_unlike = True  # ids or clocks in it, perhaps: not worth learning again
             return
         self._note_counted(round_)
-        if self._until == self._number:
+        if self._until == self._tape.number:
             self._until += round_.counted
             self._going += round_.counted
         skipped, counted = round_.replay()
         if skipped:
-            self._number += skipped * round_.period
-            self._calls.skip(skip_rounds(self._tape.last(2 * round_.period), skipped))
+            calls = skip_rounds(self._tape.last(2 * round_.period), skipped)
+            self._tape.skip(skipped * round_.period, calls)
         for like, (event_id, ts, spent) in counted:
-            step = Step(event_id, ts, like.step.named)
+            step = Step(event_id, ts, like.step.named, self._turn, spent)
             step.hold(like.asked, like.got)
+            step.arguments_key = like.step.arguments_key
             step.polling = like.step.polling
             if step.kind == "tool":
                 self._take_tool_call(step)
@@ -196,7 +208,6 @@ class LoopDetector(Intake):
                 self._take_model_call(step)
             else:
                 self._take_state(step)
-            step.spent = spent
 
     # -- judging -------------------------------------------------------------------------------------------------------
 
@@ -228,8 +239,8 @@ class LoopDetector(Intake):
     def _exact_period(self) -> int:
         """The length of the block that the run ends with, repeated without a difference since the user last spoke."""
         tape, wanted = self._tape, self._repetitions
-        length = min(self._window, self._number - self._turn_began)
-        since_tool = self._number - self._last_tool
+        length = min(self._window, self._tape.number - self._turn_began)
+        since_tool = self._tape.number - self._last_tool
         if self._block_with_tool_is_possible():
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
@@ -238,7 +249,9 @@ class LoopDetector(Intake):
             return 0
         # No tool for a while: a block of model calls, so their answers decide.
         quiet = min(length, tape.quiet.length)
-        if quiet < wanted or self._answer_is_new or self._states_in_a_row >= wanted:
+        if quiet < wanted or self._states_in_a_row >= wanted:
+            return 0
+        if self._new_answer is not None and self._replies.can_tell(self._new_answer, self._longest_block):
             return 0
         return find_period(tape.quiet.text(), wanted, quiet)
 
@@ -246,18 +259,18 @@ class LoopDetector(Intake):
         """A block with a tool in it ends with the last tool call or after it, so a new one rules every block out."""
         if self._tool_is_new or not self._last_tool:
             return False
-        return (self._number - self._last_tool + 1) * self._repetitions <= self._window
+        return (self._tape.number - self._last_tool + 1) * self._repetitions <= self._window
 
     def _going_round(self, period: int) -> LoopFinding | None:
         """The finding for an exact block, told once; while it goes on only counted."""
-        if self._period == period and self._until == self._number - 1:
-            self._until = self._number
+        if self._period == period and self._until == self._tape.number - 1:
+            self._until = self._tape.number
             self._going += 1
             if self._going_is_severe:
-                self._ledger.go_on(self._number, self._number, self._going // period)
+                self._ledger.go_on(self._tape.number, self._tape.number, self._going // period)
                 return None
         else:
-            self._period, self._until, self._going = period, self._number, period * self._repetitions
+            self._period, self._until, self._going = period, self._tape.number, period * self._repetitions
         candidate = classify(self._tape.last(period * self._repetitions), period, self._going // period)
         told = self._ledger.is_told(candidate)
         self._going_is_severe = candidate.rank > 1
@@ -267,7 +280,11 @@ class LoopDetector(Intake):
 
     def _repetition(self) -> Candidate | None:
         """The documents' rule: a block of names at the end of the window, often enough."""
-        names, wanted = self._tape.names, self._repetitions
+        wanted = self._repetitions
+        if not self._tape.names_may_repeat(self._longest_block, wanted):
+            self._names_period = 0
+            return None
+        names = self._tape.names
         known = self._names_period
         if known and names[-1] == names[-1 - known]:
             return None  # a told block of names goes on
@@ -301,7 +318,7 @@ class LoopDetector(Intake):
         Once a length is ruled out it stays ruled out, so the search goes on from the last answer.
         """
         begun = candidate.steps[0].number
-        length = self._number - begun + 1
+        length = self._tape.number - begun + 1
         if length > self._window or begun <= self._turn_began:
             return 0
         if all(step.kind == "state" for step in candidate.steps) or is_one_failing_call(candidate):

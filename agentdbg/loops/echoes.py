@@ -44,7 +44,7 @@ class RecentReplies:
         if step.asked.text:
             return []
         kept = self.kept
-        said = step.got.words() if step.recurs else None
+        said = step.got.words() if step.recurs and kept else None
         found = [step]
         if said is not None and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
@@ -66,7 +66,6 @@ class RecentReplies:
         size = len(said)
         for heard, other in reversed(self.kept):
             if heard is None:
-                other.read()
                 heard = other.got.words()  # noqa: PLW2901 -- a second name would cost every comparison
             if heard is not said:
                 # In line, since nearly every answer is compared with eight others to no avail.

@@ -46,7 +46,6 @@ def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
             "event_type": step.signature.partition(":")[0],
             "name": _name(step),
         }
-        step.read()
         if step.asked.text:
             example["input"] = _excerpt(step.asked.text)
         if step.got.text:

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.loops.aside import PutAside
 from agentdbg.loops.calls import RecentCalls
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.ledger import Candidate, Ledger
-from agentdbg.loops.tape import Tape
+from agentdbg.loops.signatures import says_it_failed
+from agentdbg.loops.steps import Step
+from agentdbg.loops.tape import TEXTS_KEPT, Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import Recall, compared_input
+from agentdbg.loops.values import Input, compared_input, unread_call, unread_reply, unread_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentdbg.loops.steps import Step
+    from agentdbg.loops.aside import Key
+    from agentdbg.loops.values import Unread
 
 __all__ = ["Intake"]
 
@@ -36,55 +40,85 @@ class Intake:
         self._ignored = frozenset(ignore_tools)
         reach = max(2 * window, _MIN_REACH)
         self._tape = Tape(window, reach)
-        self._calls = RecentCalls(repetitions, window * 2 // 3, reach)
+        self._calls = RecentCalls(repetitions, window * 2 // 3, self._tape)
         self._replies = RecentReplies(repetitions)
-        self._recall = Recall()
+        self._aside = PutAside(reach, TEXTS_KEPT)
         self._turns = UserTurns()
         self._ledger = Ledger(window)
-        self._number = 0
         self._tool_is_new = False
         self._turn = 0
         self._turn_began = 0
         self._states_in_a_row = 0
+        self._names_period = 0
         self._last_tool = 0
         self._last_call: Step | None = None
         self._asked_nothing = False
-        self._answer_is_new = False
+        self._new_answer: Step | None = None
+        """The last answer, if it is like none of those before it that are still remembered."""
 
-    def _first(self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool) -> None:
-        """Take a call of a tool or a model that is new: there is nothing to compare it with, so it is only kept."""
-        if step.kind == "tool":
-            if (meta and meta.get("polling")) or name in self._ignored:
-                step.polling = True
-            self._append(step)
-            self._last_tool = self._number
-            self._last_call = step
-            self._tool_is_new = True
-            if self._replies.kept:
-                self._replies.clear()
-            self._calls.count_first(step)
+    def _put_aside(self, key: Key, event_id: str, ts: str, payload: dict[str, Any], meta: dict[str, Any]) -> bool:
+        """Keep a call of a new name as it came; False for what has to be looked into at once."""
+        unread: Unread | None
+        spent = self._ledger.spent
+        polling = False
+        if key[0] == "tool":
+            unread = unread_call(payload)
+            if unread is None:
+                return False
+            polling = (meta and meta.get("polling")) or key[1] in self._ignored
         else:
-            self._note_turn(payload, spoke)
-            self._asked_nothing = True
-            self._append(step)
-            self._answer_is_new = False
-            self._replies.remember(step)
+            unread = unread_reply(payload)
+            if unread is None:
+                return False
             self._ledger.spend(payload)
-        self._states_in_a_row = 0
+        aside = self._aside
+        aside.texts.append(unread)
+        aside.calls[key] = event_id, ts, spent, bool(polling)
+        if len(aside.calls) > aside.most:
+            aside.shorten()
+        return True
+
+    def _take_in(self) -> None:
+        """Take in the calls that were put aside: there was nothing to compare them with, so they are only kept."""
+        aside, tape = self._aside, self._tape
+        aside.shorten()
+        tape.skip(aside.out_of_reach, aside.tools_out_of_reach)
+        self._states_in_a_row = self._names_period = 0
+        for key, (event_id, ts, spent, polling), unread in aside.take_out():
+            step = Step(event_id, ts, tape.named(key), self._turn, spent)
+            step.unread = unread
+            step.polling = polling
+            tape.append(step)
+            if step.named.is_tool:
+                self._last_tool = step.number
+                self._last_call = step
+                self._tool_is_new = True
+                if self._replies.kept:
+                    self._replies.clear()
+            else:
+                self._asked_nothing = True
+                self._new_answer = None
+                self._replies.remember(step)
 
     def _look_into(
         self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
     ) -> Candidate | None:
         """Take an event that may repeat another; the finer finding it completes, if any."""
-        if step.kind == "tool":
-            step.hold(compared_input(payload.get("args")), self._recall.result(payload))
+        if step.named.is_tool:
+            asked, step.arguments_key = compared_input(payload.get("args"))
+            result = unread_result(payload)
+            if result is None:
+                step.hold(Input(asked, step.arguments_key), self._tape.recall.result(payload))
+            else:
+                step.unread = (asked, result)
+                step.failed = says_it_failed(result)
             if (meta and meta.get("polling")) or name in self._ignored:
                 step.polling = True
             return self._take_tool_call(step)
         if step.kind == "model":
-            got, asked = self._recall.reply(payload)
-            step.hold(asked, got)
-            self._note_turn(payload, spoke)
+            got, asked_for = self._tape.recall.reply(payload)
+            step.hold(asked_for, got)
+            self._note_turn(step, payload, spoke)
             finer = self._take_model_call(step)
             self._ledger.spend(payload)
             return finer
@@ -94,53 +128,47 @@ class Intake:
     def _take_tool_call(self, step: Step) -> Candidate | None:
         """The finer finding that a call completes, which is the newest step from here on."""
         lone = step.named.lone
-        self._append(step)
+        self._tape.append(step)
         self._last_tool = step.number
         self._last_call = step
         self._states_in_a_row = 0
         self._tool_is_new = step.is_new
         if step.is_new and self._replies.kept:
             self._replies.clear()
-        self._calls.count(step)
         if not step.recurs:
             return None
         are_enough = self._calls.keep(step, lone)
         may_repeat = (are_enough or step.streak >= self._repetitions) and not step.polling
-        return self._calls.repeated(step, self._tape, are_enough=are_enough) if may_repeat else None
+        return self._calls.repeated(step, are_enough=are_enough) if may_repeat else None
 
-    def _note_turn(self, payload: dict[str, Any], spoke: bool) -> None:
+    def _note_turn(self, step: Step, payload: dict[str, Any], spoke: bool) -> None:
         if spoke:
-            self._begin_turn()
-            self._turn_began = self._number
-        elif self._asked_nothing and self._last_tool < self._number and is_cut(payload.get("prompt")):
+            self._begin_turn(step)
+            self._turn_began = self._tape.number
+        elif self._asked_nothing and self._last_tool < self._tape.number and is_cut(payload.get("prompt")):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
-            self._begin_turn()
+            self._begin_turn(step)
 
     def _take_model_call(self, step: Step) -> Candidate | None:
         """The finer finding that an answer completes, which is the newest step from here on."""
         self._asked_nothing = not step.asked.text
-        self._append(step)
+        self._tape.append(step)
         self._states_in_a_row = 0
-        self._answer_is_new = False
+        self._new_answer = None
         if step.failed:
             calls = self._replies.failures(step)
             return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
         calls = self._replies.echoes(step)
         if len(calls) >= self._repetitions:
             return Candidate("echo", [step], calls[::-1], step.near)
-        self._answer_is_new = len(calls) == 1 and step.recurs and self._replies.can_tell(step, self._longest_block)
+        if len(calls) == 1 and step.recurs:
+            self._new_answer = step
         return None
 
     def _take_state(self, step: Step) -> None:
-        self._append(step)
+        self._tape.append(step)
         self._states_in_a_row += 1
 
-    def _begin_turn(self) -> None:
-        self._turn += 1
+    def _begin_turn(self, step: Step) -> None:
+        step.turn = self._turn = self._turn + 1
         self._replies.clear()
-
-    def _append(self, step: Step) -> None:
-        self._number = step.number = self._number + 1
-        step.turn = self._turn
-        step.spent = self._ledger.spent
-        self._tape.append(step)

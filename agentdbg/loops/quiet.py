@@ -16,27 +16,31 @@ __all__ = ["QuietStretch"]
 class QuietStretch:
     """Answers waiting to be compared, and the string of those that were."""
 
-    __slots__ = ("_alphabet", "_last", "_text", "_waiting", "_window")
+    __slots__ = ("_alphabet", "_last", "_text", "_window", "waiting")
 
     def __init__(self, window: int) -> None:
         self._window = window
         self._alphabet: Alphabet | None = None
         self._text = ""
-        self._waiting: deque[Step] = deque(maxlen=window)
         self._last: Step | None = None
+        self.waiting: deque[Step] = deque(maxlen=window)
+        """Where new steps are put; they are compared only when `text` is asked for."""
 
-    def append(self, step: Step) -> None:
-        """Add a step; it is compared only when `text` is asked for."""
-        self._waiting.append(step)
+    def clear(self) -> None:
+        """A tool was called."""
+        self.waiting.clear()
+        if self._text:
+            self._text = ""
+            self._alphabet = self._last = None
 
     @property
     def length(self) -> int:
         """How many steps there are, up to the window."""
-        return min(len(self._text) + len(self._waiting), self._window)
+        return min(len(self._text) + len(self.waiting), self._window)
 
     def text(self) -> str:
         """One character a step; equal answers of one model have the same."""
-        alphabet, waiting, text = self._alphabet, self._waiting, self._text
+        alphabet, waiting, text = self._alphabet, self.waiting, self._text
         if alphabet is None:
             alphabet = self._alphabet = Alphabet()
         last = self._last
@@ -68,5 +72,4 @@ def _is_again(last: Step, step: Step) -> bool:
 def _content(step: Step) -> tuple[str, int, int] | str:
     if step.kind != "model":
         return step.signature
-    step.read()
     return (step.signature, step.asked.known_key(), step.outcome_key())

@@ -17,6 +17,7 @@ __all__ = [
     "VOLATILE_KEYS",
     "encode",
     "encode_plain",
+    "encode_whole",
     "error_text",
     "flat_input_key",
     "input_key",
@@ -66,12 +67,19 @@ def encode(value: Any) -> bytes:
 
 def encode_plain(value: Any) -> bytes | None:
     """The value as JSON, a long list cut short; None for what is not plain JSON."""
-    if type(value) is list and len(value) > _MAX_ITEMS:
-        value = [*value[:_MAX_ITEMS], len(value)]
     try:
-        return encode_json(value)
+        return encode_whole(value)
     except (TypeError, ValueError, RecursionError):
         return None
+
+
+def encode_whole(value: Any) -> bytes:
+    """The value as bytes like `encode` makes them; raises for what is not plain JSON."""
+    if type(value) is str:
+        return value.encode()
+    if type(value) is list and len(value) > _MAX_ITEMS:
+        value = [*value[:_MAX_ITEMS], len(value)]
+    return encode_json(value)
 
 
 def _bytes(text: str) -> bytes:
@@ -96,7 +104,7 @@ def input_key(value: Any) -> int:
 
 def flat_input_key(value: dict[str, Any], encoded: bytes) -> int:
     """`input_key` of a dict with a known encoded form: nearly all are flat, which shows without a look inside."""
-    if b"{" not in encoded[1:] and b"[" not in encoded and VOLATILE_KEYS.isdisjoint(value):
+    if encoded.rfind(b"{") == 0 and encoded.find(b"[") < 0 and VOLATILE_KEYS.isdisjoint(value):
         items = value.items()
         try:
             return hash(tuple(sorted(items) if len(items) > 1 else items))

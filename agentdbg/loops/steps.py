@@ -4,120 +4,140 @@ One counted event as the detector remembers it: its name, what it asked, what ca
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from agentdbg.encoding import decode_json
-from agentdbg.loops.signatures import encode, says_it_failed
-from agentdbg.loops.values import (
-    FORGOTTEN,
-    FORGOTTEN_FAILURE,
-    NOTHING_ASKED,
-    Input,
-    Outcome,
-    Unread,
-    unread_call,
-    unread_reply,
-)
+from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input
 
-__all__ = ["NOTHING_SPENT", "Named", "Spent", "Step"]
+if TYPE_CHECKING:
+    from agentdbg.loops.values import Outcome, Recall, Unread
+
+__all__ = ["COMPARED_CALLS", "NOTHING_SPENT", "Named", "Spent", "Step"]
 
 
 Spent = tuple[int, int, float, int]
 """What a run has used up to some point: model calls, tokens, US dollars, and how many calls have a known price."""
 
 NOTHING_SPENT: Spent = (0, 0, 0.0, 0)
+COMPARED_CALLS = 8
+"""Nearly equal calls count among the last so many calls of any tool."""
+
+_SIGNATURES = {"tool": "TOOL_CALL:", "model": "LLM_CALL:", "state": "STATE_UPDATE"}
 
 
 class Named:
     """A tool, a model or the state, while a step of that name is within reach."""
 
-    __slots__ = ("_by_input", "alike", "character", "kind", "lone", "present", "signature")
+    __slots__ = ("alike", "by_input", "character", "is_tool", "kind", "lone", "name", "present", "recall", "recent")
 
-    def __init__(self, kind: str, signature: str, character: str) -> None:
+    def __init__(self, kind: str, name: str, character: str, recall: Recall) -> None:
         self.kind = kind
-        self.signature = signature
+        self.is_tool = kind == "tool"
+        self.name = name
         self.character = character
+        self.recall = recall
         self.present = 0
         """How many steps within reach have this name."""
         self.alike = 0
         """How many of them are the first call, or equal to it, and so share the character of the name."""
         self.lone: Step | None = None
         """The only call so far, not compared with anything yet."""
-        self._by_input: dict[int | None, Step] | None = None
+        self.by_input: dict[int | None, Step] | None = None
+        """The last call for each input; None before the second call."""
+        self.recent: list[Step] | None = None
+        """The last few calls, from the second on."""
 
     @property
-    def by_input(self) -> dict[int | None, Step]:
-        """The last call for each input; there is none before the second call."""
-        by_input = self._by_input
-        if by_input is None:
-            by_input = self._by_input = {}
-        return by_input
+    def signature(self) -> str:
+        """The name as patterns show it."""
+        return _SIGNATURES[self.kind] + self.name
 
 
 class Step:
     """One event, and its place among its like."""
 
-    # Defaults live on the class: a step that nothing is compared with costs half as much to make that way.
-    is_new = True
-    """Whether a tool call was never made before with this result."""
-    was_asked = False
-    """Whether a tool call within reach had the same input."""
-    previous: Step | None = None
-    streak = near = 1
-    failed = polling = forgotten = False
-    arguments_key: int | None = None
-    known_outcome_key: int | None = None
-    call_number = number = turn = 0
-    spent = NOTHING_SPENT
+    __slots__ = (
+        "_asked",
+        "_got",
+        "arguments_key",
+        "call_number",
+        "event_id",
+        "exact",
+        "failed",
+        "forgotten",
+        "is_new",
+        "known_outcome_key",
+        "named",
+        "near",
+        "number",
+        "polling",
+        "previous",
+        "recurs",
+        "spent",
+        "streak",
+        "ts",
+        "turn",
+        "unread",
+        "was_asked",
+    )
 
-    unread: Unread | None = None
-    """What a first call asked and got; nearly always it is forgotten before anyone asks."""
-    asked = NOTHING_ASKED
-    got = FORGOTTEN
-
-    def __init__(self, event_id: str, ts: str, named: Named) -> None:
+    def __init__(self, event_id: str, ts: str, named: Named, turn: int, spent: Spent) -> None:
         self.event_id = event_id
         self.ts = ts
         self.named = named
-        self.kind = named.kind
-        self.signature = named.signature
+        self.turn = turn
+        self.spent = spent
         self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
-        self.name = self.exact = named.character
+        self.exact = named.character
+        self.number = self.call_number = 0
+        self.is_new = True
+        """Whether a tool call was never made before with this result."""
+        self.streak = self.near = 1
+        self.was_asked = self.failed = self.polling = self.forgotten = False
+        # `was_asked`: whether a tool call within reach had the same input.
+        self.previous: Step | None = None
+        self.arguments_key: int | None = None
+        self.known_outcome_key: int | None = None
+        self.unread: Unread | None = None
+        """What was asked and got, as it came; nearly always it is forgotten before anyone asks."""
+        self._asked = NOTHING_ASKED
+        self._got = FORGOTTEN
+
+    @property
+    def kind(self) -> str:
+        """Tool, model or state."""
+        return self.named.kind
+
+    @property
+    def signature(self) -> str:
+        """The name as patterns show it."""
+        return self.named.signature
+
+    @property
+    def name(self) -> str:
+        """The character that stands for the name."""
+        return self.named.character
+
+    @property
+    def asked(self) -> Input:
+        """What was asked."""
+        if self.unread is not None:
+            self._read(self.unread)
+        return self._asked
+
+    @property
+    def got(self) -> Outcome:
+        """What came back."""
+        if self.unread is not None:
+            self._read(self.unread)
+        return self._got
 
     def hold(self, asked: Input, got: Outcome) -> None:
         """Take what was asked and what came back."""
-        self.asked = asked
-        self.got = got
+        self._asked = asked
+        self._got = got
         if got.failed:
             self.failed = True
-
-    def leave_unread(self, payload: dict[str, Any]) -> bool:
-        """Keep what a first call asked and got as it came; False for what has to be looked into at once."""
-        kind = self.kind
-        if kind == "tool":
-            self.unread = unread = unread_call(payload)
-        elif kind == "model":
-            self.unread = unread = unread_reply(payload)
-        else:
-            return False
-        return unread is not None
-
-    def read(self) -> None:
-        """See to it that what a first call asked and got is there."""
-        unread = self.unread
-        if unread is None:
-            return
-        self.unread = None
-        if isinstance(unread, str):
-            self.hold(NOTHING_ASKED, Outcome(encode(unread)))
-            return
-        arguments, got = unread
-        try:
-            asked, result = decode_json(arguments), decode_json(got) if isinstance(got, bytes) else got
-        except ValueError:  # nested more deeply than can be read
-            asked = result = None
-        self.hold(Input(encode(asked)), Outcome(encode(result), failed=says_it_failed(result)))
 
     def outcome_key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""
@@ -126,9 +146,15 @@ class Step:
             key = self.known_outcome_key = self.got.key()
         return key
 
-    def forget_text(self) -> None:
-        """Let go of the bytes; what was worked out from them stays."""
+    def read(self) -> None:
+        """Look at what was left unread: of a first call it is not known before whether it failed."""
+        if self.unread is not None:
+            self._read(self.unread)
+
+    def _read(self, unread: Unread) -> None:
         self.unread = None
-        self.asked = NOTHING_ASKED
-        self.got = FORGOTTEN_FAILURE if self.failed else FORGOTTEN
-        self.forgotten = True
+        if isinstance(unread, str):
+            self.hold(NOTHING_ASKED, self.named.recall.words(unread))
+            return
+        asked, got = unread
+        self.hold(Input(asked, self.arguments_key), self.named.recall.unread(got))

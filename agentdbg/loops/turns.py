@@ -47,8 +47,6 @@ class UserTurns:
         self._seen[key] = None
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        if last_call is not None:
-            last_call.read()
         return not _is_result(start, b"" if last_call is None else last_call.got.text)
 
 

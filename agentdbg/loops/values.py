@@ -11,11 +11,13 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agentdbg.encoding import encode_json
+from agentdbg.encoding import decode_json, encode_json
+from agentdbg.events import TRUNCATED
 from agentdbg.loops.signatures import (
     VOLATILE_KEYS,
     encode,
     encode_plain,
+    encode_whole,
     error_text,
     flat_input_key,
     input_key,
@@ -39,10 +41,11 @@ __all__ = [
     "compared_input",
     "unread_call",
     "unread_reply",
+    "unread_result",
 ]
 
 Unread = tuple[bytes, bytes | str] | str
-"""A call's arguments as JSON with its result, as JSON too or a text as it stands; or a model's words."""
+"""What a call asked, as bytes, with its result, as JSON or a text as it stands; or a model's words."""
 
 MAX_COMPARED_BYTES = 4096
 """How much of an input or a result is looked at closely; of what follows only that it is equal."""
@@ -69,11 +72,12 @@ _NEGATIVE = frozenset(
 class Input:
     """What a call asked: its text, and a key that is equal for equal inputs in any writing."""
 
-    _words: frozenset[bytes] | None = None
+    __slots__ = ("_words", "key", "text")
 
     def __init__(self, text: bytes, key: int | None = None) -> None:
         self.text = text
         self.key = key
+        self._words: frozenset[bytes] | None = None
 
     def known_key(self) -> int:
         """The key, worked out from the text if need be."""
@@ -93,26 +97,35 @@ class Input:
 class Outcome:
     """What a call brought: its text, whether that is a failure, and what can be said about it."""
 
-    # Defaults live on the class, since most outcomes are never looked into.
-    failed = False
-    rest = 0
-    has_volatile_keys = True
-    """Whether fields that belong to the single call may be among those of the result."""
-    _key: int | None = None
-    _words: frozenset[bytes] | None = None
-    _shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
-    _is_bare: bool | None = None
-    _is_brief: bool | None = None
-    _is_negative: bool | None = None
+    __slots__ = (
+        "_is_bare",
+        "_is_brief",
+        "_is_negative",
+        "_key",
+        "_shingles",
+        "_words",
+        "failed",
+        "has_volatile_keys",
+        "rest",
+        "text",
+    )
 
     def __init__(self, text: bytes, *, failed: bool = False) -> None:
-        if failed:
-            self.failed = True
+        self.failed = failed
+        self.rest = 0
         if len(text) > MAX_COMPARED_BYTES:
             # Equal ends make equal hashes; what differs only there still differs.
             self.rest = hash(text[MAX_COMPARED_BYTES:])
             text = text[:MAX_COMPARED_BYTES]
         self.text = text
+        self.has_volatile_keys = True
+        """Whether fields that belong to the single call may be among those of the result."""
+        self._key: int | None = None
+        self._words: frozenset[bytes] | None = None
+        self._shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
+        self._is_bare: bool | None = None
+        self._is_brief: bool | None = None
+        self._is_negative: bool | None = None
 
     def key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""
@@ -193,10 +206,7 @@ class Recall:
             return self._failure(error)
         result = payload.get("result")
         if type(result) is str:
-            found = self._texts.get(result)
-            if found is None:
-                found = _kept(self._texts, result, Outcome(encode(result), failed=says_it_failed(result)))
-            return found
+            return self.unread(result)
         text = encode_plain(result)
         if text is None:
             return Outcome(encode(result), failed=says_it_failed(result))
@@ -207,6 +217,25 @@ class Recall:
                 found.has_volatile_keys = False
         return found
 
+    def unread(self, result: bytes | str) -> Outcome:
+        """What a tool brought, a text or JSON, that nobody had asked for until now."""
+        if isinstance(result, bytes):
+            try:
+                return Outcome(result, failed=says_it_failed(decode_json(result)))
+            except ValueError:  # nested more deeply than can be read
+                return Outcome(result)
+        found = self._texts.get(result)
+        if found is None:
+            found = _kept(self._texts, result, Outcome(encode(result), failed=says_it_failed(result)))
+        return found
+
+    def words(self, response: str) -> Outcome:
+        """What a model said in plain words."""
+        found = self._replies.get(response)
+        if found is None:
+            found = _kept(self._replies, response, Outcome(encode(response)))
+        return found
+
     def reply(self, payload: dict[str, Any]) -> tuple[Outcome, Input]:
         """What a model said, and the calls it asks for."""
         error = payload.get("error")
@@ -214,10 +243,7 @@ class Recall:
             return self._failure(error), NOTHING_ASKED
         response = payload.get("response")
         if type(response) is str:
-            found = self._replies.get(response)
-            if found is None:
-                found = _kept(self._replies, response, Outcome(encode(response)))
-            return found, NOTHING_ASKED
+            return self.words(response), NOTHING_ASKED
         text, calls = spoken(response)
         found = self._said.get(text)
         if found is None:
@@ -239,13 +265,17 @@ def _stripper() -> Callable[..., bytes]:
     return strip_volatile
 
 
-def compared_input(arguments: Any) -> Input:
-    """What a tool was asked that was called before: its key is worked out at once, from the value itself."""
+def compared_input(arguments: Any) -> tuple[bytes, int]:
+    """What a tool was asked that was called before: as bytes, and the key, worked out from the value itself."""
     if type(arguments) is dict:
-        text = encode_plain(arguments)
-        if text is not None:
-            return Input(text, flat_input_key(arguments, text))
-    return Input(encode(arguments), input_key(arguments))
+        try:
+            text = encode_json(arguments)
+        except (TypeError, ValueError, RecursionError):
+            return encode(arguments), input_key(arguments)
+        return text, flat_input_key(arguments, text)
+    # Like the first call, which is compared as it was encoded: a bare 1 and "1" are the same there.
+    text = encode(arguments)
+    return text, input_key(text)
 
 
 def unread_call(payload: dict[str, Any]) -> Unread | None:
@@ -254,22 +284,38 @@ def unread_call(payload: dict[str, Any]) -> Unread | None:
     if get("error") is not None or get("status") == "error":
         return None
     result = get("result")
+    arguments = get("args")
     try:
-        asked = encode_json(get("args"))
+        asked = encode_json(arguments) if type(arguments) is dict else encode_whole(arguments)
         if type(result) is not str:
-            result = encode_json(result)
+            result = encode_whole(result)
     except (TypeError, ValueError, RecursionError):
         return None
     return (asked, result) if len(asked) + len(result) <= _MAX_UNREAD else None
 
 
-def unread_reply(payload: dict[str, Any]) -> str | None:
-    """What a model said in plain words that was not called before; None for what has to be read at once."""
+def unread_result(payload: dict[str, Any]) -> str | None:
+    """The text that a tool brought, to be read when it matters; None for what has to be read at once."""
     get = payload.get
-    response = get("response")
-    if type(response) is not str or get("error") is not None or get("status") == "error":
+    result = get("result")
+    if type(result) is not str or len(result) > _MAX_UNREAD or get("error") is not None or get("status") == "error":
         return None
-    return response if len(response) <= _MAX_UNREAD else None
+    return result
+
+
+def unread_reply(payload: dict[str, Any]) -> str | None:
+    """
+    What a model said in plain words that was not called before; None for what has to be read at once.
+
+    That is also an answer to messages, in which a person may have spoken.
+    """
+    get = payload.get
+    response, prompt = get("response"), get("prompt")
+    if type(response) is not str or len(response) > _MAX_UNREAD or get("error") is not None or get("status") == "error":
+        return None
+    if prompt is not None and (type(prompt) is not str or prompt.endswith(TRUNCATED)):
+        return None
+    return response
 
 
 def _kept(memory: dict[_Key, Outcome], key: _Key, value: Outcome) -> Outcome:
