@@ -55,7 +55,7 @@ const store = new Store(
     runId: null,
     view: place.view,
     filter: place.filter ? parseFilter(place.filter) : EVERYTHING,
-    q: place.q,
+    q: place.compare ? "" : place.q, // else it is searched for in both
     selected: 0,
     opened: new Set(),
     sideOpen: 0,

@@ -146,6 +146,43 @@ def test_an_open_row_shows_what_changed_word_by_word(open_pair: Callable[..., Pa
     expect(page.locator("run-compare .word")).to_contain_text("Different effects")
 
 
+def test_both_are_searched_at_once(open_pair: Callable[..., Page]) -> None:
+    """What either run holds is marked, counted and stepped through, also where it is folded; the address has it."""
+    page = open_pair()
+    page.keyboard.press("/")
+    page.keyboard.type("day 4")
+    count = page.locator("run-compare search-field .count")
+    expect(count).to_have_text("6")
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("1 of 6")
+    selected = page.locator("compare-rows .pair[aria-selected=true]")
+    expect(selected.locator("mark").first).to_have_text("day 4")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("n")
+    expect(count).to_have_text("2 of 6")
+    expect(selected).to_contain_text("day 40")
+    assert "q=day+4" in page.url
+    page.reload()
+    page.wait_for_selector(READY)
+    expect(count).to_have_text("6")
+    page.keyboard.press("N")
+    expect(count).to_have_text("6 of 6")
+    page.keyboard.press("Escape")
+    expect(page.locator("compare-rows mark")).to_have_count(0)
+    assert "q=" not in page.url
+
+
+@pytest.mark.parametrize(("text", "sign"), [("204 dollars", "+"), ("HAT132", "!"), ("no such words", "")])
+def test_a_match_in_one_run_is_enough(open_pair: Callable[..., Page], text: str, sign: str) -> None:
+    """Whoever searches for what B did must not have to know that only B did it."""
+    page = open_pair()
+    page.locator("[data-compare-search]").fill(text)
+    page.locator("[data-compare-search]").press("Enter")
+    expect(page.locator("run-compare search-field .count")).to_have_text("1 of 1" if sign else "0")
+    if sign:
+        expect(page.locator("compare-rows .pair[aria-selected=true]")).to_have_attribute("data-sign", sign)
+
+
 def test_a_and_b_change_places(open_pair: Callable[..., Page], recorded: Recorded) -> None:
     """What was added is then what is gone."""
     page = open_pair()
@@ -189,6 +226,8 @@ def test_axe_finds_nothing_in_a_comparison(open_pair: Callable[..., Page], width
     page.keyboard.press("n")
     page.keyboard.press("Enter")
     expect(page.locator("compare-rows .opened")).to_be_visible()
+    page.locator("[data-compare-search]").fill("HAT1")
+    expect(page.locator("compare-rows mark").first).to_be_visible()
 
     assert axe_findings(page) == []
 

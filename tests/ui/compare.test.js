@@ -122,3 +122,26 @@ test("figures nobody knows are left out, and times that were not recorded are no
   assert.deepEqual(figures({ a: run, b: run, totals }).map(({ name, difference }) => [name, difference]), [["time", -1200], ["LLM calls", 2]]);
   assert.deepEqual(figures({ a: run, b: imported, totals })[0], { key: "duration_ms", name: "time", a: 1200, b: null, difference: null });
 });
+
+test("a row matches when either run's event does, and matches are stepped through in a ring", () => {
+  const comparison = compared("==-+=");
+  comparison.setFound({ a: [1, 3], b: [3] });
+
+  assert.deepEqual(comparison.matches, [0, 2, 3]);
+  assert.equal(comparison.isMatch(2), true);
+  assert.equal(comparison.isMatch(1), false);
+  assert.equal(comparison.nextMatch(-1, 1), 0);
+  assert.equal(comparison.nextMatch(0, 1), 2);
+  assert.equal(comparison.nextMatch(3, 1), 0);
+  assert.equal(comparison.nextMatch(0, -1), 3);
+});
+
+test("what a run does not have matches nothing, and a search that is over leaves nothing marked", () => {
+  const comparison = compared("=+");
+  comparison.setFound({ a: [], b: [] });
+  assert.deepEqual(comparison.matches, []);
+  assert.equal(comparison.nextMatch(-1, 1), -1);
+
+  comparison.setFound(null);
+  assert.equal(comparison.matches, null);
+});

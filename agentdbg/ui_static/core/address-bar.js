@@ -16,9 +16,9 @@ export class AddressBar {
 
   /** @returns {Place} */
   #place() {
-    const { runId, view, filter, q, opened, sideOpen, side, compare } = this.actions.state;
+    const { runId, view, filter, q, opened, sideOpen, side, compare, compared } = this.actions.state;
     // What stands open under a comparison is not what the reader looks at.
-    if (compare !== null) return { runId, view: "list", filter: "", q: "", event: null, side: false, compare };
+    if (compare !== null) return { runId, view: "list", filter: "", q: compared?.q ?? "", event: null, side: false, compare };
     const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
     return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
   }
@@ -44,9 +44,9 @@ export class AddressBar {
     else if (place.event === null) this.actions.store.set({ opened: new Set(), sideOpen: 0 });
     else this.actions.opener.openEvent(place.event);
     if (place.runId !== null && (place.compare ?? null) !== this.actions.state.compare) {
-      if (place.compare) this.actions.compare.open(place.runId, place.compare);
+      if (place.compare) this.actions.compare.open(place.runId, place.compare, place.q);
       else this.actions.compare.stop();
     }
-    if (place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });
+    if (!place.compare && place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });
   }
 }

@@ -28,7 +28,7 @@ export function bindings(actions) {
     { group: rows, label: "First, last row", keys: ["Home", "End"], run: (key) => actions.moveTo(key === "Home" ? "first" : "last"), compared: (key) => compare.moveTo(key === "Home" ? "first" : "last") },
     { group: rows, label: "Open to the side", keys: ["\\"], run: () => actions.toggleSide() },
 
-    { group: find, label: "Search this run", keys: ["/"], run: () => actions.focusSearch() },
+    { group: find, label: "Search this run", keys: ["/"], run: () => actions.focusSearch(), compared: () => compare.focusSearch() },
     { group: find, label: "Next, previous match or change", keys: ["n", "N"], run: (key) => actions.stepMatch(key === "n" ? 1 : -1), compared: (key) => compare.step(key === "n" ? 1 : -1) },
     { group: find, label: "All events", keys: ["a"], run: () => actions.filter("all") },
     { group: find, label: "Errors only", keys: ["!"], run: () => actions.filter("errors") },

@@ -74,13 +74,14 @@ export class CompareActions {
     this.actions.address.remember({ replace: keepFocus });
   }
 
-  /** @param {string} a @param {string} b */
-  open(a, b) {
+  /** @param {string} a @param {string} b @param {string} [q] what to search for in both */
+  open(a, b, q = "") {
     this.#state.compared?.stop();
     if (this.#state.runId !== a) this.actions.opener.open(a, null);
     const compared = new CompareData(this.actions.api, a, b);
+    compared.q = q;
     this.#store.set({ compare: b, compared });
-    for (const what of ["loaded", "failed", "rows"]) compared.addEventListener(what, () => this.#came(compared, what));
+    for (const what of ["loaded", "failed", "rows", "found"]) compared.addEventListener(what, () => this.#came(compared, what));
     compared.load();
   }
 
@@ -88,7 +89,7 @@ export class CompareActions {
   #came(compared, what) {
     if (compared !== this.#state.compared) return;
     this.#store.touch("comparing");
-    if (what === "rows" || this.isPicking) return;
+    if (what === "rows" || what === "found" || this.isPicking) return;
     this.#store.flush();
     this.#view.rows?.focusRows();
   }
@@ -109,7 +110,7 @@ export class CompareActions {
   swap() {
     const { runId, compare } = this.#state;
     if (runId === null || compare === null) return;
-    this.open(compare, runId);
+    this.open(compare, runId, this.#state.compared?.q);
     this.actions.address.remember({ replace: true });
   }
 
@@ -132,8 +133,20 @@ export class CompareActions {
     this.#view.rows.reveal(row);
   }
 
-  /** @param {1 | -1} direction */
+  /** To the next match while something is searched for, else to the next change. @param {1 | -1} direction */
   step(direction) {
+    if (this.#state.compared?.q) this.stepMatch(direction);
+    else this.stepChange(direction);
+  }
+
+  /** @param {1 | -1} direction */
+  stepMatch(direction) {
+    const row = this.#comparison?.nextMatch(this.#view.rows.selected, direction) ?? -1;
+    if (row >= 0) this.#select(row);
+  }
+
+  /** @param {1 | -1} direction */
+  stepChange(direction) {
     const comparison = this.#comparison;
     if (!comparison) return;
     const from = this.#view.rows.selected;
@@ -197,10 +210,26 @@ export class CompareActions {
     this.#view.rows.focusRows();
   }
 
+  /** Search both runs. @param {string} q @param {{step?: boolean}} [options] `step`: go to the first match when it is found */
+  search(q, { step = false } = {}) {
+    const { compared } = this.#state;
+    compared?.search(q.trim() === "" ? "" : q).then(() => step && this.stepMatch(1));
+    this.actions.address.remember({ replace: true });
+  }
+
+  focusSearch() {
+    this.#view.focusSearch?.();
+  }
+
+  leaveField() {
+    this.#view.rows.focusRows();
+  }
+
   escape() {
     const { rows } = this.#view;
     if (this.isPicking) this.cancelPick();
     else if (rows?.opened >= 0) this.toggle(rows.opened);
+    else if (this.#state.compared?.q) this.search("");
     else if (this.#comparison && this.#comparison.shown !== "all") this.show("all");
     else this.close();
   }

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Two runs being compared, as the page knows them: how their rows stand, the words of those in sight, and what changed
- * in them. Tells `loaded`, `failed` and `rows` (words arrived).
+ * in them, and what a search of both finds. Tells `loaded`, `failed`, `rows` (words arrived) and `found`.
  */
 
 import { Comparison } from "../model/compare.js";
@@ -13,6 +13,7 @@ import { RowCache, rowsQuery } from "../model/row-cache.js";
 /** @typedef {{path: string, op: string, was?: any, now?: any, wording: boolean, words?: [string, string][]}} FullChange */
 
 const CHANGES_KEPT = 4000;
+const MOST_FOUND = 10_000;
 
 export class CompareData extends EventTarget {
   /** @param {Api} api @param {string} a @param {string} b */
@@ -25,6 +26,9 @@ export class CompareData extends EventTarget {
     this.comparison = null;
     /** What the server said instead. @type {string | null} */
     this.refusal = null;
+    /** What is searched for. */
+    this.q = "";
+    this.isSearching = false;
     this.#rows = { a: new RowCache(), b: new RowCache() };
   }
 
@@ -43,6 +47,7 @@ export class CompareData extends EventTarget {
     try {
       this.comparison = new Comparison(await this.#json(`/api/compare?${this.#pair}`));
       this.#tell("loaded");
+      if (this.q) this.search(this.q);
     } catch (problem) {
       if (this.#stopped.signal.aborted) return;
       this.refusal = /** @type {Error} */ (problem).message;
@@ -52,6 +57,20 @@ export class CompareData extends EventTarget {
 
   stop() {
     this.#stopped.abort();
+  }
+
+  /** Ask for what both runs hold of some text; the latest question counts. @param {string} q */
+  async search(q) {
+    this.q = q;
+    this.isSearching = q !== "" && this.comparison !== null;
+    this.#tell("found");
+    if (!this.comparison) return; // asked when it is there
+    const ask = (/** @type {string} */ runId) => this.#json(`/api/runs/${encodeURIComponent(runId)}/search?q=${encodeURIComponent(q)}&limit=${MOST_FOUND}`);
+    const found = q ? await Promise.all([ask(this.a), ask(this.b)]).catch(() => null) : null;
+    if (q !== this.q) return;
+    this.isSearching = false;
+    this.comparison.setFound(found && { a: found[0].numbers, b: found[1].numbers });
+    this.#tell("found");
   }
 
   /** The words of an event. @param {"a" | "b"} side @param {number} n @returns {Row | undefined} */

@@ -12,7 +12,7 @@ export function listen(actions) {
   on("cancel-pick", () => compare.cancelPick());
   on("compare-close", () => compare.close());
   on("compare-swap", () => compare.swap());
-  on("compare-step", ({ direction }) => compare.step(direction));
+  on("compare-step", ({ direction }) => compare.stepChange(direction));
   on("compare-show", ({ shown }) => compare.show(shown));
   on("compare-jump", ({ side, n }) => compare.jump(side, n));
   on("toggle-pair", ({ row }) => compare.toggle(row));
@@ -29,9 +29,9 @@ export function listen(actions) {
   on("fold", ({ n }) => actions.fold(n));
   on("filter", ({ chip }) => actions.filter(chip));
   on("view", ({ view }) => actions.view(view));
-  on("search-run", ({ q, step }) => actions.search(q, { step }));
-  on("step-match", ({ direction }) => actions.stepMatch(direction));
-  on("leave-field", () => actions.screen.rows.focusRows());
+  on("search-run", ({ q, step }) => (compare.isOpen ? compare : actions).search(q, { step }));
+  on("step-match", ({ direction }) => (compare.isOpen ? compare : actions).stepMatch(direction));
+  on("leave-field", () => (compare.isOpen ? compare.leaveField() : actions.screen.rows.focusRows()));
   on("focus-search", () => actions.focusSearch());
   on("follow", ({ on: wanted }) => actions.follow(wanted));
   on("to-end", () => actions.moveTo("last"));

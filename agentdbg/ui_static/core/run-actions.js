@@ -32,7 +32,7 @@ export class RunActions {
   /** @param {Place} place */
   async start(place) {
     if (place.runId) this.actions.opener.open(place.runId, place.event);
-    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare);
+    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare, place.q);
     this.runs.addEventListener("change", () => {
       this.store.touch("runs");
       this.openLatest();

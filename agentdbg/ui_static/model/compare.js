@@ -93,6 +93,35 @@ export class Comparison {
     return count;
   }
 
+  /** The rows in which a search found something, ascending; null while nothing is searched for. @type {number[] | null} */
+  matches = null;
+  /** @type {Set<number>} */
+  #matching = new Set();
+
+  /** Take note of the events of each run in which a search found something. @param {{a: number[], b: number[]} | null} found */
+  setFound(found) {
+    this.matches = null;
+    this.#matching = new Set();
+    if (!found) return;
+    const [a, b] = [new Set(found.a), new Set(found.b)];
+    for (let row = 0; row < this.length; row += 1) {
+      if (a.has(this.number(row, "a")) || b.has(this.number(row, "b"))) this.#matching.add(row);
+    }
+    this.matches = [...this.#matching];
+  }
+
+  /** @param {number} row */
+  isMatch(row) {
+    return this.#matching.has(row);
+  }
+
+  /** The next match after a row, or before it, going round at the ends; -1 when there is none. @param {number} row -1 for none @param {1 | -1} direction */
+  nextMatch(row, direction) {
+    const matches = this.matches ?? [];
+    const next = direction > 0 ? matches.find((match) => match > row) : matches.findLast((match) => match < row);
+    return next ?? matches.at(direction > 0 ? 0 : -1) ?? -1;
+  }
+
   /** What is drawn from top to bottom: rows by their number, and folds by the number of their first row, below zero. */
   get lines() {
     return this.#layOut().lines;

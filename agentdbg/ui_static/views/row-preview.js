@@ -80,7 +80,7 @@ function partNodes(part, query) {
   });
 }
 
-/** @param {string} text @param {string} query @returns {(Node | string)[]} */
-function marked(text, query) {
+/** Text with the search's matches marked. @param {string} text @param {string} query @returns {(Node | string)[]} */
+export function marked(text, query) {
   return splitMatches(visibleText(text), query).map((piece) => (piece.hit ? h("mark", null, piece.text) : piece.text));
 }

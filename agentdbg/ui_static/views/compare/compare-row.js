@@ -5,7 +5,7 @@ import { h } from "../../core/dom.js";
 import { glyph } from "../../core/glyphs.js";
 import { visibleText } from "../../model/details/text.js";
 import { formatCount, formatDuration } from "../../model/format.js";
-import { fillPreview } from "../row-preview.js";
+import { fillPreview, marked } from "../row-preview.js";
 
 /** @typedef {import("../../model/types.js").Row} Row */
 /** @typedef {import("../../model/compare.js").ShortChange} ShortChange */
@@ -37,11 +37,14 @@ export function fillRow(element, data, row) {
   element.toggleAttribute("data-first", row === comparison.first);
   element.setAttribute("aria-label", labelOf(meaning, a.row, b.row, changes, comparison.isEffect(row)));
   const first = row === comparison.first ? firstWords(sign, comparison) : "";
+  const query = comparison.isMatch(row) ? data.q : "";
   element.replaceChildren(
-    half("a", a.n, a.row, changes, a.n === 0 ? first : ""),
+    half("a", a.n, a.row, changes, a.n === 0 ? first : "", query),
     h("span", { class: "sign", role: "gridcell", title: meaning }, mark),
-    half("b", b.n, b.row, changes, b.n === 0 ? first : ""),
+    half("b", b.n, b.row, changes, b.n === 0 ? first : "", query),
   );
+  // A match that neither side can show is marked at the numbers.
+  if (query && !element.querySelector("mark")) for (const number of element.querySelectorAll(".number")) number.replaceChildren(h("mark", { title: "matches inside" }, number.textContent));
 }
 
 /** @param {Comparison} comparison @param {number} row @returns {["a" | "b", number][]} */
@@ -55,8 +58,8 @@ function firstWords(sign, comparison) {
   return `${what}: ${SIGNS[sign][1]}`;
 }
 
-/** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing */
-function half(side, n, row, changes, note) {
+/** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing @param {string} query */
+function half(side, n, row, changes, note, query) {
   const element = h("span", { class: "half", role: "gridcell", "data-side": side });
   if (n === 0) {
     element.classList.add("none");
@@ -66,28 +69,28 @@ function half(side, n, row, changes, note) {
   if (row?.status === "error") element.dataset.state = "failed";
   const what = h("span", { class: "what" });
   what.classList.toggle("changed", (changes ?? []).length > 0);
-  if (changes && changes.length > 0) what.append(...changeParts(side, changes));
-  else if (row) fillPreview(what, { view: "list", query: "", hidesTools: false }, row);
+  if (changes && changes.length > 0) what.append(...changeParts(side, changes, query));
+  else if (row) fillPreview(what, { view: "list", query, hidesTools: false }, row);
   element.append(
     h("b", { class: "side-name" }, side.toUpperCase()),
     h("span", { class: "number digits" }, n),
     h("span", { class: "glyph-cell", "data-kind": row?.kind }, row ? glyph(row.kind === "call_start" ? (row.call_kind ?? "call_start") : row.kind) : null),
-    h("span", { class: "name cut", title: row?.name }, visibleText(row?.name ?? "")),
+    h("span", { class: "name cut", title: row?.name }, ...marked(row?.name ?? "", query)),
     what,
     h("span", { class: "time digits", title: row?.duration_ms ? `${formatCount(row.duration_ms)} ms` : null }, row && row.duration_ms !== null && row.kind !== "end" ? formatDuration(row.duration_ms) : ""),
   );
   return element;
 }
 
-/** A changed row shows what changed, and leaves out what did not. @param {"a" | "b"} side @param {ShortChange[]} changes */
-function changeParts(side, changes) {
+/** A changed row shows what changed, and leaves out what did not. @param {"a" | "b"} side @param {ShortChange[]} changes @param {string} query */
+function changeParts(side, changes, query) {
   return changes.flatMap((change, place) => {
     const text = side === "a" ? change.was : change.now;
     const gone = text === undefined;
     return [
       place > 0 ? h("span", { class: "muted" }, " · ") : null,
       h("span", { class: "key" }, `${visibleText(pathOf(change.path))}: `),
-      h("span", { class: gone ? "muted" : side === "a" ? "was" : "now" }, gone ? "nothing" : visibleText(text)),
+      h("span", { class: gone ? "muted" : side === "a" ? "was" : "now" }, ...(gone ? ["nothing"] : marked(text, query))),
     ].filter((node) => node !== null);
   });
 }

@@ -195,7 +195,7 @@ export class CompareRows extends HTMLElement {
     }
     const element = /** @type {HTMLElement} */ (drawn.element.firstElementChild);
     const here = (/** @type {"a" | "b"} */ side) => data.row(side, comparison.number(row, side)) !== undefined;
-    const key = `${here("a")} ${here("b")} ${data.changes(row) !== undefined}`;
+    const key = `${here("a")} ${here("b")} ${data.changes(row) !== undefined} ${comparison.isMatch(row)} ${data.q}`;
     if (drawn.key !== key) {
       fillRow(element, data, row);
       drawn.key = key;

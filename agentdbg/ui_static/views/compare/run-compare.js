@@ -8,6 +8,7 @@ import { visibleText } from "../../model/details/text.js";
 import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
 import { nameOf, standing, startOf } from "../../model/runs.js";
 import { SIGNS, pathOf } from "./compare-row.js";
+import "../search-field.js";
 import "./compare-rows.js";
 
 /** @typedef {import("../../core/compare-data.js").CompareData} CompareData */
@@ -31,12 +32,14 @@ export class RunCompare extends HTMLElement {
   #figures = h("div", { class: "both" });
   #choice = h("div", { class: "views", role: "group", "aria-label": "Which rows" });
   #legend = h("p", { class: "legend digits" });
+  #search = /** @type {import("../search-field.js").SearchField} */ (document.createElement("search-field"));
   #heads = h("div", { class: "heads", "aria-hidden": "true" });
   /** @type {CompareData | null} */
   #drawn = null;
 
   connectedCallback() {
     if (this.firstChild) return;
+    Object.assign(this.#search, { label: "Search both", hook: "data-compare-search" });
     const button = (/** @type {string} */ label, /** @type {string} */ intent, /** @type {string} */ name) => h("button", { class: "button", type: "button", "data-compare": name, onclick: () => emit(this, intent) }, label);
     const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
     const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Close the comparison", onclick: () => emit(this, "compare-close") }, glyph("back"));
@@ -46,7 +49,7 @@ export class RunCompare extends HTMLElement {
         this.#lines,
         this.#figures,
       ),
-      h("div", { class: "choose" }, this.#choice, this.#legend),
+      h("div", { class: "choose" }, this.#choice, this.#legend, this.#search),
       this.#heads,
       this.rows,
     );
@@ -67,6 +70,18 @@ export class RunCompare extends HTMLElement {
     }
     this.#drawChoice(comparison);
     this.rows.update();
+    this.#drawSearch(this.data);
+  }
+
+  /** @param {CompareData} data */
+  #drawSearch(data) {
+    const { q: query, isSearching, comparison } = data;
+    const matches = comparison?.matches ?? null;
+    this.#search.update({ query, isSearching, found: matches?.length ?? null, rank: matches ? matches.indexOf(this.rows.selected) + 1 : 0 });
+  }
+
+  focusSearch() {
+    this.#search.focusField();
   }
 
   #drawWaiting() {
