@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import TRUNCATED
+from agentdbg.loops.questions import ask_differently
 
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
@@ -27,16 +28,23 @@ _REMEMBERED = 64
 class UserTurns:
     """Remembers the user messages of late, so as to know a new one."""
 
-    __slots__ = ("_seen",)
+    __slots__ = ("_call_then", "_question", "_seen")
 
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
+        self._question = ""
+        self._call_then: Step | None = None
 
     def begins_turn(self, prompt: Any, last_call: Step | None) -> bool:
         """Whether `prompt` ends in a user message not seen before that is not just the last tool's result."""
+        if type(prompt) is str:
+            return self._asks_else(prompt, last_call)
         if type(prompt) is not list and type(prompt) is not dict:
             return False
         text = _newest_user_text(prompt)
+        if text is None:
+            given = prompt.values() if type(prompt) is dict else ()
+            return self._asks_else("\n".join(value for value in given if type(value) is str), last_call)
         if not text:
             return False
         # Digits are left out: "step 4 of 10" is the harness counting, not a person speaking.
@@ -49,6 +57,13 @@ class UserTurns:
             del self._seen[next(iter(self._seen))]
         return not _is_result(start, b"" if last_call is None else last_call.got.text)
 
+    def _asks_else(self, prompt: str, last_call: Step | None) -> bool:
+        """The same for a prompt that is one text: after a tool call what is new in it may be that call's result."""
+        before, self._question = self._question, prompt
+        was_called = last_call is not self._call_then
+        self._call_then = last_call
+        return prompt != before and not was_called and ask_differently(before, prompt)
+
 
 def is_cut(prompt: Any) -> bool:
     """Whether the end of a prompt was cut off, so that a new user message cannot be seen."""
@@ -57,12 +72,13 @@ def is_cut(prompt: Any) -> bool:
     return type(prompt) is str and prompt.endswith(TRUNCATED)
 
 
-def _newest_user_text(prompt: Any) -> str:
+def _newest_user_text(prompt: Any) -> str | None:
+    """What the user said last; empty when the model or a tool spoke after that, None for fields without messages."""
     messages = prompt
     if isinstance(prompt, dict):
         messages = prompt.get("messages") or prompt.get("input") or prompt.get("contents")
     if not isinstance(messages, list):
-        return ""
+        return None
     for message in messages[: -_LOOK_BACK - 1 : -1]:
         if not isinstance(message, dict):
             continue

@@ -65,6 +65,61 @@ def test_a_counter_in_the_instruction_is_no_turn() -> None:
     assert "critical" in _severities(run)
 
 
+REVIEWS = (
+    "the delivery was late and the box damaged",
+    "great phone, my mother loves it",
+    "cannot log in since the update",
+    "where is my refund for order nine",
+    "dog",
+)
+
+
+@pytest.mark.parametrize("shape", ["text", "fields", "responses"])
+@pytest.mark.parametrize("answer", ["positive", '{"label": "spam"}', "The customer is content with what was bought."])
+def test_the_same_answer_to_other_questions_is_no_loop(shape: str, answer: str) -> None:
+    """Sorting a hundred reviews makes a hundred calls with few answers, and must not be stopped after three."""
+    run = Recorder()
+    for review in REVIEWS:
+        question: Any = f"Classify what this customer says: {review}. One word."
+        if shape == "fields":
+            question = {"text": review, "style": "one word"}
+        elif shape == "responses":
+            question = {"model": "gpt", "instructions": "Classify it.", "input": review}
+        run.model(answer, question)
+
+    assert _severities(run) <= {"info"}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "What do you do next?",
+        "Step {number} of 10: what do you do next?",
+        "Request 3f{number}b8c1e-9d4a at 12:0{number}: what do you do next?",
+        "What do you do next?{grown}",
+        "Improve it: we will meet at the{number} old harbour and then walk over to the{number} new town hall",
+    ],
+)
+def test_one_question_asked_again_is_a_loop(prompt: str) -> None:
+    """Numbers, ids, clocks and what the agent said itself do not make it another one."""
+    run = Recorder()
+    for number in range(5):
+        text = prompt.format(number=number, grown=" I will go on with the plan as told." * number)
+        run.model("I will go on with the plan as told.", text)
+
+    assert "critical" in _severities(run)
+
+
+def test_a_result_inside_a_text_prompt_is_no_turn() -> None:
+    """Agents that write their prompt as one text put the tool's result at its end."""
+    run = Recorder()
+    for review in REVIEWS:
+        run.model("I will look again.", f"Answer the question. Observation: {review}")
+        run.tool("get_order", {"id": 1}, LONG)
+
+    assert "critical" in _severities(run)
+
+
 def test_what_failed_before_the_user_spoke_still_fails() -> None:
     """The user says "please do it" again and the agent makes the same wrong call again: worth a warning, no stop."""
     run = Recorder()
