@@ -117,8 +117,6 @@ def _of_each(events: list[Any]) -> Facts:
 
 
 if FAST:
-    from msgspec.structs import astuple
-
     from agentdbg.index import strict
 
     _KIND_OF_CLASS: dict[type, int] = {
@@ -140,8 +138,6 @@ if FAST:
 
 
 def _of_strict(events: list[Any]) -> Facts:
-    # All strict events have the same nine fields in the same order.
-    _, event_ids, _, parent_ids, _, durations, names, payloads, _ = zip(*map(astuple, events), strict=True)
     kinds = bytearray(map(_KIND_OF_CLASS.__getitem__, map(type, events)))
     types = bytes(dict.fromkeys(kinds))  # a kind has one type, spans aside, and those are told apart below
     facts = Facts(
@@ -150,19 +146,17 @@ def _of_strict(events: list[Any]) -> Facts:
         severities=bytearray(len(events)),
         types=[_TYPE_OF_KIND[kind] for kind in types],
         type_codes=kinds.translate(bytes.maketrans(types, bytes(range(len(types))))),
-        event_ids=event_ids,
-        parent_ids=parent_ids,
-        durations=durations,
+        event_ids=[event.event_id for event in events],
+        parent_ids=[event.parent_id for event in events],
+        durations=[event.duration_ms for event in events],
         tokens=[columns.NO_VALUE] * len(events),
-        tool_calls=_tool_calls(kinds, names, payloads),
+        tool_calls=ToolCalls([], [], []),
     )
-    _add_model_calls(facts, _chosen(kinds, columns.LLM, payloads))
-    for position, payload in _chosen(kinds, columns.TOOL, payloads):
-        if payload.error is not None or payload.status == "error":
-            facts.statuses[position] = columns.ERROR
-    for position, payload in _chosen(kinds, columns.CALL_START, payloads):
-        if payload.call_id is not None:
-            facts.started_calls.append((position, payload.call_id))
+    _add_model_calls(facts, _chosen(kinds, columns.LLM, events))
+    _add_tool_calls(facts, _chosen(kinds, columns.TOOL, events))
+    for position, event in _chosen(kinds, columns.CALL_START, events):
+        if event.call_id is not None:
+            facts.started_calls.append((position, event.call_id))
     for position, event in [
         *_chosen(kinds, columns.STATE, events),
         *_chosen(kinds, columns.LOOP, events),
@@ -181,17 +175,20 @@ def _chosen(kinds: bytearray, kind: int, values: Sequence[Any]) -> Iterable[tupl
     return zip(compress(range(len(kinds)), mask), compress(values, mask), strict=True)
 
 
-def _tool_calls(kinds: bytearray, names: Sequence[str], payloads: Sequence[Any]) -> ToolCalls:
-    mask = kinds.translate(_ONLY[columns.TOOL])
-    return ToolCalls(
-        list(compress(range(len(kinds)), mask)),
-        list(compress(names, mask)),
-        [payload.args for payload in compress(payloads, mask)],
-    )
+def _add_tool_calls(facts: Facts, calls: Iterable[tuple[int, Any]]) -> None:
+    positions, names, args = facts.tool_calls
+    for position, event in calls:
+        payload = event.payload
+        if payload.error is not None or payload.status == "error":
+            facts.statuses[position] = columns.ERROR
+        positions.append(position)
+        names.append(event.name)
+        args.append(payload.args)
 
 
 def _add_model_calls(facts: Facts, calls: Iterable[tuple[int, Any]]) -> None:
-    for position, payload in calls:
+    for position, event in calls:
+        payload = event.payload
         if payload.error is not None or payload.status == "error":
             facts.statuses[position] = columns.ERROR
         usage = payload.usage
