@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Styled, Terminal, problem
 from agentdbg.config import load_config
+from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
 
 if TYPE_CHECKING:
     from agentdbg.receiver.serving import Receiver
-    from agentdbg.receiver.trace_run import TraceRun
+    from agentdbg.receiver.traces import RunNews
 
 EXAMPLES = """
 agentdbg receive                      # then, where the agent runs:
@@ -54,17 +55,25 @@ def command(
             _say_where(out, receiver)
         out.flush()
 
-    def told(run: TraceRun, is_beginning: bool) -> None:
-        status = "running" if is_beginning else "ended"
+    def tell(news: list[RunNews]) -> None:
         with contextlib.suppress(OSError, ValueError):  # whoever read this has gone; receiving goes on
             if as_json:
-                out.json({"run_id": run.run_id, "run_name": run.name, "trace_id": run.trace_id, "status": status})
+                out.bytes(b"".join(encode_json(_as_document(item)) + b"\n" for item in news))
             else:
-                out.line(Styled(f"{run.run_id[:8]}  {status:7}  ", "muted"), run.name)
+                for item in news:
+                    out.line(Styled(f"{item.run_id[:8]}  {_status(item):7}  ", "muted"), item.run_name)
             out.flush()
 
     names = tuple(allow_host or ())
-    serve(config, host=host, port=port, allowed_hosts=names, idle_s=float(idle), on_ready=ready, on_run=told)
+    serve(config, host=host, port=port, allowed_hosts=names, idle_s=float(idle), on_ready=ready, on_news=tell)
+
+
+def _as_document(news: RunNews) -> dict[str, str]:
+    return {"run_id": news.run_id, "run_name": news.run_name, "trace_id": news.trace_id, "status": _status(news)}
+
+
+def _status(news: RunNews) -> str:
+    return "ended" if news.has_ended else "running"
 
 
 def _say_where(out: Terminal, receiver: Receiver) -> None:

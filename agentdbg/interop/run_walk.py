@@ -37,14 +37,14 @@ _NO_LIMITS = Limits()
 _LONGEST_MS = 1e12
 """Some thirty years."""
 _FLUSH_BYTES = 1 << 20
+_VARIANTS = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 _RUN_END = CleanName("run_end", '"run_end"')
 
 
 def stable_id(*parts: str) -> str:
     """A UUID of version 4 in shape that is always the same for the same parts."""
     digest = hashlib.sha256("\x00".join(parts).encode(errors="surrogatepass")).hexdigest()
-    variant = "89ab"[int(digest[16], 16) & 3]
-    return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{variant}{digest[17:20]}-{digest[20:32]}"
+    return f"{digest[:8]}-{digest[8:12]}-4{digest[13:16]}-{_VARIANTS[digest[16]]}{digest[17:20]}-{digest[20:32]}"
 
 
 def usable_duration(duration_ms: float | None) -> float | None:
@@ -69,7 +69,7 @@ class RunWalk:
     """One run; `run_id` and the ids of steps are the caller's."""
 
     def __init__(
-        self, run_id: str, name: str, folder: Path, workshop: Workshop, *, start_id: str | None = None
+        self, run_id: str, name: str, folder: str | Path, workshop: Workshop, *, start_id: str | None = None
     ) -> None:
         config = workshop.config
         self.run_id = run_id

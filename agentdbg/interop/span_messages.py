@@ -65,7 +65,8 @@ def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
     """The tools the model was offered, with the schemas of their arguments."""
     told = read_arguments(attributes.get(GenAI.TOOL_DEFINITIONS)) or attributes.get("ai.prompt.tools")
     offered = [read_arguments(item) for item in as_list(told)]
-    if not offered and any(name.startswith(_TOOLS) for name in attributes):
+    names = "" if offered else "\n".join(attributes)  # looked through at once: most spans have none of these
+    if _TOOLS[0] in names or _TOOLS[1] in names:
         for item in listed_under(attributes, _TOOLS[0]):
             tool = item.get("tool", item) if isinstance(item, dict) else item
             offered.append(read_arguments(tool.get("json_schema", tool)) if isinstance(tool, dict) else tool)

@@ -90,7 +90,8 @@ def _class_name(told: Any) -> str:
 
 def _kind(attributes: dict[str, Any]) -> str:
     for name in KIND_NAMES:
-        kind = _KINDS.get(as_word(attributes.get(name)).lower())
+        told = attributes.get(name)
+        kind = _KINDS.get(told.lower()) if isinstance(told, str) else None
         if kind is not None:
             return kind
     if GenAI.REQUEST_MODEL in attributes or "llm.request.type" in attributes:
@@ -133,7 +134,8 @@ def _embedding_step(found: Span, said: dict[str, Any], error: dict[str, Any] | N
 def _call_of_model(
     found: Span, said: dict[str, Any], call: dict[str, Any], error: dict[str, Any] | None, place: dict[str, Any]
 ) -> Step:
-    parameters = as_dict(read_arguments(found.attributes.get(OpenInference.PARAMETERS)))
+    told = found.attributes.get(OpenInference.PARAMETERS)
+    parameters = {} if told is None else as_dict(read_arguments(told))
     if error:
         call["response"] = None
     return model_call(
@@ -157,7 +159,8 @@ def _stop_reason(found: Span, said: dict[str, Any]) -> str | None:
 
 
 def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
-    prompt, completion, total = (_count(said.get(f"{part}_tokens")) for part in ("input", "output", "total"))
+    prompt, completion = _count(said.get("input_tokens")), _count(said.get("output_tokens"))
+    total = _count(said.get("total_tokens"))
     cached, written = _count(said.get("cache_read_tokens")), _count(said.get("cache_write_tokens"))
     reasoning = _count(said.get("reasoning_tokens"))
     beside = (cached or 0) + (written or 0)
@@ -180,6 +183,8 @@ def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _count(value: Any) -> int | None:
+    if value is None:
+        return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

@@ -5,6 +5,7 @@ A receiver from its start to its end: its socket, its signals, and the runs it l
 from __future__ import annotations
 
 import contextlib
+import gc
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentdbg.config import Config
-    from agentdbg.receiver.trace_run import TraceRun
+    from agentdbg.receiver.traces import RunNews
 
 __all__ = ["DEFAULT_PORT", "Receiver", "serve"]
 
@@ -53,13 +54,13 @@ def serve(
     allowed_hosts: tuple[str, ...] = (),
     idle_s: float = IDLE_SECONDS,
     on_ready: Callable[[Receiver], None] | None = None,
-    on_run: Callable[[TraceRun, bool], None] | None = None,
+    on_news: Callable[[list[RunNews]], None] | None = None,
 ) -> None:
     """Receive until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
     with contextlib.closing(listen(host, port)) as listener:
         token = secrets.token_urlsafe(24)
         receiver = Receiver(host, listener.getsockname()[1], None if is_loopback(host) else token)
-        traces = Traces(config, idle_s=idle_s, on_run=on_run)
+        traces = Traces(config, idle_s=idle_s, on_news=on_news)
         settings = uvicorn.Config(
             create_app(traces, host=host, token=token, allowed_hosts=allowed_hosts),
             log_config=None,
@@ -74,7 +75,19 @@ def serve(
         )
 
         def ready() -> None:
+            _collect_less_often()
             if on_ready is not None:
                 on_ready(receiver)
 
         run_server(settings, listener, ready)
+
+
+def _collect_less_often() -> None:
+    """
+    A request makes some ten thousand objects that go when it is answered, hardly one of them in a circle.
+
+    By default all of them, and all that was loaded, would be searched for circles many times on the way.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)

@@ -9,6 +9,7 @@ is known to be complete, or has been quiet for so long that nothing more is expe
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,7 +27,6 @@ from agentdbg.storage.dialects import timestamp_ms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
@@ -41,6 +41,7 @@ UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, IndexError, Arith
 """What a span that nobody thought of may raise in our own code."""
 _LONGEST_REASON = 200
 _ID_LENGTH = 16
+_IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
 
 
 class NotStored(OSError):
@@ -88,7 +89,7 @@ class TraceRun:
         self,
         trace_id: str,
         run_id: str,
-        folder: Path,
+        folder: str,
         workshop: Workshop,
         *,
         start_id: str | None = None,
@@ -358,12 +359,15 @@ def event_id_of(trace_id: str, span: Span) -> str:
 
 def _id_of_span(trace_id: str, span_id: str) -> str:
     # The spans of a trace name the same parent again and again; but what is no id may be of any length.
-    return _known_id(trace_id, span_id) if len(span_id) == _ID_LENGTH else stable_id("span", trace_id, span_id)
+    return _spelt_id(trace_id, span_id) if len(span_id) == _ID_LENGTH else stable_id("span", trace_id, span_id)
 
 
 @lru_cache(maxsize=4096)
-def _known_id(trace_id: str, span_id: str) -> str:
-    return stable_id("span", trace_id, span_id)
+def _spelt_id(trace_id: str, span_id: str) -> str:
+    """A UUID that begins with the span's id, so that a person finds the one by the other, and ends with the trace's."""
+    if not _IDS.fullmatch(f"{trace_id} {span_id}"):
+        return stable_id("span", trace_id, span_id)
+    return f"{span_id[:8]}-{span_id[8:12]}-4{span_id[12:15]}-8{span_id[15]}{trace_id[18:20]}-{trace_id[20:]}"
 
 
 def start_id_of(trace_id: str, spans: list[Span]) -> str | None:

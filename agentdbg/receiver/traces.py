@@ -9,11 +9,12 @@ nothing is written after RUN_END. A receiver that is started again goes on with 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.interop.run_walk import stable_id
 from agentdbg.interop.workshop import Workshop
@@ -27,20 +28,19 @@ from agentdbg.receiver.trace_run import (
     start_id_of,
 )
 from agentdbg.storage.dialects import DamagedLine, parse_event
-from agentdbg.storage.layout import run_dir
+from agentdbg.storage.layout import runs_dir
 from agentdbg.storage.lines import events_path, iter_lines, open_events
 from agentdbg.storage.liveness import is_being_written
 from agentdbg.storage.runfile import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
     from agentdbg.config import Config
     from agentdbg.events import Event
     from agentdbg.interop.spans import Span
 
-__all__ = ["IDLE_SECONDS", "Traces"]
+__all__ = ["IDLE_SECONDS", "RunNews", "Traces"]
 
 IDLE_SECONDS = 600.0
 _COMPLETE_SECONDS = 2.0
@@ -52,8 +52,17 @@ _MOST_PARTS = 1000
 Clock = Callable[[], float]
 
 
+class RunNews(NamedTuple):
+    """A run that began, or ended."""
+
+    run_id: str
+    run_name: str
+    trace_id: str
+    has_ended: bool
+
+
 class Traces:
-    """Takes spans, writes runs. `on_run` is told of each run when it begins and when it ends."""
+    """Takes spans, writes runs. `on_news` is told which of them began and ended, once for each request."""
 
     def __init__(
         self,
@@ -61,12 +70,14 @@ class Traces:
         *,
         idle_s: float = IDLE_SECONDS,
         clock: Clock = time.monotonic,
-        on_run: Callable[[TraceRun, bool], None] | None = None,
+        on_news: Callable[[list[RunNews]], None] | None = None,
     ) -> None:
         self._workshop = Workshop(config)
+        self._runs_dir = str(runs_dir(config.data_dir))
         self._idle_s = idle_s
         self._clock = clock
-        self._on_run = on_run
+        self._on_news = on_news
+        self._news: list[RunNews] = []
         self._open: dict[str, TraceRun] = {}
         """By trace id, the one that was quiet longest first."""
         self._lock = threading.Lock()
@@ -78,7 +89,7 @@ class Traces:
             if span.attributes.get("logfire.span_type") != "pending_span":  # told again when it has ended
                 by_trace.setdefault(span.trace_id, []).append(span)
         rejected: list[str] = []
-        with self._lock:
+        with self._lock, self._telling():
             for trace_id, group in by_trace.items():
                 try:
                     rejected += self._take_trace(trace_id, group)
@@ -90,7 +101,7 @@ class Traces:
 
     def look_around(self) -> None:
         """End what has been quiet for long enough, and keep the others' run.json up to date; call it now and then."""
-        with self._lock:
+        with self._lock, self._telling():
             now = self._clock()
             for run in list(self._open.values()):
                 quiet_s = now - run.heard_at
@@ -102,7 +113,7 @@ class Traces:
 
     def close(self) -> None:
         """End the complete runs, and leave the others for a later receiver."""
-        with self._lock:
+        with self._lock, self._telling():
             now = self._clock()
             for run in list(self._open.values()):
                 if run.is_complete:
@@ -110,6 +121,15 @@ class Traces:
                 else:
                     run.let_go()
             self._open.clear()
+
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            news, self._news = self._news, []
+            if news and self._on_news is not None:
+                self._on_news(news)
 
     def _take_trace(self, trace_id: str, spans: list[Span]) -> list[str]:
         known = self._open.pop(trace_id, None)
@@ -122,8 +142,8 @@ class Traces:
         except NotStored:
             self._give_up(trace_id)
             raise
-        if known is None and self._on_run is not None:
-            self._on_run(run, True)
+        if known is None:
+            self._note(run, has_ended=False)
         rejected, run.rejected = run.rejected, []
         return rejected
 
@@ -138,13 +158,13 @@ class Traces:
         earlier = NOTHING_EARLIER
         for part in range(1, _MOST_PARTS + 1):
             run_id = stable_id("run", "otlp", trace_id, str(part))
-            folder = run_dir(self._workshop.config.data_dir, run_id)
+            folder = os.path.join(self._runs_dir, run_id)
             if not os.path.lexists(folder):
                 break
             event_ids, is_over = _known_of(folder, run_id)
             if not is_over and not is_being_written(events_path(folder), None, now=float("inf")):
                 return self._resume(trace_id, run_id, folder, earlier)
-            found = read_run(str(folder), run_id)
+            found = read_run(folder, run_id)
             earlier = Earlier(
                 run_id=run_id,
                 run_name=earlier.run_name or str(found["run_name"] if found else ""),
@@ -164,7 +184,7 @@ class Traces:
             earlier=earlier,
         )
 
-    def _resume(self, trace_id: str, run_id: str, folder: Path, earlier: Earlier) -> TraceRun:
+    def _resume(self, trace_id: str, run_id: str, folder: str, earlier: Earlier) -> TraceRun:
         self._make_room()
         starts = (event["event_id"] for event in _stored(folder, run_id) if event["event_type"] == "RUN_START")
         start_id = next(starts, None)
@@ -182,11 +202,13 @@ class Traces:
     def _end(self, run: TraceRun, quiet_s: float) -> None:
         del self._open[run.trace_id]
         run.end(quiet_s)
-        if self._on_run is not None:
-            self._on_run(run, False)
+        self._note(run, has_ended=True)
+
+    def _note(self, run: TraceRun, *, has_ended: bool) -> None:
+        self._news.append(RunNews(run.run_id, run.name, run.trace_id, has_ended))
 
 
-def _known_of(folder: Path, run_id: str) -> tuple[set[str], bool]:
+def _known_of(folder: str, run_id: str) -> tuple[set[str], bool]:
     """The ids of what a run holds, and whether it has ended; its events are not kept, there may be very many."""
     event_ids, is_over = set(), False
     for event in _stored(folder, run_id):
@@ -195,7 +217,7 @@ def _known_of(folder: Path, run_id: str) -> tuple[set[str], bool]:
     return event_ids, is_over
 
 
-def _stored(folder: Path, run_id: str) -> Iterator[Event]:
+def _stored(folder: str, run_id: str) -> Iterator[Event]:
     """The events that are on disk, damaged lines left out."""
     file = open_events(folder)
     if file is None:

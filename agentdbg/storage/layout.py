@@ -90,10 +90,20 @@ def make_run_folder(folder: str) -> None:
     """Make a run's folder and the two above it, private; a data folder that holds other things too stays as it is."""
     runs = os.path.dirname(folder)
     data_dir = os.path.dirname(runs)
-    if not (os.path.isdir(data_dir) and set(os.listdir(data_dir)) - _OURS):
+    if not _is_private_folder(data_dir) and not (os.path.isdir(data_dir) and set(os.listdir(data_dir)) - _OURS):
         make_private_folder(data_dir)
-    make_private_folder(runs)
+    if not _is_private_folder(runs):
+        make_private_folder(runs)
     make_private_folder(folder)
+
+
+def _is_private_folder(path: str) -> bool:
+    """Whether nothing needs doing to this folder, found out without trying to make it: nearly every run finds it so."""
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return stat.S_ISDIR(mode) and not mode & 0o077
 
 
 def make_private_folder(path: str | Path) -> None:

@@ -38,7 +38,7 @@ class RunWriter:
 
     __slots__ = ("_descriptor", "_folder", "_fsync", "_head", "_line_open", "dropped")
 
-    def __init__(self, folder: Path, *, fsync: bool = False) -> None:
+    def __init__(self, folder: str | Path, *, fsync: bool = False) -> None:
         self._folder = str(folder)
         self._fsync = fsync
         self._descriptor = _NO_DESCRIPTOR
