@@ -333,3 +333,29 @@ def test_a_file_that_was_cut_off_says_so(open_file: Callable[..., Page], files: 
     expect(page.locator("event-rows")).to_contain_text("may not have been copied whole")
     page.keyboard.press("Home")
     page.wait_for_selector(ROW)
+
+
+@pytest.mark.parametrize("kind", ["summary", "rows"])
+def test_a_file_that_cannot_be_read_says_so(
+    open_file: Callable[..., Page], files: Files, tmp_path: Path, kind: str
+) -> None:
+    """A blank page would leave everyone guessing, the one who sent it and the one who got it."""
+    broken = tmp_path / "broken.html"
+    html = (files.folder / "healthy.html").read_text()
+    broken.write_text(re.sub(rf'(data-block="{kind}"[^>]*>)[^<]{{8}}', r"\1AAAAAAAA", html))
+    page = open_file(broken.as_uri(), ready="")
+
+    expect(page.locator("page-notices")).to_contain_text(
+        "This run cannot be shown: what this file holds cannot be read"
+    )
+    expect(page.locator("file-foot")).to_be_visible()
+
+
+def test_an_old_browser_is_told_that_it_is_too_old(chromium: Browser, files: Files) -> None:
+    """The file is fine, and another browser on the same desk shows it."""
+    page = chromium.new_page()
+    page.add_init_script("delete globalThis.DecompressionStream")
+    page.goto(files.address("healthy"))
+
+    expect(page.locator("page-notices")).to_contain_text("this browser is too old to unpack what the file holds")
+    page.close()

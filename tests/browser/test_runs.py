@@ -173,5 +173,5 @@ def test_a_run_that_is_not_there_is_said(open_page: Callable[..., Page], recorde
     nowhere = f"{recorded.viewer.origin}/?run_id=00000000-0000-4000-8000-000000000000"
     page = open_page(nowhere, ready="page-notices .notice", expected="404")
 
-    expect(page.locator("page-notices")).to_contain_text("This run cannot be shown.")
+    expect(page.locator("page-notices")).to_contain_text("This run cannot be shown:")
     expect(page.locator("page-notices")).to_contain_text(re.compile("no run matches", re.IGNORECASE))

@@ -20,9 +20,14 @@ export class Api extends ServedApi {
   async request(path, options = {}) {
     const { pathname, searchParams } = new URL(path, "file:///");
     const [, , , runId, what, which] = pathname.split("/");
-    const answer = await this.#answer(what ?? (runId ? "run" : (pathname.split("/")[2] ?? "")), which, searchParams, options.signal ?? null);
-    options.signal?.throwIfAborted();
-    return answer;
+    try {
+      const answer = await this.#answer(what ?? (runId ? "run" : (pathname.split("/")[2] ?? "")), which, searchParams, options.signal ?? null);
+      options.signal?.throwIfAborted();
+      return answer;
+    } catch (problem) {
+      if (problem instanceof ApiError || options.signal?.aborted) throw problem;
+      throw new ApiError(500, "unreadable", whyUnreadable());
+    }
   }
 
   /** @param {string} what @param {string | undefined} which @param {URLSearchParams} parameters @param {AbortSignal | null} signal */
@@ -66,9 +71,11 @@ export class Api extends ServedApi {
     const last = Math.min(total, first + Number(parameters.get("limit") ?? 200) - 1);
     const numbers = parameters.has("at") ? /** @type {string} */ (parameters.get("at")).split(",").map(Number) : range(first, last);
     const rows = [];
+    let problem = null;
     // Of a file that was cut off, what is there is shown.
-    for (const n of numbers) if (n >= 1 && n <= total) rows.push(await this.#row(n).catch(() => null));
-    return new Response(`{"rows":[${rows.filter((row) => row !== null).join(",")}],"total":${total},"complete":true}`);
+    for (const n of numbers) if (n >= 1 && n <= total) await this.#row(n).then((row) => rows.push(row), (reason) => (problem ??= reason));
+    if (problem !== null && rows.length === 0) throw problem;
+    return new Response(`{"rows":[${rows.join(",")}],"total":${total},"complete":true}`);
   }
 
   /** A row as JSON. Its event's id, which hardly can be packed, stands only in the event. @param {number} n */
@@ -153,6 +160,12 @@ export class Api extends ServedApi {
     }
     return new Response(new Blob([...parts, parts.length === 0 ? "[]" : "]"], { type: "application/json" }));
   }
+}
+
+/** Why what the file holds could not be unpacked. */
+function whyUnreadable() {
+  if (typeof DecompressionStream === "undefined") return "this browser is too old to unpack what the file holds; any current one can";
+  return "what this file holds cannot be read; it was changed or damaged on its way here";
 }
 
 /** @param {unknown} value */

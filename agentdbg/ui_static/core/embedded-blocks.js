@@ -41,7 +41,7 @@ export class Blocks {
     if (text) this.#kept.delete(element);
     else {
       text = unpack(element).text();
-      text.then(({ length }) => this.#keep(length));
+      text.then(({ length }) => this.#keep(length), () => this.#kept.delete(element));
     }
     this.#kept.set(element, text);
     return text;
@@ -81,7 +81,7 @@ export class Blocks {
     for (const [element, text] of this.#kept) {
       if (this.#letters <= KEPT_LETTERS) break;
       this.#kept.delete(element);
-      this.#letters -= (await text).length;
+      this.#letters -= (await text.catch(() => "")).length;
     }
   }
 }

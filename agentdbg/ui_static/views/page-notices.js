@@ -30,7 +30,7 @@ export class PageNotices extends HTMLElement {
         h("button", { class: "button", type: "button", "data-retry": true, onclick: () => emit(this, "retry") }, "Try now"),
       );
     }
-    if (this.refusal) yield notice([h("b", null, "This run cannot be shown. "), this.refusal]);
+    if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal]);
     const { notes = [] } = this.summary ?? {};
     for (const note of notes) yield notice([h("b", null, firstSentence(note)), note.slice(firstSentence(note).length)]);
   }
