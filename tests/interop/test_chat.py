@@ -46,6 +46,16 @@ def test_messages_are_found_wherever_they_stand(tmp_path: Path, data_dir: Path, 
     assert kinds(events_of(data_dir, outcomes[0].run.run_id))[:4] == ["RUN_START", "LLM_CALL", "TOOL_CALL", "LLM_CALL"]
 
 
+def test_trials_that_went_the_same_way_are_runs_of_their_own(tmp_path: Path, data_dir: Path) -> None:
+    """Three trials are three runs, and the same three when the file is imported again, here or somewhere else."""
+    path = write(tmp_path / "trials.json", [{"messages": CHAT}] * 3)
+    first = [outcome.run for outcome in take(path)]
+    again = [outcome.run for outcome in take(path.rename(tmp_path / "moved.json"))]
+
+    assert len({run.run_id for run in first if run}) == 3
+    assert [run and (run.run_id, run.is_new) for run in again] == [run and (run.run_id, False) for run in first]
+
+
 def test_a_stored_request_ends_with_its_response(tmp_path: Path, data_dir: Path) -> None:
     """A logged API call has the answer beside the messages, with what it used."""
     answer = {"role": "assistant", "content": "Four."}

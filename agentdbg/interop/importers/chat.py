@@ -8,6 +8,7 @@ the messages (task, trial, reward) becomes the run's metadata.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
@@ -31,6 +32,19 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
+    by_length: dict[int, list[Any]] = {}
+    for found in _read_all(source):
+        if isinstance(found, RunDraft):
+            # Two trials may go the same way to the last word; they are two runs, and still the same two the next time.
+            known = by_length.setdefault(len(found.steps), [])
+            copies = known.count(found.identity)
+            known.append(found.identity)
+            yield replace(found, identity=[found.identity, copies]) if copies else found
+        else:
+            yield found
+
+
+def _read_all(source: Source) -> Iterator[RunDraft | EntryProblem]:
     documents = source.documents
     if len(documents) > 1 and all(is_message(item) for _, item in documents):
         yield _draft(source, "", [item for _, item in documents], {})
