@@ -160,7 +160,7 @@ def test_the_table_prints_every_setting() -> None:
     for setting in SETTINGS:
         if setting.environment:
             assert f"`{setting.environment}`" in table
-    assert set(GUARDRAILS) <= set(Config.__dataclass_fields__)
+    assert set(GUARDRAILS) <= set(Config._fields)
 
 
 def test_a_home_that_may_not_be_read_keeps_nothing_from_being_recorded(

@@ -455,3 +455,28 @@ def test_the_implicit_run_of_a_worker_process_is_closed(tmp_path: Path, data_dir
     assert done.returncode == 0, done.stderr
     assert recorded.only().types() == ["RUN_START", "TOOL_CALL", "RUN_END"]
     assert recorded.only().meta["status"] == "ok"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", ["before", "inside"])
+def test_a_pool_belongs_to_the_run_whenever_the_program_loads_it(when: str, recorded: Recorded) -> None:
+    """A first run does not load the pools, which takes longer than the run; the first task is followed all the same."""
+    load = "from concurrent.futures import ThreadPoolExecutor"
+    code = f"""
+import sys
+{load if when == "before" else ""}
+import agentdbg
+with agentdbg.traced_run("outer"):
+    assert {when == "before"} == ("concurrent.futures.thread" in sys.modules)
+    {load}
+    pool = ThreadPoolExecutor(1)
+    pool.submit(agentdbg.record_state, {{"task": 1}}).result()
+assert pool.submit(agentdbg.record_state, {{"task": 2}}).result() is None
+with agentdbg.traced_run("other"):
+    pool.submit(agentdbg.record_state, {{"task": 3}}).result()
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+    states = {run.meta["run_name"]: run.of_type("STATE_UPDATE") for run in recorded.all()}
+    tasks = {name: [event["payload"]["state"] for event in events] for name, events in states.items()}
+    assert tasks == {"outer": [{"task": 1}], "other": [{"task": 3}]}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "execute", "forget_shadowed", "prepare"]
 
-_OWN_FILES = {__file__, os.path.join(os.path.dirname(__file__), "import_hook.py")}
+_OWN_FILES = {__file__, os.path.join(os.path.dirname(os.path.dirname(__file__)), "import_hook.py")}
 # What every Python has loaded before the program's first line, so that no file of the program could shadow it.
 _ALWAYS_LOADED = {"__main__", "abc", "codecs", "encodings", "genericpath", "io", "ntpath", "os", "posixpath", "site"}
 _ALWAYS_LOADED |= {"sitecustomize", "stat", "usercustomize"}

@@ -142,7 +142,7 @@ def _lead_children_here(run_id: str) -> None:
 
 
 def _enable_integrations_when_imported() -> None:
-    from agentdbg.autorun.import_hook import when_imported  # noqa: PLC0415
+    from agentdbg.import_hook import when_imported  # noqa: PLC0415
     from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
 
     when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]))

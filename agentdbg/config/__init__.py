@@ -8,9 +8,9 @@ name, its source and the value kept instead. `SETTINGS` is also what prints the 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.config import values
 
@@ -22,8 +22,7 @@ __all__ = ["GUARDRAILS", "SETTINGS", "Config", "Setting", "load_config", "resolv
 DEFAULT_REDACT_KEYS = ("api_key", "token", "authorization", "cookie", "secret", "password")
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(NamedTuple):
     """One row of the table: where a setting comes from, what it may be, and what it is for."""
 
     key: str
@@ -162,8 +161,7 @@ _BY_KEY = {setting.key: setting for setting in SETTINGS}
 _OTHER_VARIABLES = {"AGENTDBG_PARENT_RUN_ID", "AGENTDBG_TRACEBACK"}
 
 
-@dataclass(frozen=True)
-class Config:
+class Config(NamedTuple):
     """The settings in force, where each came from, and what had to be ignored."""
 
     enabled: bool = True
@@ -193,7 +191,7 @@ class Config:
     fsync: bool = False
     compress_after_days: float | None = None
     prices: Mapping[str, Mapping[str, float]] | None = None
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = MappingProxyType({})
     """For each setting that is not at its default: the variable or file it came from."""
     problems: tuple[str, ...] = ()
     """What could not be used, a sentence each."""
@@ -364,4 +362,4 @@ def _notices(chosen: Mapping[str, Any], sources: Mapping[str, str], project_file
     return tuple(notices)
 
 
-assert {entry.name for entry in fields(Config)} - {"sources", "problems", "notices"} == set(_BY_KEY)
+assert set(Config._fields) - {"sources", "problems", "notices"} == set(_BY_KEY)

@@ -14,6 +14,9 @@ import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import contain
+from agentdbg.import_hook import when_imported
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -43,6 +46,7 @@ class Scope:
         self.llm_id = llm_id
 
 
+_POOLS = "concurrent.futures.thread"
 _OLDER_POOLS = "multiprocessing.pool"
 _scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
 _scope_of_thread: weakref.WeakKeyDictionary[threading.Thread, Scope] = weakref.WeakKeyDictionary()
@@ -90,12 +94,18 @@ def set_process_scope(scope: Scope | None) -> None:
 @functools.cache
 def carry_into_threads() -> None:
     """From now on threads and pool tasks started inside a run record into it. Done once, when the first run starts."""
-    from concurrent.futures import thread as pools  # noqa: PLC0415 -- not before somebody records
-
     setattr(threading.Thread, "start", _starting_thread(threading.Thread.start))  # noqa: B010 -- mypy forbids both
     if hasattr(threading.Thread, "_bootstrap_inner"):  # an interpreter without it finds the scope by the thread
         setattr(threading.Thread, "_bootstrap_inner", _entering_thread(threading.Thread._bootstrap_inner))  # noqa: B010, SLF001
-    setattr(pools.ThreadPoolExecutor, "submit", _submitting(pools.ThreadPoolExecutor.submit))  # noqa: B010
+    when_imported([_POOLS], _carry_into_pools)  # loading it takes as long as all the rest of a first run's preparations
+
+
+def _carry_into_pools(module: str) -> None:
+    try:
+        executor = sys.modules[module].ThreadPoolExecutor
+        executor.submit = _submitting(executor.submit)
+    except Exception as fault:  # noqa: BLE001 -- it would reach the program that has just imported the module
+        contain(fault, "follow work into pools of threads")
 
 
 def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:

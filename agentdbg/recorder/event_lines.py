@@ -19,6 +19,7 @@ NO_META = b"{}"
 _BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
 _MOST_SOURCES = 10_000
+_SURELY_FITS = MAX_LINE_BYTES // 2
 _NO_SOURCE = b'},"meta":'
 _endings: dict[str, bytes] = {}
 
@@ -55,10 +56,11 @@ class LineMaker:
             f'"ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
         ).encode()
         ending = _NO_SOURCE if source is None else _endings.get(source) or _make_ending(source)
-        if payload == b"{}" and source is not None:
+        size = len(payload)
+        if size == 2 and source is not None:  # {}
             ending = ending[1:]
-        if len(head) + len(payload) + len(ending) + len(meta) > MAX_LINE_BYTES - 20:  # the others are bounded
-            meta = _CUT_META
+        if size + len(meta) > _SURELY_FITS and len(head) + size + len(ending) + len(meta) > MAX_LINE_BYTES - 20:
+            meta = _CUT_META  # the others are bounded
         return b"".join((head, payload[:-1], ending, meta, b"}\n"))
 
 

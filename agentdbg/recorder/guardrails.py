@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
+from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain
 from agentdbg.recorder.loop_spending import LoopSpending
@@ -163,9 +163,10 @@ class Guards:
         counters = self._counters
         if event_type == "LLM_CALL":
             counters.llm_calls += 1
+            if payload.get("status") == "error":
+                counters.errors += 1
             usage, cost = payload.get("usage"), payload.get("cost_usd")
-            tokens = usage.get("total_tokens") if type(usage) is dict else None
-            if type(tokens) is int:
+            if type(usage) is dict and type(tokens := usage.get("total_tokens")) is int:
                 counters.total_tokens += tokens
                 counters.tokens_known += 1
             if type(cost) is float or type(cost) is int:
@@ -173,13 +174,13 @@ class Guards:
                 counters.cost_known += 1
         elif event_type == "TOOL_CALL":
             counters.tool_calls += 1
+            if payload.get("status") == "error":
+                counters.errors += 1
         elif event_type == "ERROR":
             counters.errors += not recorded_by_call
         elif event_type in _UNLIMITED_TYPES:
             return
         counters.limited_events += 1
-        if event_type in COUNTED_CALLS and payload.get("status") == "error":
-            counters.errors += 1
 
     def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
         threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP

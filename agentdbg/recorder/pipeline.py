@@ -50,6 +50,45 @@ _MOST_NAMES = 1_000
 class ActiveRun:
     """The state of one run, under one lock."""
 
+    # Beyond thirty attributes CPython looks each up the slow way, and an event asks for twenty of them.
+    __slots__ = (
+        "__weakref__",
+        "_deadline",
+        "_end",
+        "_failed_calls",
+        "_guards",
+        "_is_leaving",
+        "_is_shared",
+        "_last_event_ts",
+        "_last_parent_id",
+        "_limits",
+        "_line",
+        "_meta",
+        "_names",
+        "_pid",
+        "_redaction",
+        "_redactor",
+        "_refreshed",
+        "_short_redactor",
+        "_started",
+        "_states",
+        "_writer",
+        "before_end",
+        "capture_args",
+        "closed",
+        "counters",
+        "is_process_wide",
+        "lock",
+        "may_stay_open",
+        "name",
+        "path",
+        "prices",
+        "run_id",
+        "start_id",
+        "started_at",
+        "stop",
+    )
+
     def __init__(
         self, config: Config, name: str, limits: Limits, start: Mapping[str, Any], meta: Mapping[str, Any] | None = None
     ) -> None:

@@ -64,7 +64,10 @@ class PriceTable:
 
     def cost_usd(self, model: str, usage: Mapping[str, Any] | None) -> float | None:
         """What the call cost, or None when the model's price or the usage is not known."""
-        price = self._known[model] if model in self._known else self._find(model)
+        try:
+            price = self._known[model]
+        except KeyError:
+            price = self._find(model)
         if price is None or not usage:
             return None
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")

@@ -207,6 +207,10 @@ def llm_fields(
     if error is not None:
         error = describe_error(error)
     known_usage = None if usage is None else normalise_usage(usage)
+    if cost is not None:
+        cost = _number(cost)
+    elif known_usage is not None:
+        cost = run.prices.cost_usd(model, known_usage)
     fields = {
         "model": model,
         "prompt": prompt,
@@ -217,7 +221,7 @@ def llm_fields(
         "stop_reason": stop_reason,
         "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
         "error": error,
-        "cost_usd": run.prices.cost_usd(model, known_usage) if cost is None else _number(cost),
+        "cost_usd": cost,
     }
     if extra:
         return {**fields, **_without(extra, fields)}, None

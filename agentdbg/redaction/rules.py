@@ -7,7 +7,7 @@ they mean once they are known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["DEFAULT_KEYS", "DEFAULT_MAX_FIELD_BYTES", "WHOLE_WORD_KEYS", "RedactionRules"]
 
@@ -40,8 +40,7 @@ WHOLE_WORD_KEYS = (
 DEFAULT_MAX_FIELD_BYTES = 20_000
 
 
-@dataclass(frozen=True)
-class RedactionRules:
+class RedactionRules(NamedTuple):
     """How one run is redacted; `enabled=False` leaves only JSON-safety and size, `values=False` only keys."""
 
     enabled: bool = True

@@ -4,7 +4,6 @@ A run as one HTML file, for the button in the page: made while it is sent, so no
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fastapi import APIRouter, Request
@@ -26,7 +25,7 @@ def get_html(request: Request, run_id: str) -> Response:
     """The same file that `agentdbg export --format html` writes."""
     state: ViewerState = request.app.state.viewer
     state.run(run_id)  # whoever asks for no run is told so before anything is sent
-    pieces = html_pieces(run_id, replace(load_config(), data_dir=state.data_dir))
+    pieces = html_pieces(run_id, load_config()._replace(data_dir=state.data_dir))
     return StreamingResponse(
         pieces, media_type="text/html", headers={"content-disposition": f'attachment; filename="{run_id}.html"'}
     )

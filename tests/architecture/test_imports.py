@@ -16,7 +16,7 @@ import agentdbg
 PACKAGE = Path(agentdbg.__file__).parent
 # Low to high. A module may import from its own layer and from lower ones, never from a higher one.
 LAYERS: list[set[str]] = [
-    {"version", "exceptions", "encoding", "faults", "owner"},
+    {"version", "exceptions", "encoding", "faults", "import_hook", "owner"},
     {"events", "config", "schemas"},
     {"redaction", "loops", "analysis"},
     {"storage"},

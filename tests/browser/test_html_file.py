@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -51,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """A healthy run, one that fails in a loop, a hostile one and a long one."""
     data_dir, folder = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("files")
     runs = record(data_dir, "long", "hostile", "healthy", "failing")
-    config = replace(load_config({}), data_dir=data_dir)
+    config = load_config({})._replace(data_dir=data_dir)
     for agent, run_id in runs.items():
         write_html(run_id, config, folder / f"{agent}.html")
     return Files(data_dir, runs, folder)
@@ -162,7 +161,7 @@ def test_a_run_that_still_went_on_stands_still(open_file: Callable[..., Page], d
     """Its open call is neither over nor failed, and nothing pretends to go on."""
     with agentdbg.traced_run("live") as run, agentdbg.tool_call("slow_tool", args={"page": 1}):
         assert run is not None
-        write_html(run.run_id, replace(load_config({}), data_dir=data_dir), tmp_path / "live.html")
+        write_html(run.run_id, load_config({})._replace(data_dir=data_dir), tmp_path / "live.html")
     page = open_file((tmp_path / "live.html").as_uri(), ready="event-rows .row")
 
     expect(page.locator("event-rows .row", has_text="slow_tool")).to_have_attribute("data-state", "running")

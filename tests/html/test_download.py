@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agentdbg.config import load_config
@@ -21,7 +20,7 @@ def test_the_server_sends_the_file_that_export_writes(data_dir: Path) -> None:
     run_id = write_run(data_dir)
     with viewer(data_dir) as served:
         answer = served.ask(f"/api/runs/{run_id}/html")
-    written = opened(b"".join(html_pieces(run_id, replace(load_config(), data_dir=data_dir))))
+    written = opened(b"".join(html_pieces(run_id, load_config()._replace(data_dir=data_dir))))
 
     assert answer.status == 200
     assert answer.headers["content-disposition"] == f'attachment; filename="{run_id}.html"'

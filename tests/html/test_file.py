@@ -7,7 +7,6 @@ import json
 import stat
 import uuid
 from base64 import b64encode
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ SCRIPT = "</title></script><script>window.pwned=1</script><img src=x onerror=win
 
 @pytest.fixture
 def config(data_dir: Path) -> Config:
-    return replace(load_config({}), data_dir=data_dir)
+    return load_config({})._replace(data_dir=data_dir)
 
 
 def exported(run_id: str, config: Config) -> OpenedFile:
@@ -149,7 +148,7 @@ def test_nothing_recorded_becomes_markup(data_dir: Path, config: Config) -> None
         event(run_id, "NOTE", 2, name=SCRIPT, payload={"password": "__REDACTED__", f"{SCRIPT} token": "__REDACTED__"}),
     ]
     write_run(data_dir, run_id, meta=run_json(run_id, SCRIPT), events=hostile)
-    settings = replace(config, redact_keys=(*config.redact_keys, SCRIPT))
+    settings = config._replace(redact_keys=(*config.redact_keys, SCRIPT))
     file = exported(run_id, settings)
 
     assert len(file.scripts()) == 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentdbg.autorun.import_hook import when_imported
+from agentdbg.import_hook import when_imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
