@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -39,10 +40,9 @@ if TYPE_CHECKING:
 __all__ = ["create_app"]
 
 _LOOK_SECONDS = 0.5
-_BODY_SECONDS = 30.0
 _MOST_BYTES_HELD = 2 * LARGEST_BODY
 _MOST_AT_ONCE = 2
-"""Requests that are unpacked and read at a time: a small body may become a large one, and threads would only queue."""
+"""Requests that are unpacked and read at a time: a small body may become a large one, and more threads only queue."""
 _RETRY = {"Retry-After": "2"}
 # google.rpc.Code, which OTLP puts into the body of a refusal.
 _INVALID, _EXHAUSTED, _UNAVAILABLE = 3, 8, 14
@@ -72,6 +72,7 @@ def create_app(
             looking.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await looking
+            intake.close()
             traces.close()
 
     return Starlette(
@@ -103,7 +104,7 @@ class _Intake:
     def __init__(self, traces: Traces) -> None:
         self._traces = traces
         self._held = 0
-        self._turns = asyncio.Semaphore(_MOST_AT_ONCE)
+        self._workers = ThreadPoolExecutor(_MOST_AT_ONCE, "agentdbg-receive")
 
     async def take_traces(self, request: Request) -> Response:
         return await self._answer(request, self._store)
@@ -114,6 +115,10 @@ class _Intake:
     async def turn_down_logs(self, request: Request) -> Response:
         return await self._answer(request, turn_down_logs)
 
+    def close(self) -> None:
+        """Wait for what is being stored."""
+        self._workers.shutdown()
+
     def _store(self, body: bytes, media_type: str) -> bytes:
         batch = read_batch(body, media_type)
         return answer_of(batch.rejected + self._traces.take(batch.spans), media_type)
@@ -122,16 +127,15 @@ class _Intake:
         media_type, body = JSON, bytearray()
         try:
             media_type = media_type_of(request.headers.get("content-type", ""))
-            await asyncio.wait_for(self._read(request, body), _BODY_SECONDS)
+            await self._read(request, body)
             encoding = request.headers.get("content-encoding", "")
-            async with self._turns:
-                answer = await run_in_threadpool(lambda: handle(unpack(bytes(body), encoding), media_type))
+            answer = await asyncio.get_running_loop().run_in_executor(
+                self._workers, lambda: handle(unpack(bytes(body), encoding), media_type)
+            )
         except Refused as refused:
             return _refusal(refused.status, str(refused), media_type)
         except NotStored as error:
             return _refusal(503, f"not stored: {error}", media_type)
-        except asyncio.TimeoutError:
-            return _refusal(408, f"the body did not come within {_BODY_SECONDS:.0f} seconds", media_type)
         except ClientDisconnect:
             return Response(status_code=400)
         finally:

@@ -16,6 +16,7 @@ from agentdbg.receiver.app import create_app
 from agentdbg.receiver.traces import IDLE_SECONDS, Traces
 from agentdbg.server.addresses import is_loopback, own_url
 from agentdbg.server.lifecycle import listen, run_server
+from agentdbg.server.patience import MOST_CONNECTIONS, patient_protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,7 +69,8 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            limit_concurrency=500,
+            http=patient_protocol(),
+            limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=5,
             ws="none",

@@ -83,6 +83,7 @@ def serve(
     import uvicorn  # noqa: PLC0415 -- a viewer that is reused needs no server
 
     from agentdbg.server.app import create_app  # noqa: PLC0415
+    from agentdbg.server.patience import MOST_CONNECTIONS, patient_protocol  # noqa: PLC0415
 
     root = Path(data_dir)
     listener = listen(host, port)
@@ -96,7 +97,8 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            limit_concurrency=500,
+            http=patient_protocol(),
+            limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_STOP_SECONDS,
             ws_max_size=65_536,

@@ -87,16 +87,3 @@ def test_a_full_disk_is_asked_for_again(receiving: Receiving, monkeypatch: pytes
 
     posted = asyncio.run(post())
     assert (posted.status, posted.headers[b"retry-after"]) == (503, b"2")
-
-
-def test_a_body_that_does_not_come_is_given_up(receiving: Receiving, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sender that hangs must not be waited for until it is gone."""
-    monkeypatch.setattr(app_module, "_BODY_SECONDS", 0.05)
-
-    async def post() -> Posted:
-        posted = Posted(create_app(receiving.traces))
-        posted.send(b"abc", more=True)
-        await posted.task
-        return posted
-
-    assert asyncio.run(post()).status == 408
