@@ -12,10 +12,11 @@ from __future__ import annotations
 import threading
 import time
 from array import array
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.analysis import columns
-from agentdbg.events import utc_timestamp
+from agentdbg.encoding import decode_json
+from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.ahead import ReadAhead
 from agentdbg.index.column_cache import ColumnFile, packed
@@ -28,7 +29,7 @@ from agentdbg.storage.dialects import DamagedLine, parse_event
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import Any, TypeVar
+    from typing import TypeVar
 
     from agentdbg.events import Event
 
@@ -38,7 +39,8 @@ __all__ = ["NOT_STRICT", "STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
 
 _SHOWN_DAMAGE = 20
 _MOST_TYPES = 255
-_WORTH_HELP = 48 << 20  # a helper takes a fifth of a second to start, and this half a second to index
+_KEYS = frozenset(EVENT_KEYS)
+_WORTH_HELP = 128 << 20  # a helper takes a fifth of a second to start, and this a second to index
 
 
 class EventIndex:
@@ -149,6 +151,9 @@ class EventIndex:
     def event(self, number: int) -> Event:
         """The whole event, read again from the file."""
         line = self.line(number)
+        event = _as_it_stands(line) if self.strictness[number - 1] else None
+        if event is not None:
+            return event
         fallback = utc_timestamp((self.started_ms + self.start_ms[number - 1]) / 1000)
         try:
             return parse_event(line, self.run_id, self.offset[number - 1], fallback)
@@ -327,6 +332,15 @@ class EventIndex:
             self._loose_ends = self._links.loose_ends()
             if self._loose_ends is not None:
                 self._links = None
+
+
+def _as_it_stands(line: bytes) -> Event | None:
+    """The event of a line that was in the strict form when it was indexed; None when it has to be read with care."""
+    try:
+        event: Any = decode_json(line)
+    except ValueError:
+        return None
+    return cast("Event", event) if isinstance(event, dict) and event.keys() == _KEYS else None
 
 
 def _sum(known: _Number | None, more: _Number | None) -> _Number | None:

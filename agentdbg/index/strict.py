@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Text = Annotated[str, Meta(min_length=1)]
-Count = Annotated[int, Meta(ge=0)]
+Count = Annotated[int, Meta(ge=0, lt=1 << 53)]  # beyond, readers believe no number
 Status = Literal["ok", "error"]
 # A name that only looser forms use: any value under it sends the line to the tolerant reader.
 Absent = Literal["\x00"] | UnsetType

@@ -91,6 +91,32 @@ def assert_same_columns(index: EventIndex, events: list[Any]) -> None:
     assert index.number_of("nobody") is None
 
 
+STRICT_TRAPS: dict[str, dict[str, Any]] = {
+    "as we write it": {},
+    "a number nobody believes": {"duration_ms": 1 << 60},
+    "tokens nobody believes": {
+        "event_type": "LLM_CALL",
+        "payload": {"model": "m", "status": "ok", "usage": {"total_tokens": 1 << 60}},
+    },
+    "an integer of many digits": {"payload": {"tool_name": "t", "status": "ok", "result": 10**30}},
+    "a number too large for a float": {"payload": {"tool_name": "t", "status": "ok", "result": 1.0, "args": [1e308]}},
+    "another word for success": {"payload": {"tool_name": "t", "status": "success"}},
+    "an error as text": {"payload": {"tool_name": "t", "status": "error", "error": "no"}},
+    "an error of another writer": {
+        "payload": {"tool_name": "t", "status": "error", "error": {"type": "E", "stack_trace": "s"}}
+    },
+    "a field beside the payload": {"result": 7},
+    "no payload": {"payload": None},
+    "a state that is the payload": {"event_type": "STATE_UPDATE", "payload": {"a": 1}},
+    "an end of another writer": {"event_type": "RUN_END", "payload": {"status": "aborted"}},
+    "a warning of an older format": {"event_type": "LOOP_WARNING", "payload": {"evidence": ["a"]}},
+    "another spelling of the time": {"ts": "2026-04-12 10:30:00,5"},
+    "another version": {"spec_version": "0.2"},
+    "no id": {"event_id": ""},
+    "an empty parent": {"parent_id": ""},
+}
+
+
 def index_of(tmp_path: Path, run_id: str) -> EventIndex:
     """An index that keeps its cache beside the runs."""
     return EventIndex(tmp_path / "runs" / run_id, run_id, tmp_path / "index")
@@ -210,7 +236,7 @@ def test_a_time_that_does_not_exist_costs_nothing_but_itself(ts: str, tmp_path: 
     assert load_run_meta(run_id, tmp_path)["status"] == "ok"
 
 
-@pytest.mark.parametrize("huge", [0xFFFFFFFE, 0xFFFFFFFF, 1 << 40])
+@pytest.mark.parametrize("huge", [0xFFFFFFFE, 0xFFFFFFFF, 1 << 40, 1 << 62])
 def test_an_absurd_duration_costs_nothing_but_itself(huge: int, tmp_path: Path) -> None:
     """A clock that was wrong once must not give a length to everything that has none."""
     run_id = str(uuid.uuid4())
@@ -221,7 +247,19 @@ def test_an_absurd_duration_costs_nothing_but_itself(huge: int, tmp_path: Path) 
     index.extend()
 
     assert index.duration_ms[0] == 0xFFFFFFFF  # null
-    assert_same_columns(index, events)
+    assert_same_columns(index, list(load_events(run_id, tmp_path)))
+
+
+@pytest.mark.parametrize("chosen", STRICT_TRAPS.values(), ids=STRICT_TRAPS.keys())
+def test_a_line_that_is_taken_as_it_stands_needs_no_repair(chosen: dict[str, Any], tmp_path: Path) -> None:
+    """An event must be the same whether it is opened by its number or read with all others."""
+    run_id = str(uuid.uuid4())
+    events = [*usual_events(run_id), {**tool_call(run_id), **chosen}]
+    write_run(tmp_path, run_id, events=events)
+    index = index_of(tmp_path, run_id)
+    index.extend()
+
+    assert [index.event(number) for number in range(1, 6)] == list(load_events(run_id, tmp_path))
 
 
 def test_only_strict_lines_are_served_as_they_stand(tmp_path: Path) -> None:
