@@ -10,6 +10,7 @@ Every exception of ours, and how the command line and the server answer it.
         │   ├── InvalidRunId
         │   └── AmbiguousRun
         ├── RunNotFound
+        │   └── DeletedRunNotFound
         ├── EventNotFound
         ├── UnsupportedSpecVersion
         └── ViewerUnavailable          the port is taken, or nothing could be served
@@ -32,6 +33,7 @@ __all__ = [
     "AgentDbgGuardrailExceeded",
     "AgentDbgLoopAbort",
     "AmbiguousRun",
+    "DeletedRunNotFound",
     "EventNotFound",
     "InvalidRunId",
     "RunLeftOpen",
@@ -136,6 +138,16 @@ class RunNotFound(AgentDbgError):
     def __init__(self, wanted: str, data_dir: Path) -> None:
         hint = "there are none yet; `agentdbg demo` records a few" if wanted == "latest" else _WHAT_THERE_IS
         super().__init__(f"no run matches {wanted!r} in {data_dir}; {hint}")
+        self.wanted = wanted
+
+
+class DeletedRunNotFound(RunNotFound):
+    """No run in the trash matches what the user asked for."""
+
+    def __init__(self, wanted: str, trash: Path) -> None:
+        AgentDbgError.__init__(
+            self, f"no deleted run matches {wanted!r} in {trash}; `agentdbg restore` shows what can be brought back"
+        )
         self.wanted = wanted
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.commands.asking import confirmed, need_somebody
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, clean
-from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
 from agentdbg.storage.housekeeping import delete_run
 
@@ -27,30 +26,33 @@ agentdbg restore a41f            # brings it back, for a day
 def command(
     runs: Annotated[list[str], Argument("RUN...", "Runs: ids, the beginnings of them, or `latest`.", "runs")],
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the ids of what was deleted as JSON.")] = False,
 ) -> None:
     """Delete runs. They wait in the trash for a day, where `restore` finds them."""
     # All are looked up before the first goes, so that a typing mistake deletes nothing.
     found = list({meta["run_id"]: meta for meta in (load_run_meta(find(run)) for run in runs)}.values())
-    out = Terminal()
     if not yes and not _confirmed(found):
-        out.line("Nothing was deleted.")
-        return
+        found = []
     for meta in found:
         delete_run(meta["run_id"])
-        short = meta["run_id"][:8]
-        out.line(f"Deleted {_name(meta)}. `agentdbg restore {short}` brings it back until tomorrow.", cut=False)
+    out = Terminal()
+    if as_json:
+        out.json({"deleted": [meta["run_id"] for meta in found]})
+        return
+    for meta in found:
+        out.sentence(f"Deleted {_name(meta)}. `agentdbg restore {meta['run_id'][:8]}` brings it back until tomorrow.")
+    if not found:
+        out.line("Nothing was deleted.")
 
 
 def _confirmed(found: Sequence[RunMeta]) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("delete asks before it deletes, and there is nobody to answer; give --yes")
-    live = [meta for meta in found if meta["status"] == "running"]
-    sys.stderr.write("".join(f"  {_name(meta)}, {clean(meta['started_at'])}\n" for meta in found))
+    need_somebody("delete asks before it deletes")
+    live = sum(meta["status"] == "running" for meta in found)
+    lines = [f"  {_name(meta)}, {clean(meta['started_at'])}" for meta in found]
     if live:
-        sys.stderr.write(f"{len(live)} of them still running; what it records from now on is lost with it.\n")
-    sys.stderr.write(f"Delete {'this run' if len(found) == 1 else f'these {len(found)} runs'}? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+        lines.append(f"{live} of them still running; what it records from now on is lost with it.")
+    lines.append(f"Delete {'this run' if len(found) == 1 else f'these {len(found)} runs'}?")
+    return confirmed("\n".join(lines))
 
 
 def _name(meta: RunMeta) -> str:

@@ -12,10 +12,12 @@ import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.exceptions import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RUN", "Argument", "Option", "Parameter", "parameters_of", "read_plainly"]
+__all__ = ["RUN", "Argument", "Option", "Parameter", "chosen_format", "parameters_of", "read_plainly"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,13 @@ class Parameter:
     @property
     def is_required(self) -> bool:
         return self.default is ...
+
+
+def chosen_format(given: str, default: str, *, as_json: bool) -> str:
+    """What `--format` and `--json`, its short form, ask for together."""
+    if as_json and given not in (default, "json"):
+        raise UsageError(f"--json and --format {given} at once make no sense; choose one")
+    return "json" if as_json else given
 
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:

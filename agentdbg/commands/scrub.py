@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.commands.asking import confirmed, need_somebody
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.scrubbing import Scrubbed, Scrubber, make_matcher, stored_folders
 from agentdbg.commands.terminal import Progress, Terminal, problem
@@ -73,11 +74,8 @@ def _go_through(scrubber: Scrubber, data_dir: Path) -> Scrubbed:
 
 
 def _confirmed(found: Scrubbed) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("scrub asks before it changes stored runs, and there is nobody to answer; give --yes")
-    sys.stderr.write(f"{_amount(found)}. Replace them for good? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    need_somebody("scrub asks before it changes stored runs")
+    return confirmed(f"{_amount(found)}. Replace them for good?")
 
 
 def _amount(found: Scrubbed) -> str:

@@ -142,7 +142,8 @@ class Scrubber:
             shutil.rmtree(index_dir(self._data_dir), ignore_errors=True)
 
     def _scrub_file(self, path: Path) -> None:
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.scrub.tmp")
+        # A name nobody can have taken or linked beforehand, and that is only ever made anew.
+        temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}.scrub.tmp")
         try:
             with _opened(path) as source:
                 # Events are a line each; the other files are one document, however it is laid out.

@@ -7,6 +7,7 @@ title or hide text. In a pipe there are no colours and nothing is cut.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -17,12 +18,24 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Column", "Progress", "Styled", "Terminal", "cell_width", "clean", "fit", "problem", "wrapped"]
+__all__ = [
+    "Column",
+    "Progress",
+    "Styled",
+    "Terminal",
+    "cell_width",
+    "clean",
+    "fit",
+    "problem",
+    "table_width",
+    "wrapped",
+]
 
 # C0 and C1 controls, what turns or hides text (bidirectional marks, zero-width, tags), line separators, surrogates.
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
 )
+_WORD = re.compile("( *)([^ ]*)")
 _CODES = {
     "strong": "1",
     "muted": "2",
@@ -86,12 +99,16 @@ def fit(text: str, width: int) -> str:
 
 
 class Column(NamedTuple):
-    """A column of a table. `least` is how narrow it may get; 0 keeps it whole. `optional` columns go first."""
+    """
+    A column of a table. `least` is how narrow it may get; 0 keeps it whole.
+
+    Where there is too little room the column with the largest `optional` goes first; one with 0 never goes.
+    """
 
     title: str
     right: bool = False
     least: int = 0
-    optional: bool = False
+    optional: int = 0
 
 
 class Terminal:
@@ -121,27 +138,48 @@ class Terminal:
             written.append(" " * ((room or 0) + 2) + self.paint(right, "muted"))
         self._stream.write("".join(written).rstrip(" ") + "\n")
 
+    def sentence(self, *pieces: str | Styled, indent: int = 0, hang: int = 0) -> None:
+        """Text that is read whole: on a terminal broken between words, and all but its first line indented further."""
+        if self.width is None:
+            self.line(*pieces, indent=indent, cut=False)
+            return
+        line: list[Styled] = []
+        used = indent
+        for before, word in _words(pieces):
+            spaces, width = before, sum(cell_width(part.text) for part in word)
+            if line and used + len(spaces) + width > self.width:
+                self.line(*line, indent=indent, cut=False)
+                line, used, spaces = [], indent, " " * hang
+            line += [Styled(spaces), *word]
+            used += len(spaces) + width
+        self.line(*line, indent=indent, cut=False)
+
     def block(self, text: str, indent: int = 0, style: str = "") -> None:
         """Text of several lines, each kept whole."""
         for line in clean(text, keep_lines=True).split("\n"):
             self._stream.write(" " * indent + self.paint(line, style) + "\n")
 
     def table(self, columns: Sequence[Column], rows: Iterable[Sequence[str | Styled]]) -> None:
-        """Aligned columns; on a terminal optional ones give way first, then the flexible ones get narrower."""
-        cells = [
-            [Styled(clean(cell), "") if isinstance(cell, str) else Styled(clean(cell[0]), cell[1]) for cell in row]
-            for row in rows
-        ]
+        """
+        Aligned columns. On a terminal optional ones give way first, then the flexible ones get narrower; where even
+        that is too wide, each row becomes a sentence.
+        """
+        cells = [[_cleaned(cell) for cell in row] for row in rows]
         shown = list(range(len(columns)))
-        widths = [
-            max([cell_width(column.title), *(cell_width(row[at].text) for row in cells)])
-            for at, column in enumerate(columns)
-        ]
+        widths = _widths(columns, cells)
         if self.width is not None:
-            shown = _fit_columns(columns, widths, shown, self.width)
+            shown = _fit_columns(columns, widths, self.width)
+            if _width_of(widths, shown) > self.width:
+                self._print_rows_as_sentences(cells, shown)
+                return
         header = [Styled(columns[at].title, "muted") for at in range(len(columns))]
         for row in (header, *cells):
             self._stream.write(self._table_line(columns, widths, shown, row))
+
+    def _print_rows_as_sentences(self, rows: Iterable[Sequence[Styled]], shown: list[int]) -> None:
+        for row in rows:
+            cells = [row[at] for at in shown if row[at].text.strip()]
+            self.sentence(*(Styled(f"{text}  ", style) for text, style in cells), hang=4)
 
     def _table_line(self, columns: Sequence[Column], widths: list[int], shown: list[int], row: Sequence[Styled]) -> str:
         parts = []
@@ -178,6 +216,22 @@ class Terminal:
         return f"\x1b[{code}m{text}\x1b[0m" if code and text and self.has_colour else text
 
 
+def _words(pieces: Iterable[str | Styled]) -> list[tuple[str, list[Styled]]]:
+    """Each word with the spaces before it; one that changes its style on the way is still one."""
+    words: list[tuple[str, list[Styled]]] = []
+    spaces = ""
+    for piece in pieces:
+        text, style = _cleaned(piece)
+        for before, part in _WORD.findall(text):
+            spaces += before
+            if part and (spaces or not words):
+                words.append((spaces, [Styled(part, style)]))
+            elif part:
+                words[-1][1].append(Styled(part, style))
+            spaces = "" if part else spaces
+    return words
+
+
 def _as_json_escape(found: re.Match[str]) -> str:
     """What would act on the terminal, written so that JSON still means the same."""
     if found[0] in "\n\t":
@@ -186,32 +240,49 @@ def _as_json_escape(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
-def _fit_columns(columns: Sequence[Column], widths: list[int], shown: list[int], room: int) -> list[int]:
+def table_width(columns: Sequence[Column], rows: Iterable[Sequence[str | Styled]]) -> int:
+    """How many columns of the terminal a table takes at the least, when none of its own columns is left out."""
+    widths = _widths(columns, [[_cleaned(cell) for cell in row] for row in rows])
+    narrowest = [min(column.least or width, width) for column, width in zip(columns, widths, strict=True)]
+    return _width_of(narrowest, range(len(columns)))
+
+
+def _cleaned(cell: str | Styled) -> Styled:
+    return Styled(clean(cell)) if isinstance(cell, str) else Styled(clean(cell.text), cell.style)
+
+
+def _widths(columns: Sequence[Column], cells: Sequence[Sequence[Styled]]) -> list[int]:
+    return [
+        max([cell_width(column.title), *(cell_width(row[at].text) for row in cells)])
+        for at, column in enumerate(columns)
+    ]
+
+
+def _fit_columns(columns: Sequence[Column], widths: list[int], room: int) -> list[int]:
     """Which columns are shown; the widths of flexible ones are made smaller in place."""
-
-    def needed() -> int:
-        return sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
-
-    for column in reversed(range(len(columns))):
-        least = sum(columns[at].least or widths[at] for at in shown) + 2 * (len(shown) - 1)
-        if columns[column].optional and least > room:
-            shown = [at for at in shown if at != column]
+    narrowest = [min(column.least or width, width) for column, width in zip(columns, widths, strict=True)]
+    shown = list(range(len(columns)))
+    while _width_of(narrowest, shown) > room:
+        least_wanted = max(shown, key=lambda at: (columns[at].optional, at))
+        if not columns[least_wanted].optional:
+            break
+        shown.remove(least_wanted)
     for at in sorted(shown, key=lambda at: -widths[at]):
-        if columns[at].least and needed() > room:
-            widths[at] = max(columns[at].least, widths[at] - (needed() - room))
+        too_wide = _width_of(widths, shown) - room
+        if too_wide > 0:
+            widths[at] = max(narrowest[at], widths[at] - too_wide)
     return shown
+
+
+def _width_of(widths: Sequence[int], shown: Sequence[int]) -> int:
+    return sum(widths[at] for at in shown) + 2 * (len(shown) - 1)
 
 
 def problem(message: str) -> None:
     """Say on stderr what happened and what to do."""
-    stream = sys.stderr
-    if stream is None:
-        return
-    prefix = "\x1b[31magentdbg:\x1b[0m " if _wants_colour(_is_terminal(stream)) else "agentdbg: "
-    try:
-        stream.write(f"{prefix}{clean(message)}\n")
-    except (OSError, ValueError):
-        return  # nobody is listening
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):  # nobody is listening
+            Terminal(sys.stderr).sentence(Styled("agentdbg: ", "error"), message)
 
 
 class Progress:

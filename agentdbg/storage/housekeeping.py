@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentdbg.encoding import encode_json
-from agentdbg.exceptions import InvalidRunId, RunNotFound, UsageError
+from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
 from agentdbg.storage.layout import (
     EVENTS_FILE,
@@ -36,11 +36,22 @@ from agentdbg.storage.layout import (
 from agentdbg.storage.lines import open_regular
 from agentdbg.storage.liveness import is_being_written
 from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_run_meta, run_folder
+from agentdbg.storage.runfile import read_run
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta
 
-__all__ = ["Pruned", "compress_run", "delete_run", "empty_trash", "prune", "rename_run", "restore_run"]
+__all__ = [
+    "DeletedRun",
+    "Pruned",
+    "compress_run",
+    "delete_run",
+    "deleted_runs",
+    "empty_trash",
+    "prune",
+    "rename_run",
+    "restore_run",
+]
 
 DAY_SECONDS = 86_400.0
 _LONGEST_NAME = 500
@@ -93,17 +104,39 @@ def restore_run(run: str, data_dir: str | Path | None = None) -> str:
     """Bring a deleted run back. Gives its id."""
     root = _data_dir(data_dir)
     prefix = run.strip().lower()
-    if not prefix or not set(prefix) <= set("0123456789abcdef-"):
-        raise InvalidRunId(run)
-    found = [name for name in _trashed(root) if name.startswith(prefix)]
-    if len(found) != 1:
-        raise RunNotFound(run, trash_dir(root))
+    found = [name for name in _trashed(root) if prefix and name.startswith(prefix)]
+    if not found:
+        raise DeletedRunNotFound(run, trash_dir(root))
+    if len(found) > 1:
+        raise AmbiguousRun(run, found)
     target = root / "runs" / found[0]
     if os.path.lexists(target):
         raise UsageError(f"a run {found[0]} exists already; delete or keep that one")
     make_private_folder(target.parent)
     os.rename(trash_dir(root) / found[0], target)
     return found[0]
+
+
+@dataclass(frozen=True)
+class DeletedRun:
+    """A run in the trash, and when it was deleted, in seconds since 1970."""
+
+    meta: RunMeta
+    deleted_at: float
+
+
+def deleted_runs(data_dir: str | Path | None = None) -> list[DeletedRun]:
+    """What `restore_run` can bring back, the last deleted first."""
+    root = _data_dir(data_dir)
+    found = []
+    for name in _trashed(root):
+        path = trash_dir(root) / name
+        meta = read_run(str(path), name)
+        with contextlib.suppress(OSError):
+            deleted_at = os.lstat(path).st_mtime
+            if meta is not None:
+                found.append(DeletedRun(meta, deleted_at))
+    return sorted(found, key=lambda deleted: deleted.deleted_at, reverse=True)
 
 
 def empty_trash(

@@ -8,6 +8,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,7 @@ def test_a_new_name_is_shown_and_taken_back(cli: Callable[..., Ran], failed_run:
     assert cli("rename", failed_run[:8], "the broken one").out == "invoice is now the broken one.\n"
     assert "the broken one" in cli("list").out
     assert cli("rename", "latest", "").out == "the broken one is now invoice.\n"
+    assert cli("rename", "latest", "again", "--json").json["run_name"] == "again"
 
 
 def test_deleting_asks_and_can_be_undone(cli: Callable[..., Ran], failed_run: str) -> None:
@@ -111,6 +113,44 @@ def test_deleting_asks_and_can_be_undone(cli: Callable[..., Ran], failed_run: st
 
     assert cli("restore", failed_run[:8]).out == f"invoice ({failed_run[:8]}) is back.\n"
     assert cli("list", "--json").json["runs"]
+
+
+def test_what_was_deleted_is_listed_to_choose_from(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Who no longer knows the id has nowhere else to look: `list` does not show the trash."""
+    oldest, middle, _ = prunable(data_dir)
+    assert cli("restore").out == "No deleted run waits to be brought back.\n"
+    cli("delete", oldest, "--yes")
+    os.utime(data_dir / "trash" / oldest, (time.time() - 7200, time.time() - 7200))
+    assert cli("delete", middle, "--yes", "--json").json == {"deleted": [middle]}
+
+    lines = cli("restore").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["run_id", middle[:8], oldest[:8]]
+    assert lines[1].endswith("just now")
+    assert lines[2].endswith("2 h ago")
+    assert [run["run_id"] for run in cli("restore", "--json").json["deleted"]] == [middle, oldest]
+    assert cli("restore", "latest", "--json").json["run_id"] == middle
+
+
+@pytest.mark.parametrize("wanted", ["ffffffff", "invoice", "latest", ""])
+def test_a_deleted_run_that_is_not_there_is_answered_with_where_to_look(
+    cli: Callable[..., Ran], failed_run: str, wanted: str
+) -> None:
+    """`agentdbg list` would send people round in circles."""
+    ran = cli("restore", wanted)
+
+    assert ran.code == 2
+    assert f"no deleted run matches {wanted!r}" in ran.err
+    assert "`agentdbg restore` shows" in ran.err
+
+
+def test_a_beginning_that_two_deleted_runs_share_lists_them(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """As everywhere else; restoring one of them at random would be worse."""
+    for last in ("a", "b"):
+        cli("delete", store(data_dir, Story(), run_id=f"11111111-1111-4111-8111-11111111111{last}"), "--yes")
+    ran = cli("restore", "1111")
+
+    assert ran.code == 2
+    assert "is the beginning of 2 runs" in ran.err
 
 
 def test_one_wrong_id_deletes_nothing(cli: Callable[..., Ran], failed_run: str) -> None:
@@ -145,6 +185,21 @@ def test_pruning_says_what_it_would_do_and_then_does_it(cli: Callable[..., Ran],
     assert cli("prune", "--older-than", "1d", "--keep", "2", "--json").json["deleted"] == [oldest]
     assert len(cli("list", "--json").json["runs"]) == 2
     assert cli("prune", "--older-than", "9999d").out == "Nothing to prune.\n"
+
+
+def test_pruning_asks_where_somebody_can_answer(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """A mistyped age on a terminal should not cost a month of runs; a cron job has nobody to ask."""
+    oldest, *_ = prunable(data_dir)
+
+    asked = run_in_terminal("prune", "--keep", "2", answer="n\n", NO_COLOR="1").out
+    assert f"{oldest[:8]}  2026-01-01  n1\nDelete this run? [y/N]" in asked
+    assert "Nothing was deleted." in asked
+    assert len(cli("list", "--json").json["runs"]) == 3
+
+    assert f"Deleted {oldest[:8]}" in run_in_terminal("prune", "--keep", "2", answer="y\n", NO_COLOR="1").out
+    assert "Delete" not in run_in_terminal("prune", "--keep", "2", "--compress", NO_COLOR="1").out
+    assert "[y/N]" not in run_in_terminal("prune", "--keep", "1", "--yes", NO_COLOR="1").out
+    assert "Deleted" in cli("prune", "--keep", "0").out
 
 
 def test_pruning_may_compress_instead(cli: Callable[..., Ran], data_dir: Path) -> None:
