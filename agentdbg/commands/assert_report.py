@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "junit", "markdown", "text_lines", "write_report"]
 
 _INDENT = 4
+_HANG = 6
 _CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -30,7 +31,7 @@ def write_report(out: Terminal, report: Report, output: str) -> None:
         out.json(report.as_json())
     elif output == "text":
         for pieces in text_lines(report):
-            out.line(*pieces, cut=False)
+            out.sentence(*pieces, hang=_HANG)
     else:
         out.bytes(_WRITERS[output](report).encode("utf-8", "replace"))
 

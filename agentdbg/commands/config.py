@@ -39,10 +39,10 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
         rows.append([setting.yaml_key, value, Styled(source, style), Styled(setting.environment or "", "muted")])
     out.table(
         [
-            Column("setting", least=24),
+            Column("setting"),
             Column("value", least=12),
             Column("from", least=12),
-            Column("variable", optional=True),
+            Column("variable", optional=1),
         ],
         rows,
     )

@@ -51,7 +51,8 @@ def command(
         raise UsageError(f"recording is off ({config.sources.get('enabled')}), so there would be nothing to look at")
     out = Terminal()
     if not as_json:
-        out.line(Styled(f"Recording five small agents into {config.data_dir} …", "muted"), cut=False)
+        count = "five" if live_seconds else "four"
+        out.sentence(Styled(f"Recording {count} small agents into {config.data_dir} …", "muted"))
         out.flush()
     before = set(run_ids(config.data_dir))
     _record(config.data_dir, live_seconds)
@@ -66,7 +67,7 @@ def command(
     if no_view or as_json or not out.is_terminal:
         if not as_json:
             out.line()
-            out.line("`agentdbg view` opens them in the browser.", cut=False)
+            out.sentence("`agentdbg view` opens them in the browser.")
         return
     from agentdbg.commands.view import open_viewer  # noqa: PLC0415 -- the server only where it is needed
 

@@ -11,7 +11,7 @@ from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, senten
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
-from agentdbg.commands.terminal import Column, Styled, clean, fit, wrapped
+from agentdbg.commands.terminal import Column, Styled, clean, fit, table_width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,7 +65,7 @@ def print_diff(out: Terminal, diff: Diff, names: tuple[str, str], ids: tuple[str
             out.line(Styled(f"   {line}", "muted"))
     out.line()
     _print_figures(out, diff)
-    out.line(Styled(f"   {counts_text(diff)}", "muted"))
+    out.sentence(Styled(counts_text(diff), "muted"), indent=3)
     if not stat and any(row.op != "same" for row in diff.rows):
         out.line()
         _print_rows(out, diff)
@@ -86,8 +86,14 @@ def counts_text(diff: Diff) -> str:
 
 
 def _print_figures(out: Terminal, diff: Diff) -> None:
-    columns = [Column("  "), *(Column(title, right=True) for title, _ in figure_titles(diff))]
-    out.table(columns, figure_rows(diff))
+    titles, rows = [title for title, _ in figure_titles(diff)], figure_rows(diff)
+    wide = [Column("  "), *(Column(title, right=True) for title in titles)]
+    if out.width is None or table_width(wide, rows) <= out.width:
+        out.table(wide, rows)
+        return
+    # Turned round it is high instead of wide.
+    turned = [[f"   {title}", *(row[at] for row in rows)] for at, title in enumerate(titles, 1)]
+    out.table([Column("  "), *(Column(label, right=True) for label in ("A", "B", "B-A"))], turned)
 
 
 def figure_titles(diff: Diff) -> list[tuple[str, str]]:

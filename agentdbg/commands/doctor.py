@@ -57,13 +57,13 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
     if as_json:
         out.json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
         return
-    out.line(Styled(f"agentdbg {__version__}, Python {sys.version.split()[0]}, {sys.executable}", "muted"))
+    out.sentence(Styled(f"agentdbg {__version__}, Python {sys.version.split()[0]}, {sys.executable}", "muted"))
     signs = {"ok": ("✓", "ok"), "note": ("·", "muted"), "problem": ("✕", "error")}
     for finding in findings:
         sign, style = signs[finding.tone]
-        out.line(Styled(f"{sign} ", style), finding.text, cut=False)
+        out.sentence(Styled(f"{sign} ", style), finding.text, hang=2)
         if finding.advice:
-            out.line(Styled(finding.advice, "muted"), indent=2, cut=False)
+            out.sentence(Styled(finding.advice, "muted"), indent=2)
 
 
 def _recording(config: Config) -> Iterator[Finding]:

@@ -92,15 +92,13 @@ def _print(out: Terminal, told: Sequence[tuple[Source, str, list[Outcome]]]) -> 
             said = "already here" if known == 1 else f"all {known:,} already here"
         elif known:
             said = f"{said}, {known:,} already here"
-        out.line(Styled(source.path.name, "strong"), Styled(f"  {title}", "muted"), f"  {said}", cut=False)
+        out.sentence(Styled(source.path.name, "strong"), Styled(f"  {title}", "muted"), f"  {said}")
         if len(stored) == 1:
             out.line(f"  {stored[0].run_id[:8]}  {stored[0].run_name}")
     if new:
-        out.line(
-            f"Imported {count_noun(new, 'run')}; `agentdbg list` and `agentdbg view` show what is there.", cut=False
-        )
+        out.sentence(f"Imported {count_noun(new, 'run')}; `agentdbg list` and `agentdbg view` show what is there.")
     else:
-        out.line("Nothing new was imported.", cut=False)
+        out.sentence("Nothing new was imported.")
 
 
 def _say_problems(told: Sequence[tuple[Source, str, list[Outcome]]]) -> int:

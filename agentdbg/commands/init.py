@@ -43,15 +43,15 @@ def command(
         wrote = _write(root / path, content, force=force)
         head = Styled("wrote  ", "ok") if wrote else Styled("kept   ", "warn")
         note = what if wrote else "it is there already; --force replaces it"
-        out.line(head, str(path).ljust(width), Styled(f"  {note}", "muted"), cut=False)
+        out.sentence(head, str(path).ljust(width), Styled(f"  {note}", "muted"), hang=7)
     out.line()
-    out.line("Next:" if folder == "." else f"Next, in {folder}:", cut=False)
+    out.sentence("Next:" if folder == "." else f"Next, in {folder}:")
     steps = (
         (f"pytest {_TEST}", "it passes; put your agent into it"),
         ("agentdbg assert latest", "the policy, on the latest run you recorded"),
     )
     for typed, what in steps:
-        out.line(f"  {typed.ljust(28)}", Styled(what, "muted"), cut=False)
+        out.sentence(f"{typed.ljust(28)}", Styled(what, "muted"), indent=2, hang=2)
 
 
 def _write(path: Path, content: str, *, force: bool) -> bool:

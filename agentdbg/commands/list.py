@@ -80,27 +80,25 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 
 def _say_none(out: Terminal, data_dir: Path, *, is_filtered: bool) -> None:
     if is_filtered:
-        out.line("No run matches. `agentdbg list` without options shows what is there.", cut=False)
+        out.sentence("No run matches. `agentdbg list` without options shows what is there.")
     else:
-        out.line(f"No runs in {data_dir} yet.", cut=False)
-        out.line(
-            "`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.", cut=False
-        )
+        out.sentence(f"No runs in {data_dir} yet.")
+        out.sentence("`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.")
 
 
 def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, str | None]) -> None:
     columns = [
         Column("run_id"),
         Column("run_name", least=16),
-        Column("started_at", optional=True),
-        Column("duration" if out.is_terminal else "duration_ms", right=True),
-        Column("llm_calls", right=True, optional=True),
-        Column("tool_calls", right=True, optional=True),
-        *([Column("cost", right=True, optional=True)] if _shows_cost(out, runs) else []),
+        Column("started_at", optional=2),
+        Column("duration" if out.is_terminal else "duration_ms", right=True, optional=1),
+        Column("llm_calls", right=True, optional=3),
+        Column("tool_calls", right=True, optional=3),
+        *([Column("cost", right=True, optional=3)] if _shows_cost(out, runs) else []),
         Column("status"),
     ]
     if headlines:
-        columns.append(Column("what came of it", least=24, optional=True))
+        columns.append(Column("what came of it", least=24, optional=4))
     length = _telling_length([run["run_id"] for run in runs])
     has_cost = _shows_cost(out, runs)
     out.table(columns, [_row(out, run, length, headlines, has_cost=has_cost) for run in runs])

@@ -27,6 +27,14 @@ agentdbg run -m my_package.agent --verbose
 agentdbg run --name nightly --stop-on-loop --max-cost-usd 2 agent.py
 """
 
+_HELP = """
+Record a program without changing it: its model and tool calls, its errors, its exit status, and its Python children as
+runs of their own. The program behaves as it does without us.
+
+The limits hold for the program and for each of its children. A limit that the program gives to one of its own runs, as
+in @trace(max_llm_calls=50), beats the same limit given here.
+"""
+
 
 def command() -> None:
     """Record a program without changing it. Its options are in docs/run.md and `agentdbg run --help`."""
@@ -114,24 +122,28 @@ def _checked(setting: Setting, value: str) -> str:
 
 
 def _print_help(limits: Sequence[Any]) -> NoReturn:
+    from agentdbg.commands.terminal import Terminal  # noqa: PLC0415 -- a program that runs does without
+
     rows = [("--name TEXT", "What to call the run.")]
     for setting in limits:
         flag = setting.key == "stop_on_loop"
-        rows.append((_option(setting) if flag else f"{_option(setting)} N", setting.help))
+        rows.append((f"{_option(setting)}, --no-stop-on-loop" if flag else f"{_option(setting)} N", setting.help))
+    rows.append(("-h, --help", "Show this."))
     width = max(len(left) for left, _ in rows) + 2
-    lines = [
-        "Usage: agentdbg run [OPTIONS] SCRIPT [ARGUMENTS]...",
-        "       agentdbg run [OPTIONS] -m MODULE [ARGUMENTS]...",
-        "",
-        "  Record a program without changing it: its model and tool calls, its errors, its exit status, and its Python",
-        "  children as runs of their own. The program behaves as it does without us.",
-        "",
-        "Options:",
-        *(f"  {left.ljust(width)}{right}" for left, right in rows),
-        f"  {'-h, --help'.ljust(width)}Show this.",
-        "",
-        "Examples:",
-        *(f"  {line}" for line in EXAMPLES.strip().splitlines()),
-    ]
-    sys.stdout.write("\n".join(lines) + "\n")
+    out = Terminal()
+    out.width = out.width or 80  # help is read by people, also through a pager
+    out.sentence("Usage: agentdbg run [OPTIONS] SCRIPT [ARGUMENTS]...", hang=7)
+    out.sentence("       agentdbg run [OPTIONS] -m MODULE [ARGUMENTS]...", hang=7)
+    for paragraph in _HELP.strip().split("\n\n"):
+        out.line()
+        out.sentence(paragraph, indent=2)
+    out.line()
+    out.line("Options:")
+    for left, right in rows:
+        out.sentence(left.ljust(width), right, indent=2, hang=4)
+    out.line()
+    out.line("Examples:")
+    for line in EXAMPLES.strip().splitlines():
+        out.line(line, indent=2, cut=False)
+    out.flush()
     sys.exit(0)

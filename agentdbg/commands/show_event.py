@@ -28,7 +28,7 @@ def print_event(out: Terminal, opened: OpenedRun, number: int) -> None:
     row = opened.builder.row(number, running=opened.is_live)
     payload, kind = payload_of(event), opened.index.kind[number - 1]
     print_row(out, row)
-    out.line(Styled(f"     {_facts(row)}", "muted"), cut=False)
+    out.sentence(Styled(_facts(row), "muted"), indent=5)
     out.line(Styled(f"     {row['event_type']} {row['event_id']}", "muted"), cut=False)
     if kind == LLM:
         _print_conversation(out, payload)

@@ -51,11 +51,11 @@ def _print(out: Terminal, check: RunCheck, run_id: str) -> int:
     for problem in islice(problems, _SHOWN):
         found += 1
         place = "run" if problem.line is None else f"line {problem.line:,}"
-        out.line(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), cut=False)
+        out.sentence(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), hang=14)
     more = sum(1 for _ in problems)
     if more:
         out.line(Styled(f"{more:,} more; --json lists all", "muted"))
     found += more
     if not found:
-        out.line(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", cut=False)
+        out.sentence(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", hang=2)
     return found

@@ -244,7 +244,7 @@ def test_a_table_gives_up_optional_columns_before_it_cuts(capsys: pytest.Capture
     out = Terminal()
     out.width = 21
     out.table(
-        [Column("id"), Column("name", least=8), Column("extra", optional=True), Column("status")],
+        [Column("id"), Column("name", least=8), Column("extra", optional=1), Column("status")],
         [["ab", "a very long name", "something", "running"]],
     )
 

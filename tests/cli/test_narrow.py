@@ -1,0 +1,98 @@
+"""What is printed fits the terminal, however narrow: a phone, a split window, a CI log beside the code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentdbg.commands import terminal
+from agentdbg.commands.terminal import Column, Styled, Terminal, cell_width
+from tests.analysis.story import Story
+from tests.cli.stored import store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.stored import Ran
+
+WIDTHS = (40, 60, 80, 120)
+COMMANDS = (
+    ["list"],
+    ["show"],
+    ["explain"],
+    ["tail"],
+    ["diff", "aaaa", "bbbb"],
+    ["diff", "aaaa", "bbbb", "--stat"],
+    ["assert", "bbbb", "--must-call", "search", "--max-tokens", "10", "--must-not-call", "parse"],
+    ["validate"],
+    ["config"],
+    ["doctor"],
+    ["sql"],
+    ["sql", "select * from runs"],
+    ["sql", "select run_name, status from runs"],
+    ["restore"],
+    ["restore", "ffff"],
+    ["prune", "--keep", "0", "--dry-run"],
+    ["rename", "latest", "a name of a good many words, as people give them to runs that matter"],
+    ["init", "."],
+    ["import", "nowhere.json"],
+    ["list", "--name", "nobody"],
+)
+
+
+@pytest.fixture(autouse=True)
+def _stored(data_dir: Path, failed_run: str, cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two long-named runs to compare, one in the trash, and everything printed taken for a terminal."""
+    for first, tool in (("aaaaaaaa", "search the catalogue"), ("bbbbbbbb", "parse")):
+        story = Story()
+        story.llm("Find me something to read for the long way home, please", "On it.", tokens=(1200, 300))
+        story.tool(tool, {"text": "a good many words " * 9}, "something else entirely", parent=2)
+        story.end()
+        run_id = f"{first}-0000-4000-8000-000000000000"
+        store(data_dir, story, name="research: something to read on the way home", run_id=run_id)
+    cli("delete", failed_run, "--yes")
+    monkeypatch.setattr(terminal, "_is_terminal", lambda _: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(
+    cli: Callable[..., Ran], arguments: list[str], width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line the terminal breaks inside a column cannot be read. Only a single long word may be wider."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    ran = cli(*arguments)
+
+    lines = [line for line in (ran.out + ran.err).splitlines() if len(line.split()) > 1]
+    assert lines
+    assert [line for line in lines if cell_width(line) > width] == []
+
+
+def test_a_sentence_is_broken_between_words_and_never_inside_one(capfd: pytest.CaptureFixture[str]) -> None:
+    """Also where a word is made of pieces of two styles, and where a path is longer than the line."""
+    out = Terminal()
+    out.width = 12
+    out.sentence(Styled("✕ ", "error"), "one two", Styled("three", "strong"), " /a/very/long/path  four", hang=2)
+
+    assert capfd.readouterr().out == "✕ one\n  twothree\n  /a/very/long/path\n  four\n"
+
+
+def test_a_table_too_wide_for_any_terminal_becomes_sentences(capfd: pytest.CaptureFixture[str]) -> None:
+    """Every value is still there, which is what the person came for."""
+    out = Terminal()
+    out.width = 20
+    out.table([Column("setting"), Column("value", least=12)], [["guardrails.max_cost_usd", "not set"], ["a", "on"]])
+
+    assert capfd.readouterr().out == "guardrails.max_cost_usd\n    not set\na  on\n"
+
+
+def test_the_least_wanted_column_goes_first(capfd: pytest.CaptureFixture[str]) -> None:
+    """When it began matters more than how many calls it made, wherever the columns stand."""
+    out = Terminal()
+    out.width = 12
+    out.table([Column("id"), Column("began", optional=1), Column("calls", optional=3)], [["ab", "today", "4"]])
+
+    assert capfd.readouterr().out == "id  began\nab  today\n"
