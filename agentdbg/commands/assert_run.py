@@ -10,7 +10,7 @@ from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.commands.assert_files import effect_rules, facts_of, find_policy, read_baseline, read_policy
 from agentdbg.commands.assert_report import FORMATS, write_report
 from agentdbg.commands.finding import find
-from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Terminal
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.reader import default_data_dir
@@ -19,10 +19,11 @@ EXAMPLES = """
 agentdbg assert latest --baseline tests/refund.json
 agentdbg assert latest --max-tokens 20000 --must-call search --must-not-call 'delete_*'
 agentdbg assert a41f -b refund.json --format markdown
+agentdbg assert a41f -b refund.json --json | jq .passed
 agentdbg assert a41f --effects none --loops none      # a dry run that changes nothing
 """
 _AMOUNT = "N"
-_NO_RULES = ("run", "baseline_file", "policy_file", "output")
+_NO_RULES = ("run", "baseline_file", "policy_file", "output", "as_json")
 
 
 def command(
@@ -36,6 +37,7 @@ def command(
     output: Annotated[
         str, Option("--format", "-f", metavar="FORMAT", help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}.")
     ] = "text",
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     status: Annotated[str | None, Option("--status", metavar="STATUS", help="ok, error or baseline.")] = None,
     max_errors: Annotated[str | None, Option("--max-errors", metavar=_AMOUNT, help="At most so many errors.")] = None,
     loops: Annotated[str | None, Option("--loops", metavar="WHICH", help="none, baseline or off.")] = None,
@@ -86,6 +88,7 @@ def command(
     given: dict[str, Any] = {
         key: value for key, value in locals().items() if key not in _NO_RULES and value is not None
     }
+    output = chosen_format(output, "text", as_json=as_json)
     if output not in FORMATS:
         raise UsageError(f"--format {output} is not known; it may be {', '.join(FORMATS)}")
     policy_path = find_policy() if policy_file is None else Path(policy_file)

@@ -37,6 +37,7 @@ def command(
         str | None,
         Option("--policy", metavar="FILE", help="The policy that says which tools have side effects."),
     ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print the baseline, also when it is written to a file.")] = False,
 ) -> None:
     """
     Keep what good runs have in common: how they ended, which tools they called, what they changed outside with which
@@ -60,24 +61,24 @@ def command(
         if one.status != "ok":
             problem(f"run {one.run_id[:8]} ended with an error, and the baseline will expect that")
     baseline = combine(baseline_of(one) for one in facts)
-    if out == "-":
+    if out != "-":
+        write_baseline(Path(out), baseline)
+    if out == "-" or as_json:
         Terminal().bytes(baseline_bytes(baseline))
-        return
-    write_baseline(Path(out), baseline)
-    _say(Terminal(), out, baseline)
+    else:
+        _say(Terminal(), out, baseline)
 
 
 def _say(out: Terminal, path: str, baseline: Baseline) -> None:
     said = f"{count_noun(len(baseline.runs), 'run')}, {count_noun(len(baseline.effects[0].calls), 'side effect')}"
-    out.line(f"Wrote {path}: {said}.", cut=False)
+    out.sentence(f"Wrote {path}: {said}.")
     if len(baseline.effects) > 1:
-        out.line(f"These runs had {len(baseline.effects)} sets of side effects; each will be accepted.", cut=False)
+        out.sentence(f"These runs had {len(baseline.effects)} sets of side effects; each will be accepted.")
     calls = [call for variant in baseline.effects for call in variant.calls]
     guessed = dict.fromkeys(call.name for call in calls if call.source == "guessed")
     if guessed:
-        out.line(
+        out.sentence(
             f"That {joined(guessed)} {'has' if len(guessed) == 1 else 'have'} side effects is a guess from the name; "
-            "`@tool(effect=...)`, or `write_tools` and `read_tools` in the policy, settle it.",
-            cut=False,
+            "`@tool(effect=...)`, or `write_tools` and `read_tools` in the policy, settle it."
         )
-    out.line(f"Compare a run with it: agentdbg assert RUN --baseline {path}", cut=False)
+    out.sentence(f"Compare a run with it: agentdbg assert RUN --baseline {path}")

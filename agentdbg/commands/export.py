@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.finding import find
-from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
@@ -62,6 +62,7 @@ def command(
     form: Annotated[
         str, Option("--format", "-f", metavar="FORMAT", help="json, jsonl, markdown, chrome, parquet or html.")
     ] = "json",
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     all_runs: Annotated[bool, Option("--all", help="Every run there is.")] = False,
     since: Annotated[str | None, Option("--since", metavar="WHEN", help="Those since 2h, 7d, today …")] = None,
 ) -> None:
@@ -70,6 +71,7 @@ def command(
     are stored. markdown is the run for a person or an issue. chrome opens in Perfetto. html is one file with the viewer
     in it. parquet is a folder with two tables, runs and events. What is written is for your eyes only (mode 0600).
     """
+    form = chosen_format(form, "json", as_json=as_json)
     chosen_form = FORMATS.get(form)
     if chosen_form is None:
         raise UsageError(f"there is no format {form!r}; it is one of {', '.join(FORMATS)}")

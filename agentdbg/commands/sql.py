@@ -12,15 +12,15 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentdbg.commands.options import Argument, Option
-from agentdbg.commands.terminal import Column, Progress, Styled, Terminal, problem
+from agentdbg.commands.options import Argument, Option, chosen_format
+from agentdbg.commands.terminal import Column, Progress, Styled, Terminal, cell_width, problem, table_width
 from agentdbg.encoding import RawJson, decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import RunIndex
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentdbg.interop.tables.database import Answer
 
@@ -28,7 +28,7 @@ EXAMPLES = """
 agentdbg sql                                                   # the views and their columns
 agentdbg sql "select tool, count(*), avg(duration_ms) from tool_calls group by tool order by 3 desc"
 agentdbg sql "select started_at::date as day, sum(cost_usd) from runs group by day order by day"
-agentdbg sql "select run_id, sentence from findings where severity = 'critical'" --format json
+agentdbg sql "select run_id, sentence from findings where severity = 'critical'" --json
 cat question.sql | agentdbg sql - --format csv
 """
 
@@ -39,6 +39,7 @@ _LONGEST_QUESTION = 1_000_000
 def command(
     question: Annotated[str | None, Argument("[SELECT]", "The question; `-` reads it from standard input.")] = None,
     form: Annotated[str, Option("--format", "-f", metavar="FORMAT", help="table, json or csv.")] = "table",
+    as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """
     Ask all stored runs in SQL: the views are runs, events, llm_calls, tool_calls and findings. DuckDB answers, locked
@@ -46,6 +47,7 @@ def command(
     index, so the next question reads only what changed. Without a question the views and their columns are listed.
     """
     writers: dict[str, Callable[[Terminal, Answer], None]] = {"table": _table, "json": _json, "csv": _csv}
+    form = chosen_format(form, "table", as_json=as_json)
     if form not in writers:
         raise UsageError(f"there is no format {form!r}; it is one of {', '.join(writers)}")
     out = Terminal()
@@ -83,7 +85,7 @@ def _list_views(out: Terminal, form: str) -> None:
     for view, columns in itertools.groupby(rows, key=lambda row: row[0]):
         out.line(Styled(view, "strong"))
         listed = [(f"  {name}", Styled(kind, "muted"), meaning) for _, name, kind, meaning in columns]
-        out.table([Column("  column"), Column("type"), Column("meaning", least=20)], listed)
+        out.table([Column("  column"), Column("type", optional=1), Column("meaning", least=20)], listed)
         out.line()
 
 
@@ -93,9 +95,23 @@ def _table(out: Terminal, answer: Answer) -> None:
         Column(name, right=_is_number(kind), least=min(len(name), 12) or 1)
         for name, kind in zip(answer.columns, answer.types, strict=True)
     ]
-    out.table(columns, [[_shown(value) for value in row] for row in rows[:_MOST_ROWS]])
+    shown = [[_shown(value) for value in row] for row in rows[:_MOST_ROWS]]
+    if out.width is None or table_width(columns, shown) <= out.width:
+        out.table(columns, shown)
+    else:
+        _records(out, answer.columns, shown)
     if len(rows) > _MOST_ROWS:
         problem(f"these are the first {_MOST_ROWS:,} rows; --format csv or json gives all, `limit` fewer")
+
+
+def _records(out: Terminal, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A line for each value, where the columns do not fit beside each other."""
+    width = max(map(cell_width, names))
+    for at, row in enumerate(rows):
+        if at:
+            out.line()
+        for name, value in zip(names, row, strict=True):
+            out.line(Styled(name.ljust(width), "muted"), "  ", value)
 
 
 def _json(out: Terminal, answer: Answer) -> None:
