@@ -79,7 +79,7 @@ class _RowMaker:
         self._depths_b = {step.number: depth for step, depth in b.order}
         self._moved = moved
         self._moved_back = {there: here for here, there in moved.items()}
-        self._told: set[tuple[bytes, bytes]] = set()
+        self._told: set[tuple[int, int]] = set()
         self._differs = False
 
     def add(self, a: int | None, b: int | None) -> None:
@@ -96,7 +96,7 @@ class _RowMaker:
 
     def _pair(self, a: Step, b: Step) -> Row:
         changes = changes_between(a, b)
-        told = (a.context_digest, b.context_digest)
+        told = (a.context_key, b.context_key)
         if told not in self._told:
             # Other instructions or tools are the same news in every call that has them; they are told in the first.
             self._told.add(told)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from agentdbg.analysis.columns import LLM
 from agentdbg.analysis.conversation import turns
-from agentdbg.analysis.diff.prompts import encoded
+from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.words import Segment, has_digit, is_other_wording, word_segments
 from agentdbg.analysis.values import parse_embedded
@@ -114,7 +114,7 @@ def changes_between(a: Step, b: Step) -> list[Change]:
 
 def context_changes(a: Step, b: Step) -> list[Change]:
     """What differs in what a model was given beside the messages: instructions, tools, parameters."""
-    if a.context_digest == b.context_digest or a.context is None or b.context is None:
+    if a.context_key == b.context_key or a.context is None or b.context is None:
         return []
     was, now = dict(a.context), dict(b.context)
     tools = _tools_by_name(was.pop("tools", None)), _tools_by_name(now.pop("tools", None))

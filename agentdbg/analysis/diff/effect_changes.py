@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
+from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.likeness import Arguments
-from agentdbg.analysis.diff.prompts import encoded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

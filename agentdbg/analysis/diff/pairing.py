@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
+from agentdbg.analysis.diff.fingerprints import digest
 from agentdbg.analysis.diff.likeness import likeness
 from agentdbg.analysis.diff.lines import LinePairing
 from agentdbg.analysis.wording import as_json
@@ -61,11 +62,14 @@ def _comes_first(side: Side, other: Side) -> bool:
     """Which run is walked first is decided by what is in them alone."""
     if len(side.steps) != len(other.steps):
         return len(side.steps) < len(other.steps)
-    return _contents(side) < _contents(other)
+    for (step, depth), (other_step, other_depth) in zip(side.order, other.order, strict=True):
+        if (step.key, step.context_key, depth) != (other_step.key, other_step.context_key, other_depth):
+            return _place(step, depth) < _place(other_step, other_depth)
+    return False
 
 
-def _contents(side: Side) -> list[tuple[bytes, bytes, int]]:
-    return [(step.key, step.context_digest, depth) for step, depth in side.order]
+def _place(step: Step, depth: int) -> tuple[bytes, bytes, int]:
+    return step.digest, b"" if step.context is None else digest(step.context), depth
 
 
 def _pair(left: Side, right: Side) -> Pairing:
@@ -151,7 +155,7 @@ def _put(line: list[Step], group: list[Step]) -> None:
 
 
 def _by_content(step: Step) -> tuple[str, str, bytes, int]:
-    return step.name, as_json(step.content.get("args"))[:200], step.key, step.number
+    return step.name, as_json(step.content.get("args"))[:200], step.digest, step.number
 
 
 def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_right: Sequence[Step]) -> None:
@@ -178,8 +182,10 @@ def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_r
 
 def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> None:
     """Loop findings are ours and hold nothing together: equal ones are paired where the steps around them are."""
+    if not (left.has_findings and right.has_findings):
+        return
     partner = {step.number: other.number for step, other in pairs}
-    places: dict[tuple[int, bytes], list[Step]] = {}
+    places: dict[tuple[int, int], list[Step]] = {}
     for before, step in _findings(left, partner):
         places.setdefault((partner.get(before, 0), step.key), []).append(step)
     for before, step in _findings(right, set(partner.values())):
@@ -200,7 +206,7 @@ def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
 
 def _moved(rest: Iterable[Step], rest_right: Iterable[Step]) -> dict[int, int]:
     """Equal calls that have no partner in their own place."""
-    places: dict[bytes, list[int]] = {}
+    places: dict[int, list[int]] = {}
     for step in rest_right:
         if step.kind in (LLM, TOOL, SPAN):
             places.setdefault(step.key, []).append(step.number)

@@ -2,25 +2,24 @@
 What is new in a prompt: most of it was in the prompt before, and differs only because an answer did.
 
 `PromptReader` takes the prompts of one run in order and tells each one's instructions, the messages that were not in
-an earlier prompt of the same conversation, and a hash of everything, so that two prompts can be told apart without
-being kept.
+an earlier prompt of the same conversation, and a fingerprint of everything, so that two prompts can be told apart
+without being kept.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from agentdbg.encoding import encode_json
+from agentdbg.analysis.diff.fingerprints import fingerprint
 
-__all__ = ["History", "NewPart", "PromptReader", "digest_of", "encoded", "without_ids"]
+__all__ = ["History", "NewPart", "PromptReader", "without_ids"]
 
 _CONVERSATIONS = 8
 """How many conversations of one run may go on side by side."""
 _SYSTEM = frozenset({"system", "developer"})
-_MODEL = frozenset({"assistant", "ai", "model"})
-_TOOL = frozenset({"tool", "function"})
+_MODEL = frozenset({"assistant", "ai", "model", "function_call"})
+_TOOL = frozenset({"tool", "function", "function_call_output"})
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
 _BARE_MESSAGE = frozenset({"role", "content"})
@@ -28,7 +27,7 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 History = tuple[int, int]
-"""How many messages a prompt holds, and a hash of them that is good in this process alone."""
+"""How many messages a prompt holds, and their fingerprint."""
 
 
 class NewPart(NamedTuple):
@@ -42,10 +41,10 @@ class NewPart(NamedTuple):
 
 @dataclass
 class _Conversation:
-    """The messages of the latest prompt, and a hash of each."""
+    """The messages of the latest prompt, and a fingerprint of each."""
 
     messages: list[Any] = field(default_factory=list)
-    hashes: list[int] = field(default_factory=list)
+    prints: list[int] = field(default_factory=list)
 
     def overlap(self, messages: list[Any]) -> tuple[int, int]:
         """How many messages another prompt shares at the beginning, and where its new ones begin."""
@@ -68,27 +67,34 @@ class PromptReader:
 
     def __init__(self) -> None:
         self._conversations: list[_Conversation] = []
+        self._answer: Any = None
+        self._plain_answer: Any = None
 
     def read(self, prompt: Any, *, tools_are_events: bool) -> NewPart:
         """The parts of one prompt; `tools_are_events` where the results it repeats stand in events of their own."""
         system, messages, rest = _split(prompt)
         known, shared, begin = self._find(messages)
-        hashes = known.hashes[:shared]
+        prints = known.prints[:shared]
         if shared < begin:
             slid = len(known.messages) - begin
             if messages[shared:begin] == known.messages[shared + slid : begin + slid]:
-                hashes += known.hashes[shared + slid : begin + slid]
+                prints += known.prints[shared + slid : begin + slid]
             else:
-                hashes += [hash(encoded(without_ids(message))) for message in messages[shared:begin]]
+                prints += [fingerprint(without_ids(message)) for message in messages[shared:begin]]
         appended = []
         for message in messages[begin:]:
-            plain = without_ids(message)
-            hashes.append(hash(encoded(plain)))
+            plain = self._plain_answer if message == self._answer else without_ids(message)
+            prints.append(fingerprint(plain))
             # The model's own words, and the results of its tools, are in the events before.
             if not (known.messages and _is_echo(message, tools_are_events)):
                 appended.append(plain)
-        known.messages, known.hashes = messages, hashes
-        return NewPart(system, appended, rest, (len(messages), hash(tuple(hashes))))
+        known.messages, known.prints = messages, prints
+        return NewPart(system, appended, rest, (len(messages), hash(tuple(prints))))
+
+    def read_answer(self, response: Any) -> Any:
+        """The answer to the latest prompt without its ids; most often it is the first new message of the next one."""
+        self._answer, self._plain_answer = response, without_ids(response)
+        return self._plain_answer
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
@@ -141,11 +147,11 @@ def _content(message: Any) -> Any:
 
 def _is_echo(message: Any, tools_are_events: bool) -> bool:
     role = _role(message)
-    if role in _MODEL or role == "function_call":
+    if role in _MODEL:
         return True
     if not tools_are_events:
         return False
-    if role in _TOOL or role == "function_call_output":
+    if role in _TOOL:
         return True
     content = message.get("content") if isinstance(message, dict) else None
     return (
@@ -167,16 +173,3 @@ def without_ids(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list) and depth < _DEEPEST_ID:
         return [item if type(item) in _LEAVES else without_ids(item, depth + 1) for item in value]
     return value
-
-
-def digest_of(value: Any) -> bytes:
-    """A short name for a JSON value: equal values have equal ones, in every process."""
-    return blake2b(encoded(value), digest_size=10).digest()
-
-
-def encoded(value: Any) -> bytes:
-    """A JSON value as bytes, to be told apart from others: 1, 1.0 and true are three values."""
-    try:
-        return encode_json(value)
-    except (TypeError, ValueError, OverflowError, RecursionError):  # no JSON: events given by hand
-        return repr(value).encode("utf-8", "replace")

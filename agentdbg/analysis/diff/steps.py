@@ -25,7 +25,8 @@ from agentdbg.analysis.columns import (
     status_of,
 )
 from agentdbg.analysis.conversation import Turn, answer
-from agentdbg.analysis.diff.prompts import History, PromptReader, digest_of, without_ids
+from agentdbg.analysis.diff.fingerprints import digest, fingerprint
+from agentdbg.analysis.diff.prompts import PromptReader
 from agentdbg.analysis.diff.totals import Totals, TotalsCounter
 from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from agentdbg.analysis.diff.ignoring import Ignored
+    from agentdbg.analysis.diff.prompts import History
     from agentdbg.analysis.effects import EffectRules
     from agentdbg.events import Event
 
@@ -59,7 +61,8 @@ class Step:
     One event as it is compared.
 
     `content` is what it says itself, `context` what a model was given beside the messages (instructions, tools,
-    parameters), `history` how many messages its prompt holds, and what stands for them.
+    parameters), `history` how many messages its prompt holds, and their fingerprint. Steps of equal content have the
+    same `key`.
     """
 
     number: int
@@ -68,9 +71,9 @@ class Step:
     start_ms: int
     end_ms: int
     content: dict[str, Any] = field(default_factory=dict)
-    key: bytes = b""
+    key: int = 0
     context: dict[str, Any] | None = None
-    context_digest: bytes = b""
+    context_key: int = 0
     history: History = (0, 0)
     effect: Effect | None = None
     failed: bool = False
@@ -78,7 +81,7 @@ class Step:
     children: Sequence[Step] = ()
     words: Any = None
     """What `likeness` keeps of it."""
-    _action: str | bytes = ""
+    _action: int | str = ""
     _said: Turn | None = None
 
     @property
@@ -93,7 +96,12 @@ class Step:
         return self._said
 
     @property
-    def action(self) -> str | bytes:
+    def digest(self) -> bytes:
+        """As `key`, but the same in every process: for where an order has to be decided."""
+        return digest(_comparable(self))
+
+    @property
+    def action(self) -> int | str:
         """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
         if not self._action:
             self._action = _action_of(self)
@@ -112,6 +120,7 @@ class Side:
     starts: dict[int, int]
     """The CALL_STARTs that have no step of their own, and the event each belongs to."""
     count: int
+    has_findings: bool
     _order: list[tuple[Step, int]] = field(default_factory=list)
 
     @property
@@ -153,7 +162,7 @@ class _Reader:
         self._effects = EffectReader(rules)
         self._unknown: set[str] = set()
         self._context: dict[str, Any] | None = None
-        self._context_digest = b""
+        self._context_key = 0
         self._tools_seen = False
         self._count = 0
 
@@ -196,7 +205,7 @@ class _Reader:
             step.content = _CONTENTS.get(kind, _other_content)(payload)
         if self._ignored is not None:
             step.content = self._ignored.strip(step.content)
-        step.key = digest_of([kind if kind in _NAMELESS else f"{kind}:{name}", _comparable(step.content)])
+        step.key = fingerprint(_comparable(step))
         return step
 
     def _read_model_call(self, step: Step, payload: Mapping[str, Any]) -> None:
@@ -204,7 +213,7 @@ class _Reader:
         step.history = new.history
         step.content = {
             "appended": new.appended,
-            "response": without_ids(payload.get("response")),
+            "response": self._prompts.read_answer(payload.get("response")),
             "stop_reason": payload.get("stop_reason"),
         }
         if step.failed:
@@ -221,8 +230,8 @@ class _Reader:
             context = self._ignored.strip(context)
         # The instructions are long, and the same in nearly every call.
         if context != self._context:
-            self._context, self._context_digest = context, digest_of(context)
-        step.context, step.context_digest = self._context, self._context_digest
+            self._context, self._context_key = context, fingerprint(context)
+        step.context, step.context_key = self._context, self._context_key
 
     def finish(self) -> Side:
         open_numbers = {step.number for step in self._open.values()}
@@ -238,6 +247,7 @@ class _Reader:
             tuple(sorted(self._unknown)),
             {number: self._numbers[call_id] for number, call_id in ended.items() if call_id in self._numbers},
             self._count,
+            any(step.kind == LOOP for step in self._steps.values()),
         )
 
     def _without_ignored(self, effect: SideEffect) -> SideEffect:
@@ -309,19 +319,21 @@ _CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _action_of(step: Step) -> str | bytes:
+def _action_of(step: Step) -> int | str:
     if step.kind == TOOL:
-        return digest_of([step.name, normal_form(step.content.get("args"))])
+        return fingerprint([step.name, normal_form(step.content.get("args"))])
     if step.kind in (START, END, SPAN):
         return f"{step.kind}:{step.name if step.kind == SPAN else ''}"
     if step.kind == LLM and step.said.calls:
-        return digest_of([[call.name, normal_form(call.args)] for call in step.said.calls])
+        return fingerprint([[call.name, normal_form(call.args)] for call in step.said.calls])
     return step.key
 
 
-def _comparable(content: Mapping[str, Any]) -> Any:
-    """The content as its digest is made: a result without the fields that belong to the single call."""
+def _comparable(step: Step) -> list[Any]:
+    """What makes two steps the same: name and content, a result without the fields that belong to the single call."""
+    content = step.content
     result = content.get("result")
     if isinstance(result, dict) and not VOLATILE_KEYS.isdisjoint(result):
-        return {**content, "result": {key: item for key, item in result.items() if key not in VOLATILE_KEYS}}
-    return content
+        kept = {key: item for key, item in result.items() if key not in VOLATILE_KEYS}
+        content = {**content, "result": kept}
+    return [step.kind if step.kind in _NAMELESS else f"{step.kind}:{step.name}", content]

@@ -41,7 +41,7 @@ class TotalsCounter:
 
     def __init__(self) -> None:
         self._events = self._llm_calls = self._tool_calls = self._failed_calls = 0
-        self._tokens: list[int | None] = [None, None, None]
+        self._tokens: list[tuple[int | None, int | None, int | None]] = []
         self._cost: float | None = None
         self._first_ms: int | None = None
         self._last_ms = 0
@@ -69,10 +69,7 @@ class TotalsCounter:
             self._last_ms = max(self._last_ms, moment_ms)
 
     def _add_usage(self, payload: dict[str, Any]) -> None:
-        tokens = self._tokens
-        for place, count in enumerate(_token_counts(payload)):
-            if count is not None:
-                tokens[place] = (tokens[place] or 0) + count
+        self._tokens.append(_token_counts(payload))
         cost = payload.get("cost_usd")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
             self._cost = (self._cost or 0.0) + cost
@@ -81,20 +78,23 @@ class TotalsCounter:
         length = self._duration_ms
         if length is None and self._first_ms is not None:
             length = self._last_ms - self._first_ms
-        tokens_in, tokens_out, total = self._tokens
         cost = None if self._cost is None else round(self._cost, 9)
         return Totals(
             events=self._events,
             llm_calls=self._llm_calls,
             tool_calls=self._tool_calls,
             failed_calls=self._failed_calls,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            total_tokens=total,
+            tokens_in=self._sum_of(0),
+            tokens_out=self._sum_of(1),
+            total_tokens=self._sum_of(2),
             cost_usd=cost,
             duration_ms=length,
             status=self._status,
         )
+
+    def _sum_of(self, place: int) -> int | None:
+        known = [count for counts in self._tokens if (count := counts[place]) is not None]
+        return sum(known) if known else None
 
 
 def _token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
