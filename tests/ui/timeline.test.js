@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { parseFilter } from "../../agentdbg/ui_static/model/filters.js";
 import { Timeline } from "../../agentdbg/ui_static/model/timeline.js";
-import { row, skeletonOf } from "./helpers.js";
+import { packed, row, skeletonOf } from "./helpers.js";
 
 function timeline() {
   return new Timeline(
@@ -65,4 +65,26 @@ test("one outlier does not flatten the bars of all others", () => {
   const lines = new Timeline(skeletonOf(...Array.from({ length: 200 }, (_, index) => ({ kind: "llm", duration_ms: index === 0 ? 1_000_000 : 100 }))));
 
   assert.equal(lines.scale.call, 100);
+});
+
+test("the start of a call that has ended is no match of its own: its end says the same", () => {
+  const lines = timeline();
+  const { buffer, types } = packed([row({ n: 1, kind: "start" }), row({ n: 2, kind: "call_start", ended: true }), row({ n: 3, kind: "tool" })]);
+  lines.skeleton.applyColumns(buffer, types);
+  lines.found = { q: "pay", numbers: [2, 3], total: 2, complete: true };
+
+  assert.equal(lines.matches?.shown, 1);
+  assert.equal(lines.matches?.hidden, 0);
+});
+
+test("matches that are folded away come out when everything is unfolded", () => {
+  const lines = timeline();
+  lines.view = "tree";
+  lines.setFolded(4, true);
+  lines.found = { q: "833", numbers: [2, 3], total: 2, complete: true };
+  assert.equal(lines.matches?.hidden, 2);
+
+  lines.unfoldAll();
+
+  assert.equal(lines.matches?.hidden, 0);
 });

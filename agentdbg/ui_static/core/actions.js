@@ -199,6 +199,13 @@ export class Actions {
     this.address.remember({ replace: true });
   }
 
+  /** Everything that a filter or a fold hides. */
+  showHidden() {
+    this.state.timeline?.unfoldAll();
+    this.store.touch("columns");
+    this.filter("all");
+  }
+
   /** @param {number} n */
   fold(n) {
     const { timeline } = this.state;

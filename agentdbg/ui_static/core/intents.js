@@ -28,6 +28,7 @@ export function listen(actions) {
   on("toggle-event", ({ n }) => actions.toggle(n));
   on("fold", ({ n }) => actions.fold(n));
   on("filter", ({ chip }) => actions.filter(chip));
+  on("show-hidden", () => actions.showHidden());
   on("view", ({ view }) => actions.view(view));
   on("search-run", ({ q, step }) => (compare.isOpen ? compare : actions).search(q, { step }));
   on("step-match", ({ direction }) => (compare.isOpen ? compare : actions).stepMatch(direction));

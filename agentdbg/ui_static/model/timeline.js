@@ -87,7 +87,10 @@ export class Timeline {
     if (this.found === null) return null;
     const derived = this.#derive();
     if (derived.matches === null || derived.found !== this.found) {
-      derived.matches = new Matches(this.found.numbers, this.found.total, derived.order.numbers, derived.positions);
+      // The start of a call that has ended has no row anywhere; its end holds the same words and has one.
+      const numbers = this.found.numbers.filter((n) => this.skeleton.isShown(n));
+      const total = this.found.total - (this.found.numbers.length - numbers.length);
+      derived.matches = new Matches(numbers, total, derived.order.numbers, derived.positions);
       derived.found = this.found;
     }
     return derived.matches;
@@ -97,6 +100,11 @@ export class Timeline {
   setFolded(n, fold) {
     if (fold) this.folded.add(n);
     else this.folded.delete(n);
+    this.#foldVersion += 1;
+  }
+
+  unfoldAll() {
+    this.folded.clear();
     this.#foldVersion += 1;
   }
 

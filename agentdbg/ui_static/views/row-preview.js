@@ -17,7 +17,7 @@ const OUTCOME_LEAD = 48;
  * @param {HTMLElement} what @param {{view: string, query: string, hidesTools: boolean}} facts @param {Row} row
  */
 export function fillPreview(what, { view, query, hidesTools }, row) {
-  const preview = view !== "list" && row.preview.tree ? { ...row.preview, ...row.preview.tree } : row.preview;
+  const preview = view === "tree" ? { ...row.preview, ...spanInTree(row) } : row.preview;
   const input = inputSide(preview, query);
   const outcome = preview.error
     ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query))
@@ -27,6 +27,11 @@ export function fillPreview(what, { view, query, hidesTools }, row) {
   if (outcome) what.append(outcome);
   what.classList.toggle("both", input !== null && outcome !== null);
   what.classList.toggle("fails", Boolean(preview.error));
+}
+
+/** How a span began and what came of it, which its children below it show; without either, what is inside. @param {Row} row */
+function spanInTree({ preview: { tree } }) {
+  return tree && tree.input.length + tree.outcome.length > 0 ? tree : null;
 }
 
 /** @param {Row["preview"]} preview @param {string} query */

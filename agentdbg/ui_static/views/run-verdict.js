@@ -33,7 +33,8 @@ export class RunVerdict extends HTMLElement {
     const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
     const find = h("button", { class: "icon-button find", type: "button", "aria-label": "Search this run", onclick: () => emit(this, "focus-search") }, glyph("search"));
     const more = h("button", { class: "button more", type: "button", "aria-label": "More about this run", popovertarget: "run-menu" }, glyph("more"));
-    this.#actions.append(find, this.#report, more);
+    const compare = h("button", { class: "button compare", type: "button", title: "Compare with another run (d)", onclick: () => emit(this, "compare-with") }, "Compare…");
+    this.#actions.append(find, this.#report, ...(embeddedRun === null ? [compare] : []), more);
     this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
     document.body.append(this.#menu(more));
   }

@@ -209,8 +209,8 @@ export class Screen {
       if (matches.shown > 0 && filtered) words.push(h("b", null, matches.shown === 1 ? "1 match" : `${formatCount(matches.shown)} matches`), " here");
       if (matches.shown === 0) words.push(h("span", { class: "nothing" }, `No event matches ${q}${among}. `));
       if (matches.hidden > 0) {
-        const show = this.#link(matches.shown > 0 ? `${formatCount(matches.hidden)} more` : `${formatCount(matches.hidden)} ${matches.hidden === 1 ? "match" : "matches"}`, () => emit(this.toolBar, "filter", { chip: "all" }));
-        words.push(matches.shown > 0 ? ", " : "", show, matches.shown > 0 ? " in hidden events." : " in other events.");
+        const show = this.#link(matches.shown > 0 ? `${formatCount(matches.hidden)} more` : `${formatCount(matches.hidden)} ${matches.hidden === 1 ? "match" : "matches"}`, () => emit(this.toolBar, "show-hidden"));
+        words.push(matches.shown > 0 && filtered ? ", " : "", show, matches.shown > 0 ? " in hidden events." : " in other events.");
       } else if (matches.shown > 0 && filtered) words.push(".");
     }
     if (zoom && view === "waterfall") words.push(words.length > 0 ? " " : "", "The waterfall shows a part of the run. ", this.#link("Show all of it", () => emit(this.strip, "zoom", { zoom: null })));
