@@ -137,6 +137,32 @@ def test_a_decorated_model_function_is_a_model_call(recorded: Recorded) -> None:
     assert second["payload"]["prompt"]["messages"] == [{"role": "user", "content": "x"}]
 
 
+def test_the_model_is_the_functions_own_argument_also_where_it_is_not_given(recorded: Recorded) -> None:
+    """The usual model stands in the signature, and calls leave it out."""
+
+    @llm
+    def ask(prompt: str, model: str = "gpt-4o") -> str:
+        return "hi"
+
+    class Client:
+        @llm
+        def chat(self, prompt: str, *, model: str = "claude") -> str:
+            return "hi"
+
+        @llm
+        @classmethod
+        def shared(cls, prompt: str, model: str = "gemini") -> str:
+            return "hi"
+
+    with traced_run("r"):
+        ask("what?")
+        ask("what?", "gpt-5")
+        Client().chat("what?")
+        Client.shared("what?")
+
+    assert [call["name"] for call in recorded.only().of_type("LLM_CALL")] == ["gpt-4o", "gpt-5", "claude", "gemini"]
+
+
 def test_a_streaming_model_function_stays_a_stream(recorded: Recorded) -> None:
     """Tokens must reach the user as they come, and the answer the log as a whole."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.context import Scope
 
-__all__ = ["Around", "Function", "bind_arguments", "function_kind", "function_name", "wrap"]
+__all__ = ["Around", "Function", "bind_arguments", "default_argument", "function_kind", "function_name", "wrap"]
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 """What a decorator of ours takes and gives back, so that type checkers see the function it was."""
@@ -117,6 +117,16 @@ def bind_arguments(
     if names and (has_self or names[0] in ("self", "cls")):
         given.pop(names[0], None)
     return given, dict(kwargs)
+
+
+def default_argument(function: Any, name: str) -> Any:
+    """What a parameter is when it is not given; None when it has no such value."""
+    function = _as_called(getattr(function, "__func__", function), (), {})[0]
+    if not isinstance(function, FunctionType):
+        return None
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+    return {**dict(zip(names, defaults, strict=True)), **(function.__kwdefaults__ or {})}.get(name)
 
 
 def _as_called(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.functions import Function, bind_arguments, function_name, wrap
+from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, wrap
 from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source
@@ -301,12 +301,14 @@ def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] 
         model, function = function, None
 
     def decorate(wrapped: Any) -> Any:
+        default_model = default_argument(wrapped, "model")
+
         def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
             if current_scope() is None and implicit_scope() is None:
                 return None
             by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
             given = {**by_position, **by_keyword}
-            chosen = model or given.get("model") or "unknown"
+            chosen = model or given.get("model") or default_model or "unknown"
             prompt = next(iter(given.values())) if len(given) == 1 else given
             call = _ModelCall("llm", chosen, prompt, meta, extra)
             return call if call.begin() else None
