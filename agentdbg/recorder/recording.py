@@ -2,7 +2,8 @@
 The verbs that record what has just happened: `record_llm_call`, `record_tool_call`, `record_state`, …
 
 Each returns the event's id, or None when nothing is being recorded. A wrong type is recorded as best it can be; only
-a guardrail the user asked for is ever raised.
+a guardrail the user asked for is ever raised. Each asks first, written out because most programs that call it are not
+being recorded, whether this process has any run at all.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.context import Scope, current_scope, enter_scope
+from agentdbg.recorder.context import Scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.errors import describe_error, safe_text
-from agentdbg.recorder.runs import implicit_scope
+from agentdbg.recorder.runs import IMPLICIT, scope_elsewhere, variables
 from agentdbg.recorder.sources import user_source
 from agentdbg.recorder.usage import normalise_usage
 
@@ -46,8 +47,8 @@ def record_llm_call(
     **extra: Any,
 ) -> str | None:
     """Record a model call that has been made. `finish_reason` is `stop_reason`; other keywords land in the payload."""
-    scope = current_scope()
-    if scope is None and (scope := implicit_scope()) is None:
+    scope = own_scope()
+    if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
         fields, given = llm_fields(
@@ -84,8 +85,8 @@ def record_tool_call(
     **extra: Any,
 ) -> str | None:
     """Record a tool call that has been made; it hangs under the model call that led to it."""
-    scope = current_scope()
-    if scope is None and (scope := implicit_scope()) is None:
+    scope = own_scope()
+    if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
         fields, given = tool_fields(scope.run, name, args, result, status, error, extra)
@@ -110,8 +111,8 @@ def record_state(
     state: Any = None, meta: Any = None, diff: Any = None, name: str = "state", **extra: Any
 ) -> str | None:
     """Record the agent's state; what changed since the last state of that name is worked out."""
-    scope = current_scope()
-    if scope is None and (scope := implicit_scope()) is None:
+    scope = own_scope()
+    if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
         return scope.run.emit_state(
@@ -134,8 +135,8 @@ def record_error(
     error: Any, context: Any = None, details: Any = None, fatal: bool = False, meta: Any = None
 ) -> str | None:
     """Record an error the program has dealt with, or is about to die of (`fatal`)."""
-    scope = current_scope()
-    if scope is None and (scope := implicit_scope()) is None:
+    scope = own_scope()
+    if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
         fields = {**describe_error(error), "context": context, "fatal": _is_true(fatal)}
@@ -155,8 +156,8 @@ def record_event(
     event_type: str, name: str, payload: Any = None, meta: Any = None, duration_ms: float | None = None
 ) -> str | None:
     """Record an event of the user's own type, written in capitals (`"CHECKPOINT"`)."""
-    scope = current_scope()
-    if scope is None and (scope := implicit_scope()) is None:
+    scope = own_scope()
+    if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
         own_type = _own_type(event_type)

@@ -21,6 +21,7 @@ from agentdbg.recorder.context import (
     Scope,
     carry_into_older_pools,
     carry_into_threads,
+    current_scope,
     live_runs,
     process_scope,
     set_process_scope,
@@ -35,12 +36,22 @@ if TYPE_CHECKING:
     from agentdbg.recorder.guardrails import Limits
     from agentdbg.recorder.pipeline import ActiveRun
 
-__all__ = ["RunHandle", "default_run_name", "implicit_scope", "is_switched_off", "note_uncaught", "start_run"]
+__all__ = [
+    "IMPLICIT",
+    "RunHandle",
+    "default_run_name",
+    "implicit_scope",
+    "is_switched_off",
+    "note_uncaught",
+    "scope_elsewhere",
+    "start_run",
+    "variables",
+]
 
 # Reading os.environ costs more than all the rest of a record outside a run; its table of bytes does not.
-_variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
+variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _key: Any = getattr(os.environ, "encodekey", str)
-_IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
+IMPLICIT = _key("AGENTDBGIMPLICIT_RUN")
 _ENABLED = _key("AGENTDBG_ENABLED")
 _lock = threading.RLock()
 _recently_ended: list[ActiveRun] = []
@@ -134,13 +145,19 @@ def default_run_name(shown_path: str, function_name: str | None) -> str:
 
 def is_switched_off() -> bool:
     """The quick look at AGENTDBG_ENABLED, before anything is loaded."""
-    value = _variables.get(_ENABLED)
+    value = variables.get(_ENABLED)
     return value is not None and os.fsencode(value).strip().lower() in (b"0", b"false", b"no", b"off")
 
 
+def scope_elsewhere() -> Scope | None:
+    """For code without a scope of its own: its thread's, the process's, or a run that begins by itself."""
+    scope = current_scope()
+    return implicit_scope() if scope is None else scope
+
+
 def implicit_scope() -> Scope | None:
-    """With AGENTDBG_IMPLICIT_RUN=1: the run of the whole process, begun by the first record outside a run."""
-    value = _variables.get(_IMPLICIT)
+    """With AGENTDBGIMPLICIT_RUN=1: the run of the whole process, begun by the first record outside a run."""
+    value = variables.get(IMPLICIT)
     if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
         return None
     with _lock:
