@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import record_error, record_event, record_llm_call, record_state, record_tool_call, trace, traced_run
+from agentdbg.recorder.prices import PriceTable
 
 if TYPE_CHECKING:
     from tests.conftest import Recorded
@@ -219,6 +220,25 @@ def test_totals_are_kept_and_unknown_is_not_zero(recorded: Recorded) -> None:
     assert known.one("RUN_END")["payload"]["summary"]["cost_usd"] == pytest.approx(0.0006)
     assert unknown.meta["total_tokens"] is None
     assert unknown.meta["cost_usd"] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "dollars"),
+    [
+        ("claude-opus-4-5", 5.0),
+        ("anthropic/claude-opus-4.5", 5.0),
+        ("claude-opus-4-5-20251101", 5.0),
+        ("claude-opus-4-1-20250805", 15.0),
+        ("claude-opus-4-20250514", 15.0),
+        ("openai/gpt-5.4-mini", 0.75),
+        ("gpt-4o-2024-08-06", 2.5),
+        ("claude-opus-4-99", None),
+        ("gpt-5.4-mega", None),
+    ],
+)
+def test_a_model_has_the_price_of_its_version_or_none(model: str, dollars: float | None) -> None:
+    """One version costs a third of the one before it; a guess from the name would be off by that."""
+    assert PriceTable().cost_usd(model, {"prompt_tokens": 1_000_000, "completion_tokens": 0}) == dollars
 
 
 class _Hostile:

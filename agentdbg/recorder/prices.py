@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["PRICES", "PRICES_AS_OF", "PriceTable"]
 
-PRICES_AS_OF = "2025-08-01"
-"""The day the published prices below were last looked at."""
+PRICES_AS_OF = "2026-06-30"
+"""No price of a model that was new in that year is older than this."""
 
-# USD per million tokens: input, cached input, output.
+# USD per million tokens: input, cached input, output. A model whose price depends on the length of the prompt is left
+# out unless its lower price holds for nearly every prompt: a wrong cost is worse than none.
 _PUBLISHED: dict[str, tuple[float, float, float]] = {
+    "gpt-5.5": (5.0, 0.5, 30.0),
+    "gpt-5.4": (2.5, 0.25, 15.0),
+    "gpt-5.4-mini": (0.75, 0.075, 4.5),
+    "gpt-5.4-nano": (0.2, 0.02, 1.25),
+    "gpt-5.2": (1.75, 0.175, 14.0),
+    "gpt-5.1": (1.25, 0.125, 10.0),
     "gpt-5": (1.25, 0.125, 10.0),
     "gpt-5-mini": (0.25, 0.025, 2.0),
     "gpt-5-nano": (0.05, 0.005, 0.4),
@@ -35,8 +42,21 @@ _PUBLISHED: dict[str, tuple[float, float, float]] = {
     "gpt-4-turbo": (10.0, 10.0, 30.0),
     "gpt-4": (30.0, 30.0, 60.0),
     "gpt-3.5-turbo": (0.5, 0.5, 1.5),
+    "claude-fable-5-1": (10.0, 0.25, 50.0),
+    "claude-opus-5-5": (4.0, 0.2, 20.0),
+    "claude-opus-5": (5.0, 0.5, 25.0),
+    "claude-opus-4-8": (5.0, 0.5, 25.0),
+    "claude-opus-4-7": (5.0, 0.5, 25.0),
+    "claude-opus-4-6": (5.0, 0.5, 25.0),
+    "claude-opus-4-5": (5.0, 0.5, 25.0),
+    "claude-opus-4-1": (15.0, 1.5, 75.0),
     "claude-opus-4": (15.0, 1.5, 75.0),
+    "claude-sonnet-5-5": (2.0, 0.2, 10.0),
+    "claude-sonnet-5": (2.0, 0.2, 10.0),
+    "claude-sonnet-4-6": (3.0, 0.3, 15.0),
+    "claude-sonnet-4-5": (3.0, 0.3, 15.0),
     "claude-sonnet-4": (3.0, 0.3, 15.0),
+    "claude-haiku-4-5": (1.0, 0.1, 5.0),
     "claude-3-7-sonnet": (3.0, 0.3, 15.0),
     "claude-3-5-sonnet": (3.0, 0.3, 15.0),
     "claude-3-5-haiku": (0.8, 0.08, 4.0),
@@ -79,9 +99,15 @@ class PriceTable:
         return ((prompt - cached) * price[0] + cached * price[1] + completion * price[2]) / _PARTS
 
     def _find(self, model: str) -> tuple[int, int, int] | None:
-        """The price of `openai/gpt-4o-2024-08-06` is that of `gpt-4o`: without the provider, then without the date."""
+        """
+        The price of `openai/gpt-4o-2024-08-06` is that of `gpt-4o`: without the provider, then without the date.
+
+        Some write `claude-opus-4.5` for `claude-opus-4-5`.
+        """
         name = model.rpartition("/")[2]
-        found = self._prices.get(model) or self._prices.get(name) or self._prices.get(_undated(name))
+        dashed = name.replace(".", "-")
+        forms = (model, name, _undated(name), dashed, _undated(dashed))
+        found = next((self._prices[form] for form in forms if self._prices.get(form)), None)
         price = None if found is None else _in_parts(found)
         if len(self._known) < 1000:
             self._known[model] = price
