@@ -41,6 +41,7 @@ _MOST_EVENTS_LOOKED_AT = 3_000
 _SLICE_MS = 30.0
 _GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs no more
 _KEPT_PAGES = 16
+_STARTED_AFTER_S = 0.2  # first the page that asked gets all it needs for its first rows
 _SAVED_AFTER_S = 1.0
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _HELPERS = min(3, _CORES - 1)
@@ -168,13 +169,14 @@ class Indexer:
     """
     One thread that indexes what is being looked at, a slice of each run in turn, with helpers where a run is long.
 
-    The columns of a run are kept for the next process a moment after they are complete: first whoever waited is told.
+    It begins a moment after it is asked to, and keeps the columns for the next process a moment after they are all
+    there: whoever waits for an answer comes first.
     """
 
     def __init__(self) -> None:
         self._queue: deque[RunView] = deque()
         self._unsaved: deque[RunView] = deque()
-        self._save_at = 0.0
+        self._start_at = self._save_at = 0.0
         self._wake = threading.Condition()
         self._stopped = False
         self._waited_for = 0
@@ -185,6 +187,8 @@ class Indexer:
         with self._wake:
             if view in self._queue or self._stopped:
                 return
+            if not self._queue:
+                self._start_at = time.monotonic() + _STARTED_AFTER_S
             self._queue.append(view)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="agentdbg-indexer", daemon=True)
@@ -214,7 +218,6 @@ class Indexer:
         """End the thread."""
         with self._wake:
             self._stopped = True
-            self._queue.clear()
             self._wake.notify()
         if self._thread is not None:
             self._thread.join(timeout=2)
@@ -228,8 +231,9 @@ class Indexer:
                 if self._waited_for or (is_idle and not self._unsaved):
                     self._wake.wait()
                     continue
-                if is_idle and time.monotonic() < self._save_at:
-                    self._wake.wait(self._save_at - time.monotonic())
+                early_s = (self._save_at if is_idle else self._start_at) - time.monotonic()
+                if early_s > 0:
+                    self._wake.wait(early_s)
                     continue
                 view = self._unsaved.popleft() if is_idle else self._queue[0]
             if is_idle:
@@ -242,13 +246,14 @@ class Indexer:
     def _go_on(self, view: RunView) -> None:
         view.extend(_SLICE_MS, _HELPERS, lambda: not self._waited_for)
         with self._wake:
+            if view not in self._queue:  # forgotten meanwhile
+                return
+            self._queue.remove(view)
             if view.index.complete:
                 self._unsaved.append(view)
                 self._save_at = time.monotonic() + _SAVED_AFTER_S
-            if view in self._queue:
-                self._queue.remove(view)
-                if not view.index.complete:
-                    self._queue.append(view)
+            else:
+                self._queue.append(view)
         time.sleep(0.001)  # whoever waits for the index gets it now
 
 
