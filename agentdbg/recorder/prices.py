@@ -124,6 +124,9 @@ def _in_parts(price: Mapping[str, float]) -> tuple[int, int, int]:
 def _undated(name: str) -> str:
     """`claude-sonnet-4-20250514` and `gpt-4o-2024-08-06` without their date, `…-latest` without that word."""
     parts = name.split("-")
-    while len(parts) > 1 and (parts[-1] == "latest" or (parts[-1].isdigit() and len(parts[-1]) in {2, 4, 8})):
-        parts.pop()
-    return "-".join(parts)
+    lengths = [len(part) if part.isdigit() else 0 for part in parts[1:]]
+    if lengths[-3:] == [4, 2, 2]:
+        return "-".join(parts[:-3])
+    if parts[-1] == "latest" or lengths[-1:] in ([4], [8]):
+        return "-".join(parts[:-1])
+    return name
