@@ -416,6 +416,24 @@ def test_forked_children_share_the_limit(tmp_path: Path, data_dir: Path, recorde
     assert run.meta["status"] == "error"
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_run_that_was_stopped_in_a_forked_child_ends_as_error(recorded: Recorded) -> None:
+    """Workers hit the limit and the parent only waits for them; such a run did not go well."""
+    with traced_run("workers", max_tool_calls=2):
+        child = os.fork()
+        if child == 0:
+            with contextlib.suppress(BaseException):
+                for number in range(5):
+                    record_tool_call("act", {"number": number})
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    run = recorded.only()
+    assert run.meta["status"] == "error"
+    assert run.one("ERROR")["payload"]["guardrail"] == "max_tool_calls"
+    assert "forked" in run.one("RUN_END")["payload"]["error"]["message"]
+
+
 def test_each_new_thread_meets_the_public_exception_first(recorded: Recorded) -> None:
     """The system gives a new thread the number of one that has ended; it has been told nothing all the same."""
     met: list[str] = []

@@ -27,6 +27,7 @@ FIELDS = (
     "loop_cost_known",
     "reserved_llm",
     "reserved_tool",
+    "stops",
     "dropped",
 )
 _SLOTS = 256
@@ -52,6 +53,7 @@ class Counters:
     loop_cost_known: float
     reserved_llm: float
     reserved_tool: float
+    stops: float
     dropped: float
 
     def __init__(self) -> None:

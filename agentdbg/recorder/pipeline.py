@@ -262,6 +262,8 @@ class ActiveRun:
         failure = None if error is None or _is_clean_exit(error) else self._record_failure(error)
         if failure is None and self.stop is not None:
             failure = describe_error(self.stop.exceeded)
+        elif failure is None and self.counters.total("stops"):
+            failure = dict(_STOPPED_IN_A_CHILD)
         status = "ok" if failure is None else "error"
         known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
         rest = self._redactor.seal(known).encoded
@@ -405,6 +407,7 @@ class ActiveRun:
     def _stop_line(self, exceeded: AgentDbgGuardrailExceeded, parent_id: str) -> bytes:
         exceeded.run_id = self.run_id
         self.stop = Stop(exceeded, self.run_id)
+        self.counters.stops += 1
         self.counters.errors += 1
         self.counters.limited_events += 1
         fields = {
@@ -463,6 +466,14 @@ class ActiveRun:
                 dropped_by_writer=self._writer.dropped,
             )
         )
+
+
+_STOPPED_IN_A_CHILD = {
+    "error_type": "AgentDbgGuardrailExceeded",
+    "message": "a limit stopped a process that was forked from this one; the ERROR event says which",
+    "stack": None,
+    "details": None,
+}
 
 
 @lru_cache(maxsize=8)
