@@ -51,7 +51,7 @@ __all__ = [
 # Reading os.environ costs more than all the rest of a record outside a run; its table of bytes does not.
 variables: Mapping[Any, Any] = getattr(os.environ, "_data", os.environ)
 _key: Any = getattr(os.environ, "encodekey", str)
-IMPLICIT = _key("AGENTDBGIMPLICIT_RUN")
+IMPLICIT = _key("AGENTDBG_IMPLICIT_RUN")
 _ENABLED = _key("AGENTDBG_ENABLED")
 _lock = threading.RLock()
 _recently_ended: list[ActiveRun] = []
@@ -156,7 +156,7 @@ def scope_elsewhere() -> Scope | None:
 
 
 def implicit_scope() -> Scope | None:
-    """With AGENTDBGIMPLICIT_RUN=1: the run of the whole process, begun by the first record outside a run."""
+    """With AGENTDBG_IMPLICIT_RUN=1: the run of the whole process, begun by the first record outside a run."""
     value = variables.get(IMPLICIT)
     if value is None or os.fsencode(value).strip().lower() not in (b"1", b"true", b"yes", b"on"):
         return None
