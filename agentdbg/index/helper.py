@@ -68,8 +68,9 @@ class Helper:
 
 
 def is_possible() -> bool:
-    """Whether there can be helpers here: they share an open file and read it at any place."""
-    return os.name == "posix" and hasattr(os, "pread") and bool(sys.executable)
+    """Whether there can be helpers here: a Python to start, with which an open file can be shared."""
+    is_python = bool(sys.executable) and not getattr(sys, "frozen", False)  # else it is somebody's whole program
+    return is_python and os.name == "posix" and hasattr(os, "pread")
 
 
 def wait_for(helpers: Sequence[Helper], seconds: float) -> list[Helper]:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from agentdbg.index import ahead, events
 from agentdbg.index.events import EventIndex
-from agentdbg.index.helper import Helper
+from agentdbg.index.helper import Helper, is_possible
 from agentdbg.index.stretch import read_stretch
 from tests.reading import handmade
 from tests.reading.handmade import as_line, llm_call, tool_call, write_run
@@ -217,6 +217,25 @@ def test_a_helper_that_dies_or_hangs_costs_nothing_but_time(number: signal.Signa
 
     assert_same(index, long_run)
     assert not any(map(is_running, processes))
+
+
+@pytest.mark.parametrize("executable", ["", "/nowhere/python", "/bin/false"])
+def test_where_no_helper_can_be_started_everything_goes_on_without(
+    executable: str, long_run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interpreter inside another program may know no command that starts it."""
+    monkeypatch.setattr(sys, "executable", executable)
+    index = EventIndex(long_run, RUN)
+    extend_to_the_end(index)
+
+    assert_same(index, long_run)
+
+
+def test_a_program_that_holds_python_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a frozen program calls its Python is the program itself."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+
+    assert not is_possible()
 
 
 @pytest.mark.parametrize("end", ["close", "del", "replaced"])
