@@ -73,13 +73,23 @@ def rename_run(run: str, run_name: str, data_dir: str | Path | None = None) -> R
     label = run_folder(run_id, root) / LABEL_FILE
     if name:
         try:
-            content = encode_json({"run_name": name})
+            name.encode()
         except ValueError:
             raise UsageError("the name is not valid Unicode text") from None
-        replace_file(label, content)
+        replace_file(label, encode_json({"run_name": _without_secrets(name)}))
     else:
         label.unlink(missing_ok=True)
     return load_run_meta(run_id, root)
+
+
+def _without_secrets(name: str) -> str:
+    """A name is text on disk like any other: a key that was pasted into it is taken out."""
+    from agentdbg.config import load_config  # noqa: PLC0415 -- only renaming needs settings and a redactor
+    from agentdbg.redaction import RedactionRules, Redactor  # noqa: PLC0415 -- as above
+
+    config = load_config()
+    rules = RedactionRules(config.redact, config.redact_keys, config.redact_values, config.redact_patterns)
+    return Redactor(rules).clean_text(name, _LONGEST_NAME)
 
 
 def delete_run(run: str, data_dir: str | Path | None = None) -> str:

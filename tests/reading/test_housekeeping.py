@@ -41,6 +41,15 @@ def test_a_new_name_lies_beside_the_run_and_can_be_taken_back(tmp_path: Path) ->
             rename_run(run_id, bad, tmp_path)
 
 
+def test_a_secret_in_a_new_name_does_not_reach_the_disk(tmp_path: Path) -> None:
+    """What people paste into a name by mistake stays there for everybody who sees the list."""
+    run_id = write_run(tmp_path)
+    key = "sk" + "-ant-api03-" + "aB3dE6gH9j" * 8
+
+    assert rename_run(run_id, f"try with {key}", tmp_path)["run_name"] == "try with __REDACTED__"
+    assert key.encode() not in (tmp_path / "runs" / run_id / "label.json").read_bytes()
+
+
 def test_a_deleted_run_can_be_brought_back(tmp_path: Path) -> None:
     """Undo is what makes deleting without a question bearable."""
     run_id = write_run(tmp_path)
