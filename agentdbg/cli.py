@@ -7,7 +7,6 @@ The command `agentdbg`: finds the command asked for, and turns what goes wrong i
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.commands.exit_codes import exit_code_of
 from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.streams import let_go_of_stdout, print_any_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,7 +61,7 @@ def main() -> None:
         from agentdbg.commands.run import main as run_program  # noqa: PLC0415
 
         run_program(sys.argv[2:])
-    _print_any_text()
+    print_any_text()
     sys.exit(_run(sys.argv[1:]))
 
 
@@ -77,7 +77,7 @@ def _run(arguments: Sequence[str]) -> int:
     except SystemExit as leaving:
         return _exit_code(leaving)
     except BrokenPipeError:
-        _let_go_of_stdout()
+        let_go_of_stdout()
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # noqa: BLE001 -- the one place where a fault becomes a sentence
@@ -108,25 +108,8 @@ def _exit_code(leaving: SystemExit) -> int:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        _let_go_of_stdout()
+        let_go_of_stdout()
     return leaving.code if isinstance(leaving.code, int) else 0 if leaving.code is None else 1
-
-
-def _print_any_text() -> None:
-    """Neither a closed stream nor a name the terminal's encoding does not have may stop a command."""
-    # In the order of their numbers: a file of ours must never be taken for one of them.
-    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError, OSError):
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr] # what is no text stream has none
-
-
-def _let_go_of_stdout() -> None:
-    """Whoever read our output has gone; the interpreter must not complain about it at exit."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.commands.terminal import Progress
-from agentdbg.exceptions import RunNotFound
+from agentdbg.exceptions import RunNotFound, UsageError
 from agentdbg.index.runs import RunFilter, RunIndex
 from agentdbg.storage.reader import default_data_dir, find_run
 
@@ -25,11 +25,24 @@ def find(wanted: str, data_dir: Path | None = None) -> str:
     """The id of the one run meant by a full id, the beginning of one, or `latest`."""
     root = default_data_dir() if data_dir is None else data_dir
     if wanted != "latest":
-        return find_run(wanted, root)
+        try:
+            return find_run(wanted, root)
+        except RunNotFound:
+            _say_if_deleted(wanted, root)
+            raise
     newest = newest_runs(1, root)
     if not newest:
         raise RunNotFound(wanted, root)
     return newest[0]["run_id"]
+
+
+def _say_if_deleted(wanted: str, root: Path) -> None:
+    from agentdbg.storage.housekeeping import deleted_runs  # noqa: PLC0415 -- only where a run is not found
+
+    prefix = wanted.strip().lower()
+    found = [deleted.meta["run_id"] for deleted in deleted_runs(root) if deleted.meta["run_id"].startswith(prefix)]
+    if len(found) == 1:
+        raise UsageError(f"run {found[0][:8]} was deleted; `agentdbg restore {found[0][:8]}` brings it back")
 
 
 def newest_runs(limit: int, data_dir: Path | None = None, status: str | None = None) -> list[RunMeta]:

@@ -77,7 +77,7 @@ def _read(words: list[str]) -> tuple[Program, str | None, dict[str, str]]:
         word = words.pop(0)
         option, equals, value = word.partition("=")
         if word in ("-h", "--help"):
-            _print_help(list(limits.values()))
+            _help(list(limits.values()))
         elif word == "--":
             return _script(words), name, chosen
         elif word == "-m":
@@ -117,11 +117,23 @@ def _checked(setting: Setting, value: str) -> str:
     try:
         setting.parse(value)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{_option(setting)} {value}: {error}") from None
+        raise UsageError(f"{_option(setting)} is {value!r}, {error}") from None
     return value
 
 
-def _print_help(limits: Sequence[Any]) -> NoReturn:
+def _help(limits: Sequence[Any]) -> NoReturn:
+    from agentdbg.commands.streams import let_go_of_stdout, print_any_text  # noqa: PLC0415 -- the program has its own
+
+    print_any_text()
+    try:
+        _print_help(limits)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    sys.exit(0)
+
+
+def _print_help(limits: Sequence[Any]) -> None:
     from agentdbg.commands.terminal import Terminal  # noqa: PLC0415 -- a program that runs does without
 
     rows = [("--name TEXT", "What to call the run.")]
@@ -145,5 +157,3 @@ def _print_help(limits: Sequence[Any]) -> NoReturn:
     out.line("Examples:")
     for line in EXAMPLES.strip().splitlines():
         out.line(line, indent=2, cut=False)
-    out.flush()
-    sys.exit(0)

@@ -4,19 +4,20 @@ The commands as a typer application: help with examples, completion, and a kind 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from agentdbg.commands.exit_codes import exit_code_of
-from agentdbg.commands.options import Argument, Parameter, parameters_of
+from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["make_app"]
 
@@ -39,6 +40,12 @@ def make_app(commands: Mapping[str, str]) -> typer.Typer:
 
         def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
             return _command(cmd_name) if cmd_name in commands else None
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            close = difflib.get_close_matches(args[0], commands, 1)
+            if args[0] not in commands and close and not ctx.resilient_parsing:  # which a shell asks for to complete
+                ctx.fail(f"No such command {args[0]!r}; did you mean `agentdbg {close[0]}`?")
+            return super().resolve_command(ctx, args)
 
         def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
             with formatter.section("Commands"):
@@ -86,8 +93,38 @@ def _command(name: str) -> Any:
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines())
     single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     text = inspect.cleandoc(module.command.__doc__ or "")
-    single.command(name, help=text, epilog=examples, context_settings=_HELP)(_as_typer_has_it(module.command))
+    kind = _kind_of_command(parameters_of(module.command))
+    single.command(name, cls=kind, help=text, epilog=examples, context_settings=_HELP)(_as_typer_has_it(module.command))
     return typer.main.get_command(single)
+
+
+def _kind_of_command(parameters: Sequence[Parameter]) -> type[TyperCommand]:
+    """A command that shows what it takes as it was declared; typer would add the names of Python types."""
+    arguments = [found.declared for found in parameters if isinstance(found.declared, Argument)]
+    options = [found for found in parameters if isinstance(found.declared, Option)]
+
+    class Command(TyperCommand):
+        def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the signature is typer's
+            return ["[OPTIONS]", *(argument.metavar for argument in arguments)]
+
+        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+            if arguments:
+                with formatter.section("Arguments"):
+                    formatter.write_dl([(argument.metavar, argument.help) for argument in arguments])
+            with formatter.section("Options"):
+                formatter.write_dl([*map(_option_record, options), ("-h, --help", "Show this message and exit.")])
+
+    return Command
+
+
+def _option_record(found: Parameter) -> tuple[str, str]:
+    assert isinstance(found.declared, Option)
+    names = ", ".join(sorted(found.declared.names, key=len))
+    if found.is_required:
+        remark = "  [required]"
+    else:
+        remark = "" if found.default in (None, False, "") else f"  [default: {found.default}]"
+    return f"{names} {found.declared.metavar or ''}".rstrip(), f"{found.declared.help}{remark}"
 
 
 def _as_typer_has_it(function: Callable[..., None]) -> Callable[..., None]:

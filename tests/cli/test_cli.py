@@ -50,6 +50,47 @@ def test_usage_puts_an_argument_into_brackets_once(cli: Callable[..., Ran], name
     assert not re.search(r"\[\[|\.\.\.\S|\]\]", usage)
 
 
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "run"])
+def test_help_shows_what_was_declared_and_no_python_types(cli: Callable[..., Ran], name: str) -> None:
+    """`RUN <list[str]>` and `[x>=0]` are answers to questions no user asked."""
+    helped = " ".join(cli(name, "--help").out.split())
+
+    assert "<" not in helped.partition("Options:")[0].partition("Arguments:")[2]
+    assert "x>=" not in helped
+    for found in parameters_of(importlib.import_module(f"agentdbg.commands.{name}").command):
+        assert " ".join(found.declared.help.split()) in helped
+
+
+def test_a_mistyped_command_is_answered_with_the_one_meant(cli: Callable[..., Ran]) -> None:
+    """Nobody should have to read through twenty-five names for one wrong letter."""
+    assert "did you mean `agentdbg list`?" in cli("lits").err
+    assert "did you mean" not in cli("frobnicate").err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["assert", "--max-errors", "99"], ["sql"], ["sql", "select run_id from runs"], ["export", "-o", "-"]]
+)
+def test_json_is_short_for_the_format(cli: Callable[..., Ran], failed_run: str, arguments: list[str]) -> None:
+    """Half of the commands have formats and half have not; nobody remembers which."""
+    name, *rest = arguments
+    runs = [] if name == "sql" else [failed_run]
+    short, long = cli(name, *runs, *rest, "--json"), cli(name, *runs, *rest, "--format", "json")
+
+    assert short.json == long.json
+    assert short.code == long.code
+    both = cli(name, *runs, *rest, "--json", "--format", "other")
+    assert (both.code, "choose one" in both.err) == (2, True)
+
+
+def test_a_baseline_is_printed_also_where_it_is_written(
+    cli: Callable[..., Ran], failed_run: str, tmp_path: Path
+) -> None:
+    """A script may want to look at what it keeps."""
+    printed = cli("baseline", failed_run, "--out", str(tmp_path / "good.json"), "--json")
+
+    assert printed.json == json.loads((tmp_path / "good.json").read_text())
+
+
 def test_without_a_command_there_is_help(cli: Callable[..., Ran]) -> None:
     """Typing the bare name is how one meets a tool."""
     ran = cli()
@@ -294,3 +335,38 @@ def test_a_closed_stream_is_no_fault(command: str, closed: str, data_dir: Path) 
     )
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_signs_the_terminal_does_not_have_become_plain_ones(failed_run: str) -> None:
+    """A row of question marks says nothing; an old terminal, or a log in ASCII, should still be readable."""
+    printed = run_process("show", "latest", PYTHONIOENCODING="ascii").out
+
+    assert printed.startswith("x Failed  invoice")
+    assert "\n|    #" in printed
+    assert "?" not in printed
+    assert "name ?" in run_process("rename", "latest", "name 漢", PYTHONIOENCODING="ascii").out
+
+
+def test_the_help_of_run_may_be_cut_off(tmp_path: Path) -> None:
+    """`agentdbg run --help | head -1` is no reason for a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "agentdbg", "run", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_asking_for_a_deleted_run_says_that_it_was_deleted(cli: Callable[..., Ran], failed_run: str) -> None:
+    """Not found would be half the truth, and it can be brought back."""
+    cli("delete", failed_run, "--yes")
+    ran = cli("show", failed_run[:6])
+
+    assert ran.code == 2
+    assert f"agentdbg restore {failed_run[:8]}" in ran.err

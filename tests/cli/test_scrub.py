@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -206,3 +207,20 @@ def test_a_damaged_compressed_run_is_scrubbed_as_far_as_it_can_be_read(cli: Call
     assert ran.code == 0
     assert SECRET not in everything(data_dir)
     assert len(list(load_events(whole, data_dir))) == len(list(load_events(broken, data_dir)))
+
+
+def test_a_link_put_beside_the_log_is_not_written_through(
+    cli: Callable[..., Ran], data_dir: Path, tmp_path: Path
+) -> None:
+    """The copy has a name nobody can guess, so nothing waits there: not a link, not what an earlier scrub left."""
+    run_id = leaky(data_dir)
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    planted = data_dir / "runs" / run_id / f"events.jsonl.{os.getpid()}.scrub.tmp"
+    planted.symlink_to(precious)
+
+    assert cli("scrub", SECRET, "--yes").code == 0
+    assert planted.is_symlink()
+    assert precious.read_text() == "mine"
+    assert SECRET not in everything(data_dir)
+    assert [path.name for path in planted.parent.iterdir() if path.name.endswith(".tmp")] == [planted.name]

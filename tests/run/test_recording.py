@@ -232,6 +232,30 @@ def test_wrong_use_is_one_sentence_and_exit_2(programs: Programs, recorded: Reco
 
 
 @pytest.mark.slow
+def test_a_limit_in_the_program_beats_the_same_one_on_the_command_line(programs: Programs, recorded: Recorded) -> None:
+    """Arguments beat the environment, limit by limit; the help and docs/guardrails.md say so."""
+    programs.write(
+        "agent.py",
+        """
+        import agentdbg
+
+        @agentdbg.trace(max_llm_calls=2)
+        def agent():
+            for number in range(9):
+                agentdbg.record_llm_call("m", response=str(number), usage={"total_tokens": 10})
+
+        agent()
+        """,
+    )
+    programs.recorded("--max-llm-calls", "0", "agent.py")
+    programs.recorded("--max-llm-calls", "0", "--max-tokens", "15", "agent.py")
+
+    stopped = [run for run in recorded.all() if run.of_type("ERROR") and run.of_type("LLM_CALL")]
+    assert [run.of_type("ERROR")[0]["payload"]["guardrail"] for run in stopped] == ["max_llm_calls", "max_tokens"]
+    assert [run.of_type("ERROR")[0]["payload"]["threshold"] for run in stopped] == [2, 15]
+
+
+@pytest.mark.slow
 def test_help_names_every_limit(programs: Programs) -> None:
     """The options are found where people look for them."""
     result = programs.recorded("--help")
