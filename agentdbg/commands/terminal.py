@@ -292,7 +292,7 @@ class Progress:
         self._what = what
         self._began = time.monotonic()
         self._shown_at = 0.0
-        self._is_on = _is_terminal(sys.stderr)
+        self._is_on = _is_terminal(sys.stderr) and os.environ.get("TERM") != "dumb"  # which cannot rewrite a line
 
     def __enter__(self) -> Progress:
         return self
