@@ -74,14 +74,16 @@ REVIEWS = (
 )
 
 
-@pytest.mark.parametrize("shape", ["text", "fields", "responses"])
+@pytest.mark.parametrize("shape", ["text", "texts", "fields", "responses"])
 @pytest.mark.parametrize("answer", ["positive", '{"label": "spam"}', "The customer is content with what was bought."])
 def test_the_same_answer_to_other_questions_is_no_loop(shape: str, answer: str) -> None:
     """Sorting a hundred reviews makes a hundred calls with few answers, and must not be stopped after three."""
     run = Recorder()
     for review in REVIEWS:
         question: Any = f"Classify what this customer says: {review}. One word."
-        if shape == "fields":
+        if shape == "texts":
+            question = [question]
+        elif shape == "fields":
             question = {"text": review, "style": "one word"}
         elif shape == "responses":
             question = {"model": "gpt", "instructions": "Classify it.", "input": review}
