@@ -43,7 +43,7 @@ class UserTurns:
             return False
         text = _newest_user_text(prompt)
         if text is None:
-            given = prompt.values() if type(prompt) is dict else ()
+            given = prompt.values() if type(prompt) is dict else prompt
             return self._asks_else("\n".join(value for value in given if type(value) is str), last_call)
         if not text:
             return False
@@ -73,11 +73,11 @@ def is_cut(prompt: Any) -> bool:
 
 
 def _newest_user_text(prompt: Any) -> str | None:
-    """What the user said last; empty when the model or a tool spoke after that, None for fields without messages."""
+    """What the user said last; empty when the model or a tool spoke after that, None where there are no messages."""
     messages = prompt
     if isinstance(prompt, dict):
         messages = prompt.get("messages") or prompt.get("input") or prompt.get("contents")
-    if not isinstance(messages, list):
+    if not isinstance(messages, list) or (messages and type(messages[0]) is str):
         return None
     for message in messages[: -_LOOK_BACK - 1 : -1]:
         if not isinstance(message, dict):
