@@ -34,6 +34,7 @@ _MOST = 200
 _DEEPEST = 40
 _LONGEST = 100_000
 _MISSING: Any = object()
+_NO_KEYS: frozenset[str] = frozenset()
 _Item = TypeVar("_Item", str, bytes)
 _PIECES = re.compile(r"\d+|\D+")
 _SHIFTED = re.compile(r"\[(\d+)→(\d+)\]")
@@ -109,7 +110,7 @@ def changes_between(a: Step, b: Step) -> list[Change]:
         return []
     if a.kind == LLM:
         return sorted_changes(_model_changes(a, b))
-    return sorted_changes(value_changes(a.content, b.content, ""))
+    return sorted_changes(_table_changes(a.content, b.content, "", 0))
 
 
 def context_changes(a: Step, b: Step) -> list[Change]:
@@ -148,7 +149,7 @@ def _model_changes(a: Step, b: Step) -> Iterator[Change]:
             # A word beside the same calls, or none: models do as they like.
             found = [_as_wording(change) if change.path == "response" else change for change in found]
         yield from found or value_changes(*responses, "response")
-    yield from value_changes(was, now, "")
+    yield from _table_changes(was, now, "", 0)
 
 
 def _message_changes(was: list[Any], now: list[Any]) -> Iterator[Change]:
@@ -211,8 +212,11 @@ def _call_changes(was: list[Call], now: list[Call]) -> Iterator[Change]:
 
 def value_changes(was: Any, now: Any, path: str, depth: int = 0) -> Iterator[Change]:
     """The differences inside two JSON values, innermost first told by their paths."""
-    if _are_equal(was, now):
-        return
+    return iter(()) if _are_equal(was, now) else _differences(was, now, path, depth)
+
+
+def _differences(was: Any, now: Any, path: str, depth: int) -> Iterator[Change]:
+    """As `value_changes`, of two that are known to differ."""
     opened, opened_now = parse_embedded(was), parse_embedded(now)
     if type(opened) is type(opened_now) and isinstance(opened, (dict, list)) and depth < _DEEPEST:
         yield from _inner_changes(opened, opened_now, path, depth)
@@ -259,23 +263,25 @@ def _inner_changes(was: Any, now: Any, path: str, depth: int) -> Iterator[Change
 
 
 def _table_changes(was: dict[str, Any], now: dict[str, Any], path: str, depth: int) -> Iterator[Change]:
-    for key in [*was, *(key for key in now if key not in was)]:
-        inner = f"{path}.{key}" if path else str(key)
-        old, new = was.get(key, _MISSING), now.get(key, _MISSING)
-        if depth and key in VOLATILE_KEYS and not path.startswith("args"):
+    passed_over = VOLATILE_KEYS if depth and not path.startswith("args") else _NO_KEYS
+    for key, old in was.items():
+        new = now.get(key, _MISSING)
+        if key in passed_over:
             continue
         if new is _MISSING:
-            yield Change(inner, "removed", old)
-        elif old is _MISSING:
-            yield Change(inner, "added", None, new)
-        else:
-            yield from value_changes(old, new, inner, depth + 1)
+            yield Change(f"{path}.{key}" if path else str(key), "removed", old)
+        elif not _are_equal(old, new):
+            yield from _differences(old, new, f"{path}.{key}" if path else str(key), depth + 1)
+    for key, new in now.items():
+        if key not in was and key not in passed_over:
+            yield Change(f"{path}.{key}" if path else str(key), "added", None, new)
 
 
 def _list_changes(was: list[Any], now: list[Any], path: str, depth: int) -> Iterator[Change]:
     if len(was) == len(now):
         for at, (old, new) in enumerate(zip(was, now, strict=True)):
-            yield from value_changes(old, new, f"{path}[{at}]", depth + 1)
+            if not _are_equal(old, new):
+                yield from _differences(old, new, f"{path}[{at}]", depth + 1)
         return
     edges = [*_matched([encoded(item) for item in was], [encoded(item) for item in now]), (len(was), len(now))]
     at = at_now = 0

@@ -38,7 +38,8 @@ def common_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[Pa
         while begin < end and begin_right < end_right and left[end - 1] == right[end_right - 1]:
             end, end_right = end - 1, end_right - 1
             pairs.append((end, end_right))
-        if begin == end or begin_right == end_right:
+        # Most of what is left has nothing in common, which is quickly seen.
+        if set(left[begin:end]).isdisjoint(right[begin_right:end_right]):
             continue
         anchors = _anchors(left, right, begin, end, begin_right, end_right)
         if not anchors:

@@ -331,9 +331,9 @@ def _action_of(step: Step) -> int | str:
 
 def _comparable(step: Step) -> list[Any]:
     """What makes two steps the same: name and content, a result without the fields that belong to the single call."""
-    content = step.content
+    kind, content = step.kind, step.content
     result = content.get("result")
     if isinstance(result, dict) and not VOLATILE_KEYS.isdisjoint(result):
         kept = {key: item for key, item in result.items() if key not in VOLATILE_KEYS}
         content = {**content, "result": kept}
-    return [step.kind if step.kind in _NAMELESS else f"{step.kind}:{step.name}", content]
+    return [kind if kind in _NAMELESS else f"{kind}:{step.name}", content]
