@@ -20,7 +20,7 @@ from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.ahead import ReadAhead
 from agentdbg.index.column_cache import ColumnFile, packed
-from agentdbg.index.ids import ID_BYTES, pack_id
+from agentdbg.index.ids import ID_BYTES, pack_id, split_ids
 from agentdbg.index.links import Links
 from agentdbg.index.source import EventSource
 from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, Stretch, read_stretch
@@ -290,12 +290,14 @@ class EventIndex:
 
     def _add_links(self, links: Links, stretch: Stretch, first: int) -> None:
         self._ids += stretch.ids
+        started = dict(zip(stretch.started_positions, split_ids(stretch.started_ids), strict=True))
+        awaited = split_ids(stretch.ids) if started or links.is_waiting() else []
         self.parent_n.extend(links.parents_of(stretch.parents, stretch.parent, first))
-        for parent, children in links.arrived(stretch.ids, first):
+        for parent, children in links.arrived(awaited, first):
             for child in children:
                 self.parent_n[child - 1] = parent
                 self.changed.append(child)
-        for number in links.ended(stretch.ids, stretch.started_calls, first):
+        for number in links.ended(awaited, started, first):
             self.status[number - 1] = columns.ENDED
             self.changed.append(number)
 

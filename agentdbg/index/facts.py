@@ -39,6 +39,18 @@ class ToolCalls(NamedTuple):
         self.args.append(args)
 
 
+class StartedCalls(NamedTuple):
+    """The CALL_STARTs of a block, with the ids that the ends of their calls will have."""
+
+    positions: list[int]
+    ids: list[str]
+
+    def add(self, position: int, call_id: str | None) -> None:
+        if call_id is not None:
+            self.positions.append(position)
+            self.ids.append(call_id)
+
+
 @dataclass
 class Facts:
     """One block's columns, and what later events may refer to. Positions count from 0."""
@@ -54,8 +66,7 @@ class Facts:
     durations: Sequence[int | None]
     tokens: list[int]
     tool_calls: ToolCalls
-    started_calls: list[tuple[int, str]] = field(default_factory=list)
-    """Position, and the id that the end of the call will have."""
+    started_calls: StartedCalls = field(default_factory=lambda: StartedCalls([], []))
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -111,8 +122,8 @@ def _of_each(events: list[Any]) -> Facts:
         elif kind == columns.LLM:
             facts.add_usage(position, event.usage)
             facts.add_cost(event.cost_usd)
-        elif kind == columns.CALL_START and event.call_id is not None:
-            facts.started_calls.append((position, event.call_id))
+        elif kind == columns.CALL_START:
+            facts.started_calls.add(position, event.call_id)
     return facts
 
 
@@ -155,8 +166,7 @@ def _of_strict(events: list[Any]) -> Facts:
     _add_model_calls(facts, _chosen(kinds, columns.LLM, events))
     _add_tool_calls(facts, _chosen(kinds, columns.TOOL, events))
     for position, event in _chosen(kinds, columns.CALL_START, events):
-        if event.call_id is not None:
-            facts.started_calls.append((position, event.call_id))
+        facts.started_calls.add(position, event.payload.call_id)
     for position, event in [
         *_chosen(kinds, columns.STATE, events),
         *_chosen(kinds, columns.LOOP, events),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.index.ids import ID_BYTES, split_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["Links"]
 
@@ -61,21 +61,22 @@ class Links:
                     children[code].append(number)
         return list(map(numbers.__getitem__, codes))
 
-    def arrived(self, ids: bytes, first: int) -> Iterable[tuple[int, list[int]]]:
+    def is_waiting(self) -> bool:
+        """Whether there is a parent or the end of a call that new ids may bring."""
+        return bool(self._waiting or self._open_calls)
+
+    def arrived(self, ids: Sequence[bytes], first: int) -> Iterable[tuple[int, list[int]]]:
         """The parents among new ids that children were waiting for, with those children."""
-        for number, event_id in enumerate(split_ids(ids), first) if self._waiting else ():
+        for number, event_id in enumerate(ids, first) if self._waiting else ():
             if event_id in self._waiting:
                 yield number, self._waiting.pop(event_id)
 
-    def ended(self, ids: bytes, started: Sequence[tuple[int, bytes]], first: int) -> list[int]:
-        """The CALL_STARTs whose call is among new ids; `started` are the new ones, by position, with their calls."""
-        if not self._open_calls and not started:
-            return []
+    def ended(self, ids: Sequence[bytes], started: Mapping[int, bytes], first: int) -> list[int]:
+        """The CALL_STARTs whose call is among new ids; `started` are the new ones by position, with their calls."""
         found = []
-        starts = dict(started)
-        for position, event_id in enumerate(split_ids(ids)):
-            if position in starts:
-                self._open_calls[starts[position]] = first + position
+        for position, event_id in enumerate(ids) if started or self._open_calls else ():
+            if position in started:
+                self._open_calls[started[position]] = first + position
             elif event_id in self._open_calls:
                 found.append(self._open_calls.pop(event_id))
         return found

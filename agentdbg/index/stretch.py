@@ -13,7 +13,7 @@ from zlib import crc32
 
 from agentdbg.analysis import columns
 from agentdbg.index.facts import facts_of, positions_of
-from agentdbg.index.ids import pack_id, pack_ids
+from agentdbg.index.ids import pack_ids, split_ids
 from agentdbg.index.scan import scan_lines
 
 if TYPE_CHECKING:
@@ -60,8 +60,10 @@ class Stretch(NamedTuple):
     tool_positions: Sequence[int] = ()
     likeness: bytes = b""
     """Of each tool call a number that is the same for the same tool with the same arguments, and hardly for others."""
-    started_calls: Sequence[tuple[int, bytes]] = ()
-    """The position of each CALL_START, and the packed id that the end of its call will have."""
+    started_positions: Sequence[int] = ()
+    """Where each CALL_START stands."""
+    started_ids: bytes = b""
+    """The packed ids that the ends of these calls will have."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -101,13 +103,14 @@ def read_stretch(
         duration_ms=_durations(facts).tobytes(),
         tokens=array("I", facts.tokens).tobytes(),
         ids=pack_ids(facts.event_ids),
-        parents=[pack_id(parent_id) if parent_id else None for parent_id in parents],
+        parents=_packed_or_none(parents),
         parent=_codes(parents, facts.parent_ids),
         tools=tools,
         tool=_codes(tools, facts.tool_calls.names),
         tool_positions=facts.tool_calls.positions,
         likeness=_likeness(tools, facts).tobytes(),
-        started_calls=[(position, pack_id(call_id)) for position, call_id in facts.started_calls],
+        started_positions=facts.started_calls.positions,
+        started_ids=pack_ids(facts.started_calls.ids),
         tokens_in=facts.tokens_in,
         tokens_out=facts.tokens_out,
         cost_usd=facts.cost_usd,
@@ -141,6 +144,12 @@ def _starts(times: list[int], facts: Facts, started_ms: int) -> array[int]:
     if min(starts) < 0 or max(starts) > _LARGEST:
         starts = [min(max(start, 0), _LARGEST) for start in starts]
     return array("I", starts)
+
+
+def _packed_or_none(ids: Iterable[str | None]) -> list[bytes | None]:
+    known = [one for one in ids if one]
+    packed = dict(zip(known, split_ids(pack_ids(known)), strict=True))
+    return [packed[one] if one else None for one in ids]
 
 
 def _codes(table: Iterable[str | None], values: Iterable[str | None]) -> list[int]:
