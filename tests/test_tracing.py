@@ -7,6 +7,7 @@ import gc
 import inspect
 import re
 import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,7 @@ from agentdbg import (
     trace,
     traced_run,
 )
-from agentdbg.recorder import runs
+from agentdbg.recorder import pipeline, runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
@@ -65,6 +66,21 @@ def test_the_duration_is_one_number_in_all_three_places(recorded: Recorded) -> N
     run = recorded.only()
     end = run.one("RUN_END")
     assert end["duration_ms"] == end["payload"]["summary"]["duration_ms"] == run.meta["duration_ms"]
+
+
+def test_a_run_is_as_long_as_the_time_between_its_ends(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it takes us to prepare the first run of a process is not the run's."""
+    prepare = pipeline.start_fields
+
+    def slowly(*given: Any) -> dict[str, Any]:
+        time.sleep(0.1)
+        return prepare(*given)
+
+    monkeypatch.setattr(pipeline, "start_fields", slowly)
+    with traced_run("short"):
+        pass
+
+    assert recorded.only().meta["duration_ms"] < 90
 
 
 @pytest.mark.parametrize("form", ["bare", "called", "named", "keyword"])

@@ -124,7 +124,6 @@ class ActiveRun:
         self._deadline: Deadline | None = None
         self._is_leaving = False
         self._end: tuple[str | None, int | None, str] = (None, None, "running")
-        self._started = time.monotonic()
         self._begin(name, start, meta)
 
     # The walk.
@@ -238,7 +237,8 @@ class ActiveRun:
         argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
         payload = self._redactor.seal(start_fields(self.name, argv, start, self._limits.as_dict())).encoded
         self._meta = self._seal_meta(meta)[1]
-        self.started_at = utc_timestamp()
+        # Both clocks at once, after our own preparations: a run is as long as the time between its two ends.
+        self.started_at, self._started = utc_timestamp(), time.monotonic()
         self._last_event_ts = self.started_at
         self._last_parent_id = self.start_id
         line = self._line("RUN_START", self.start_id, None, self.started_at, None, name_json, payload, self._meta)
