@@ -24,7 +24,7 @@ from agentdbg import (
     trace,
     traced_run,
 )
-from agentdbg.recorder import pipeline, runs
+from agentdbg.recorder import pipeline, run_summary, runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
@@ -70,7 +70,7 @@ def test_the_duration_is_one_number_in_all_three_places(recorded: Recorded) -> N
 
 def test_a_run_is_as_long_as_the_time_between_its_ends(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it takes us to prepare the first run of a process is not the run's."""
-    prepare = pipeline.start_fields
+    prepare = run_summary.start_fields
 
     def slowly(*given: Any) -> dict[str, Any]:
         time.sleep(0.1)
