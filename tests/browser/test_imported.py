@@ -40,3 +40,6 @@ def test_the_page_opens_the_runs_of_every_imported_file(tmp_path: Path, open_pag
             shown = page.locator("event-rows .row[data-event-id]").count()
             assert shown > 1, f"{name} shows {shown} rows"
             assert str(run["run_name"]) in page.title(), name
+            # Where nobody knows when things happened, a line over time would say what is not so.
+            is_timed = not run["metadata"]["imported_from"].get("times")
+            assert page.locator("run-strip").is_visible() == is_timed, name

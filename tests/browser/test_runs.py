@@ -148,6 +148,9 @@ def test_the_first_run_shows_up_by_itself(open_page: Callable[..., Page], tmp_pa
         page = open_page(running.origin, ready="empty-state h2")
         expect(page.locator("empty-state")).to_contain_text("No runs yet")
         expect(page.locator("empty-state")).to_contain_text("agentdbg demo")
+        expect(page.locator("empty-state")).to_contain_text("agentdbg import")
+        assert "\n\n@tool\ndef search" in page.locator("empty-state pre").nth(1).inner_text()
+        expect(page.locator("run-rail [data-run-search]")).to_be_hidden()
         expect(page.locator("empty-state code").first).to_contain_text(str(empty))
         record(empty, "healthy")
 

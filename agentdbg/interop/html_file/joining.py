@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["UnknownSyntax", "join_modules"]
 
 _DOC_COMMENT = re.compile(r"/\*\*(?:(?!\*/).)*\*/", re.DOTALL)
+_OWN_LINES = re.compile(rf"^[ \t]*{_DOC_COMMENT.pattern}[ \t]*\n", re.DOTALL | re.MULTILINE)
 _LINE_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
-_EMPTY_LINE = re.compile(r"\n(?:[ \t]*\n)+")
 _IMPORT = re.compile(r'^import\s+(?:\{([^}]*)\}\s+from\s+)?"([^"]+)";$', re.MULTILINE)
 _EXPORT_LIST = re.compile(r"^export\s+\{([^}]*)\};$", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ([\w$]+))", re.MULTILINE)
@@ -116,4 +116,4 @@ def _names(text: str) -> list[str]:
 
 def _without_comments(text: str) -> str:
     """The code as browsers need it; what is written for readers stays in the package."""
-    return _EMPTY_LINE.sub("\n", _LINE_COMMENT.sub("", _DOC_COMMENT.sub("", text)))
+    return _LINE_COMMENT.sub("", _DOC_COMMENT.sub("", _OWN_LINES.sub("", text)))

@@ -49,10 +49,9 @@ export class RunActions {
     }
   }
 
-  /** @param {{data_dir?: string, can_import?: boolean}} info */
+  /** @param {{data_dir?: string}} info */
   #takeInfo(info) {
     if (info.data_dir) this.screen.empty.dataDir = info.data_dir;
-    this.screen.empty.canImport = info.can_import ?? false;
     this.screen.empty.update();
   }
 

@@ -20,7 +20,6 @@ const WORDS = /(\b(?:from|import|def)\b|@\w+)/;
 export class EmptyState extends HTMLElement {
   /** Where the server looks for runs. */
   dataDir = "~/.agentdbg";
-  canImport = false;
 
   update() {
     const sections = [
@@ -28,8 +27,8 @@ export class EmptyState extends HTMLElement {
       h("p", { class: "watching" }, h("span", { class: "dot" }), h("span", null, "Watching ", h("code", null, `${this.dataDir}/runs`), ". The first run shows up here by itself, while it runs.")),
       ...section("See what it looks like, without a key or a network", "agentdbg demo"),
       ...section("Trace an agent of your own", PROGRAM.trimEnd()),
+      ...section("Or bring in a run another tool recorded", "agentdbg import transcript.json"),
     ];
-    if (this.canImport) sections.push(...section("Or bring in a run another tool recorded", "agentdbg import transcript.json"));
     this.replaceChildren(h("div", { class: "sheet" }, ...sections));
   }
 }

@@ -6,6 +6,7 @@
 
 import { emit, h, painted } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
+import { hasTimes } from "../model/runs.js";
 import { stripBars } from "../model/strip.js";
 import { ticks } from "../model/time-axis.js";
 
@@ -68,8 +69,8 @@ export class RunStrip extends HTMLElement {
   /** @param {boolean} [anew] also when the columns are the same, because colours or sizes changed */
   update(anew = false) {
     const { data } = this;
-    this.hidden = !data;
-    if (!data || this.#width === 0) return;
+    this.hidden = !data || (data.run !== null && !hasTimes(data.run));
+    if (!data || this.hidden || this.#width === 0) return;
     const extent = this.#extent;
     const key = `${data.skeleton.version} ${this.#width} ${data.isRunning ? Math.round(extent / 250) : extent}`;
     if (anew || key !== this.#drawn) {

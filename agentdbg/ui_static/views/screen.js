@@ -105,6 +105,7 @@ export class Screen {
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
     if (nothing) this.app.removeAttribute("data-loading");
+    this.app.toggleAttribute("data-empty", nothing);
     if (this.empty.hidden === nothing) {
       this.empty.hidden = !nothing;
       this.empty.update();
