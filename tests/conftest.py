@@ -52,6 +52,7 @@ _SLOW = (
     "reading/test_recount",
     "receive/test_laws",
     "receive/test_serving",
+    "receive/test_sizing",
     "redaction/test_laws",
     "redaction/test_sizes",
     "redaction/test_vendor_tokens",

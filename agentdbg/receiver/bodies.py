@@ -17,6 +17,7 @@ from agentdbg.encoding import encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.interop.sources import moment_ms, read_json
 from agentdbg.interop.spans import REMOTE_PARENT, Span, SpanEvent, read_spans
+from agentdbg.receiver.sizing import has_too_many_messages, has_too_many_values
 
 try:
     from google.protobuf.message import DecodeError
@@ -42,6 +43,8 @@ _IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
 _MOST_REASONS = 5
 _MOST_SPANS = 100_000
 """In one request; exporters send some hundreds at a time."""
+_FEW = 1000
+_TOO_MANY = "the body holds more attributes and events than are taken at a time; send it in parts"
 
 
 class Refused(Exception):
@@ -134,6 +137,8 @@ def _reasons(rejected: list[str]) -> str:
 
 
 def _from_json(body: bytes) -> Iterator[Span | str]:
+    if has_too_many_values(body):
+        raise Refused(413, _TOO_MANY)
     try:
         document = read_json(body)
     except ValueError as error:
@@ -147,6 +152,8 @@ def _from_json(body: bytes) -> Iterator[Span | str]:
 def _from_protobuf(body: bytes) -> Iterator[Span | str]:
     request = ExportTraceServiceRequest()
     try:
+        if has_too_many_messages(body):
+            raise Refused(413, _TOO_MANY)
         request.ParseFromString(body)
     except (DecodeError, ValueError) as error:
         raise Refused(400, f"the body is no ExportTraceServiceRequest ({error})") from None
@@ -171,7 +178,7 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         message=span.status.message,
         events=[
             SpanEvent(event.name, _moment_ms(event.time_unix_nano), _attributes(event.attributes))
-            for event in span.events[:]
+            for event in span.events
         ],
         resource=resource,
         scope=scope,
@@ -191,8 +198,9 @@ def _moment_ms(nanoseconds: int) -> float | None:
 
 def _attributes(pairs: Sequence[Any]) -> dict[str, Any]:
     # Nearly all are texts, and asking which kind a value is takes longer than asking for one. A slice is a list, which
-    # is walked through quicker than what holds the messages.
-    return {pair.key: pair.value.string_value or _value(pair.value) for pair in pairs[:]}
+    # is walked through quicker than what holds the messages, but keeps all of them in memory at once.
+    few = pairs[:] if len(pairs) < _FEW else pairs
+    return {pair.key: pair.value.string_value or _value(pair.value) for pair in few}
 
 
 def _value(value: Any) -> Any:
