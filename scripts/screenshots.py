@@ -17,13 +17,13 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 # File name: the run to open (part of its name) or two to compare, width, height, colours, keys to press.
 SHOTS: dict[str, tuple[str, int, int, str, list[str]]] = {
-    "viewer-light.png": ("book a flight", 1440, 860, "light", ["e", "Enter"]),
-    "viewer-dark.png": ("book a flight", 1440, 860, "dark", ["e", "Enter"]),
+    "viewer-light.png": ("demo: book a flight", 1440, 860, "light", ["e", "Enter"]),
+    "viewer-dark.png": ("demo: book a flight", 1440, 860, "dark", ["e", "Enter"]),
     "waterfall-light.png": ("research a question", 1280, 760, "light", ["3"]),
     "waterfall-dark.png": ("research a question", 1280, 760, "dark", ["3"]),
     "compare-light.png": ("old prompt | new prompt", 1440, 760, "light", ["N", "Enter"]),
     "compare-dark.png": ("old prompt | new prompt", 1440, 760, "dark", ["N", "Enter"]),
-    "phone.png": ("book a flight", 390, 844, "light", []),
+    "phone.png": ("demo: book a flight", 390, 844, "light", []),
 }
 
 
