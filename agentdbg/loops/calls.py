@@ -123,7 +123,7 @@ def _nothing_new(earlier: Step, later: Step) -> bool:
         return False
     if earlier.arguments_key == later.arguments_key:
         return earlier.outcome_key() == later.outcome_key()
-    alike = jaccard(earlier.asked.words(), later.asked.words())
+    alike = jaccard(earlier.words(), later.words(earlier))
     if alike < _REPHRASED_INPUT:
         return False
     if earlier.outcome_key() == later.outcome_key():
@@ -136,11 +136,12 @@ def _near_results(earlier: Outcome, later: Outcome) -> bool:
     shorter, longer = sorted((len(earlier.text), len(later.text)))
     if shorter < longer * _NEAR_RESULT - 16:
         return False
-    (earlier_words, earlier_runs), (later_words, later_runs) = earlier.shingles(), later.shingles()
-    return is_near(earlier_words, later_words, _NEAR_RESULT) and is_near(earlier_runs, later_runs, _NEAR_RESULT)
+    if not is_near(earlier.more_words(), later.more_words(), _NEAR_RESULT):
+        return False
+    return is_near(earlier.runs(), later.runs(), _NEAR_RESULT)
 
 
 def _differ_in_words(earlier: Step, later: Step) -> bool:
     """Whether the inputs were put in other words; other numbers or ids ask for something else."""
-    differing = b"".join(earlier.asked.words() ^ later.asked.words())
+    differing = b"".join(earlier.words() ^ later.words())
     return differing.translate(None, b"0123456789") == differing

@@ -223,6 +223,8 @@ class LoopDetector(Intake):
             if released is not None:
                 self._names_period = 0
                 return released
+        if step.streak >= self._repetitions and step.named.is_tool:
+            finer = self._repeated(step)
         if finer is not None:
             self._names_period = 0
         candidate = finer or self._repetition()
@@ -253,7 +255,7 @@ class LoopDetector(Intake):
             return 0
         if self._new_answer is not None and self._replies.can_tell(self._new_answer, self._longest_block):
             return 0
-        return find_period(tape.quiet.text(), wanted, quiet)
+        return 0 if tape.quiet.ends_with_a_new_one() else find_period(tape.quiet.text(), wanted, quiet)
 
     def _block_with_tool_is_possible(self) -> bool:
         """A block with a tool in it ends with the last tool call or after it, so a new one rules every block out."""

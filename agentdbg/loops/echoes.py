@@ -7,6 +7,7 @@ memory when a tool brings something new or the user speaks: after that, similar 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -64,10 +65,14 @@ class RecentReplies:
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
+        # No more than a fifth of the words may be missing from the other answer; nearly always these are.
+        few = list(islice(said, size // 5 + 1))
         for heard, other in reversed(self.kept):
             if heard is None:
                 heard = other.got.words()  # noqa: PLW2901 -- a second name would cost every comparison
             if heard is not said:
+                if heard.isdisjoint(few):
+                    continue
                 # In line, since nearly every answer is compared with eight others to no avail.
                 common = len(heard & said)
                 if common < _NEAR_REPLY * (len(heard) + size - common):

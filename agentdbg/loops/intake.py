@@ -46,6 +46,8 @@ class Intake:
         self._turns = UserTurns()
         self._ledger = Ledger(window)
         self._tool_is_new = False
+        self._are_enough = False
+        """Whether the last tool was called often enough of late for its calls to be compared."""
         self._turn = 0
         self._turn_began = 0
         self._states_in_a_row = 0
@@ -137,9 +139,12 @@ class Intake:
             self._replies.clear()
         if not step.recurs:
             return None
-        are_enough = self._calls.keep(step, lone)
-        may_repeat = (are_enough or step.streak >= self._repetitions) and not step.polling
-        return self._calls.repeated(step, are_enough=are_enough) if may_repeat else None
+        self._are_enough = self._calls.keep(step, lone)
+        # Whether a call that came often enough is a finding is decided when it turns out not to be part of a block.
+        return self._repeated(step) if step.streak < self._repetitions and self._are_enough else None
+
+    def _repeated(self, step: Step) -> Candidate | None:
+        return None if step.polling else self._calls.repeated(step, are_enough=self._are_enough)
 
     def _note_turn(self, step: Step, payload: dict[str, Any], spoke: bool) -> None:
         if spoke:

@@ -7,7 +7,7 @@ in a row, which also sees order. Only the beginning of a long text is looked at,
 
 from __future__ import annotations
 
-__all__ = ["is_near", "jaccard", "shingles", "words"]
+__all__ = ["first_words", "is_near", "jaccard", "runs", "words"]
 
 _MAX_WORDS = 96
 _WORD_LENGTH = 10
@@ -20,20 +20,27 @@ _WORD_BYTES = bytes(
 
 def words(text: bytes, most: int = _MAX_WORDS) -> list[bytes]:
     """The first words of `text`, lower-cased, in order."""
+    return first_words(text, most)[0]
+
+
+def first_words(text: bytes, most: int = _MAX_WORDS) -> tuple[list[bytes], int]:
+    """The same, and in how many bytes they were found: no other text that begins with these has other words."""
     # The beginning of a long text nearly always has enough words, of which only the one after them may be cut.
     beginning = text[: most * _WORD_LENGTH]
     found = beginning.translate(_WORD_BYTES).split(None, most)
     if len(found) <= most and len(beginning) < len(text):
+        beginning = text
         found = text.translate(_WORD_BYTES).split(None, most)
-    return found[:most]
+    return found[:most], len(beginning)
 
 
 def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:
     """How much two sets have in common: 1 when equal, 0 when they share nothing."""
-    if left == right:
+    if left is right:
         return 1.0
     common = len(left & right)
-    return common / (len(left) + len(right) - common)
+    either = len(left) + len(right) - common
+    return common / either if either else 1.0
 
 
 def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -> bool:
@@ -41,11 +48,9 @@ def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -
     return left is right or jaccard(left, right) >= threshold
 
 
-def shingles(text: bytes) -> tuple[frozenset[bytes], frozenset[bytes]]:
-    """The words of a text, and all its runs of three words."""
+def runs(text: bytes) -> frozenset[bytes]:
+    """All runs of three words of a text."""
     sequence = words(text)
     if len(sequence) < 3:
-        runs = frozenset([b" ".join(sequence)])
-    else:
-        runs = frozenset(map(b" ".join, zip(sequence, sequence[1:], sequence[2:], strict=False)))
-    return frozenset(sequence), runs
+        return frozenset([b" ".join(sequence)])
+    return frozenset(map(b" ".join, zip(sequence, sequence[1:], sequence[2:], strict=False)))

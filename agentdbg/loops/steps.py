@@ -58,6 +58,7 @@ class Step:
     __slots__ = (
         "_asked",
         "_got",
+        "_words",
         "arguments_key",
         "call_number",
         "event_id",
@@ -102,6 +103,7 @@ class Step:
         """What was asked and got, as it came; nearly always it is forgotten before anyone asks."""
         self._asked = NOTHING_ASKED
         self._got = FORGOTTEN
+        self._words: frozenset[bytes] | None = None
 
     @property
     def kind(self) -> str:
@@ -132,9 +134,17 @@ class Step:
             self._read(self.unread)
         return self._got
 
+    def words(self, like: Step | None = None) -> frozenset[bytes]:
+        """The words of what was asked, which may begin like what another step asked."""
+        found = self._words
+        if found is None:
+            found = self._words = self.asked.words(None if like is None else like.asked)
+        return found
+
     def hold(self, asked: Input, got: Outcome) -> None:
         """Take what was asked and what came back."""
         self._asked = asked
+        self._words = None
         self._got = got
         if got.failed:
             self.failed = True

@@ -9,10 +9,9 @@ equal outcome, so a repeated one never pays twice. Nothing of the user's objects
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.events import TRUNCATED
 from agentdbg.loops.signatures import (
     VOLATILE_KEYS,
     encode,
@@ -24,10 +23,10 @@ from agentdbg.loops.signatures import (
     says_it_failed,
     spoken,
 )
-from agentdbg.loops.similar import shingles, words
+from agentdbg.loops.similar import first_words, runs, words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from types import ModuleType
 
 __all__ = [
     "FORGOTTEN",
@@ -52,6 +51,8 @@ MAX_COMPARED_BYTES = 4096
 
 _MAX_UNREAD = 2 * MAX_COMPARED_BYTES
 _REMEMBERED = 64
+_SHORT = 256
+"""Longer texts are looked up by their length and then compared: that is quicker than to hash them."""
 _REPLY_WORDS = 48
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
@@ -72,12 +73,14 @@ _NEGATIVE = frozenset(
 class Input:
     """What a call asked: its text, and a key that is equal for equal inputs in any writing."""
 
-    __slots__ = ("_words", "key", "text")
+    __slots__ = ("_words", "key", "text", "words_end")
 
     def __init__(self, text: bytes, key: int | None = None) -> None:
         self.text = text
         self.key = key
         self._words: frozenset[bytes] | None = None
+        self.words_end = 0
+        """In how many bytes the words were found; 0 while they are not known."""
 
     def known_key(self) -> int:
         """The key, worked out from the text if need be."""
@@ -86,11 +89,18 @@ class Input:
             key = self.key = input_key(self.text)
         return key
 
-    def words(self) -> frozenset[bytes]:
-        """The words of the input."""
+    def words(self, like: Input | None = None) -> frozenset[bytes]:
+        """The words of the input; the very same as those of one that it is `like` if both begin the same."""
         found = self._words
         if found is None:
-            found = self._words = frozenset(words(self.text))
+            if like is not None and 0 < like.words_end < len(like.text):
+                end = like.words_end
+                if self.text.startswith(like.text[:end]):
+                    found, self.words_end = like.words(), end
+            if found is None:
+                sequence, self.words_end = first_words(self.text)
+                found = frozenset(sequence)
+            self._words = found
         return found
 
 
@@ -102,7 +112,8 @@ class Outcome:
         "_is_brief",
         "_is_negative",
         "_key",
-        "_shingles",
+        "_more_words",
+        "_runs",
         "_words",
         "failed",
         "has_volatile_keys",
@@ -122,7 +133,8 @@ class Outcome:
         """Whether fields that belong to the single call may be among those of the result."""
         self._key: int | None = None
         self._words: frozenset[bytes] | None = None
-        self._shingles: tuple[frozenset[bytes], frozenset[bytes]] | None = None
+        self._more_words: frozenset[bytes] | None = None
+        self._runs: frozenset[bytes] | None = None
         self._is_bare: bool | None = None
         self._is_brief: bool | None = None
         self._is_negative: bool | None = None
@@ -131,7 +143,7 @@ class Outcome:
         """Equal for results that differ in nothing but ids and clocks."""
         key = self._key
         if key is None:
-            stripped = _stripper()(self.text, has_keys=self.has_volatile_keys)
+            stripped = _volatile().strip_volatile(self.text, has_keys=self.has_volatile_keys)
             key = self._key = hash((stripped, self.rest, self.failed))
         return key
 
@@ -142,12 +154,23 @@ class Outcome:
             found = self._words = frozenset(words(self.text, _REPLY_WORDS))
         return found
 
-    def shingles(self) -> tuple[frozenset[bytes], frozenset[bytes]]:
-        """The words of the result, and all its runs of three words."""
-        found = self._shingles
+    def more_words(self) -> frozenset[bytes]:
+        """The words of the result."""
+        found = self._more_words
         if found is None:
-            found = self._shingles = shingles(self.text)
+            found = self._more_words = frozenset(words(self.text))
         return found
+
+    def runs(self) -> frozenset[bytes]:
+        """All runs of three words of the result."""
+        found = self._runs
+        if found is None:
+            found = self._runs = runs(self.text)
+        return found
+
+    def beginning(self) -> bytes:
+        """How every equal result begins; empty when that cannot be told without looking for ids and clocks."""
+        return b"" if self.text.startswith(b"{") else _volatile().lasting_beginning(self.text)
 
     def is_bare(self) -> bool:
         """Whether the result only acknowledges and tells nothing: null, true, "ok", empty."""
@@ -183,21 +206,41 @@ FORGOTTEN = Outcome(b"")
 FORGOTTEN_FAILURE = Outcome(b"", failed=True)
 
 
-_Key = TypeVar("_Key", bytes, str)
+class _Memory:
+    """The last outcomes by their text."""
+
+    __slots__ = ("_outcomes",)
+
+    def __init__(self) -> None:
+        self._outcomes: dict[bytes | int, Outcome] = {}
+
+    def find(self, text: bytes) -> Outcome | None:
+        """The outcome with that text, if it is remembered."""
+        size = len(text)
+        found = self._outcomes.get(text if size <= _SHORT else size)
+        return found if found is not None and (size <= _SHORT or found.text == text) else None
+
+    def keep(self, text: bytes, outcome: Outcome) -> Outcome:
+        """Remember it, unless it is too long to be looked at as a whole."""
+        size, outcomes = len(text), self._outcomes
+        if size <= MAX_COMPARED_BYTES:
+            outcomes[text if size <= _SHORT else size] = outcome
+            if len(outcomes) > _REMEMBERED:
+                del outcomes[next(iter(outcomes))]
+        return outcome
 
 
 class Recall:
     """Hands out outcomes, the same one for an equal value among the last few."""
 
-    __slots__ = ("_failures", "_replies", "_results", "_said", "_texts")
+    __slots__ = ("_failures", "_replies", "_results", "_texts")
 
     def __init__(self) -> None:
         # Text and encoded values apart: `"[1]"` and `[1]` have the same bytes and are not the same result.
-        self._results: dict[bytes, Outcome] = {}
-        self._texts: dict[str, Outcome] = {}
-        self._replies: dict[str, Outcome] = {}
-        self._said: dict[bytes, Outcome] = {}
-        self._failures: dict[bytes, Outcome] = {}
+        self._results = _Memory()
+        self._texts = _Memory()
+        self._replies = _Memory()
+        self._failures = _Memory()
 
     def result(self, payload: dict[str, Any]) -> Outcome:
         """What a tool brought that was called before."""
@@ -210,9 +253,9 @@ class Recall:
         text = encode_plain(result)
         if text is None:
             return Outcome(encode(result), failed=says_it_failed(result))
-        found = self._results.get(text)
+        found = self._results.find(text)
         if found is None:
-            found = _kept(self._results, text, Outcome(text, failed=says_it_failed(result)))
+            found = self._results.keep(text, Outcome(text, failed=says_it_failed(result)))
             if type(result) is dict and VOLATILE_KEYS.isdisjoint(result):
                 found.has_volatile_keys = False
         return found
@@ -224,17 +267,12 @@ class Recall:
                 return Outcome(result, failed=says_it_failed(decode_json(result)))
             except ValueError:  # nested more deeply than can be read
                 return Outcome(result)
-        found = self._texts.get(result)
-        if found is None:
-            found = _kept(self._texts, result, Outcome(encode(result), failed=says_it_failed(result)))
-        return found
+        text = encode(result)
+        return self._texts.find(text) or self._texts.keep(text, Outcome(text, failed=says_it_failed(result)))
 
     def words(self, response: str) -> Outcome:
         """What a model said in plain words."""
-        found = self._replies.get(response)
-        if found is None:
-            found = _kept(self._replies, response, Outcome(encode(response)))
-        return found
+        return self._reply(encode(response))
 
     def reply(self, payload: dict[str, Any]) -> tuple[Outcome, Input]:
         """What a model said, and the calls it asks for."""
@@ -245,24 +283,21 @@ class Recall:
         if type(response) is str:
             return self.words(response), NOTHING_ASKED
         text, calls = spoken(response)
-        found = self._said.get(text)
-        if found is None:
-            found = _kept(self._said, text, Outcome(text))
-        return found, Input(encode(calls)) if calls else NOTHING_ASKED
+        return self._reply(text), Input(encode(calls)) if calls else NOTHING_ASKED
+
+    def _reply(self, text: bytes) -> Outcome:
+        return self._replies.find(text) or self._replies.keep(text, Outcome(text))
 
     def _failure(self, error: Any) -> Outcome:
         text = error_text(error)
-        found = self._failures.get(text)
-        if found is None:
-            found = _kept(self._failures, text, Outcome(text, failed=True))
-        return found
+        return self._failures.find(text) or self._failures.keep(text, Outcome(text, failed=True))
 
 
 @cache
-def _stripper() -> Callable[..., bytes]:
-    from agentdbg.loops.volatile import strip_volatile  # noqa: PLC0415 -- its expressions take time to compile
+def _volatile() -> ModuleType:
+    from agentdbg.loops import volatile  # noqa: PLC0415 -- its expressions take time to compile
 
-    return strip_volatile
+    return volatile
 
 
 def compared_input(arguments: Any) -> tuple[bytes, int]:
@@ -307,20 +342,11 @@ def unread_reply(payload: dict[str, Any]) -> str | None:
     """
     What a model said in plain words that was not called before; None for what has to be read at once.
 
-    That is also an answer to messages, in which a person may have spoken.
+    That is also an answer to a prompt, in which a person may have spoken.
     """
     get = payload.get
-    response, prompt = get("response"), get("prompt")
-    if type(response) is not str or len(response) > _MAX_UNREAD or get("error") is not None or get("status") == "error":
+    response = get("response")
+    if type(response) is not str or len(response) > _MAX_UNREAD:
         return None
-    if prompt is not None and (type(prompt) is not str or prompt.endswith(TRUNCATED)):
-        return None
-    return response
-
-
-def _kept(memory: dict[_Key, Outcome], key: _Key, value: Outcome) -> Outcome:
-    if len(key) <= MAX_COMPARED_BYTES:
-        memory[key] = value
-        if len(memory) > _REMEMBERED:
-            del memory[next(iter(memory))]
-    return value
+    unusual = get("prompt") is not None or get("error") is not None or get("status") == "error"
+    return None if unusual else response

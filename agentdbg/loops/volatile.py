@@ -16,7 +16,7 @@ import re
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.loops.signatures import VOLATILE_KEYS
 
-__all__ = ["VOLATILE_KEYS", "strip_volatile"]
+__all__ = ["VOLATILE_KEYS", "lasting_beginning", "strip_volatile"]
 
 _FEW = 4
 """How many different ids an answer may carry and still be an envelope around the same content."""
@@ -36,6 +36,8 @@ _DATE = re.compile(rb"\d{4}-\d\d-\d\d[T ]")
 _EPOCH = re.compile(rb"(?<!\d)1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?!\d)")
 _FRACTION_OF_TIME = re.compile(rb"\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
 _ADDRESS = re.compile(rb"0x[0-9a-fA-F]{6,16}")
+_BEGINNING = 32
+_SHORT_WORDS = re.compile(rb"(?:[A-Za-z0-9]{0,9}[ \n,'\"()!?;])+")
 _PREFIXES = (b"call", b"toolu", b"chatcmpl", b"resp", b"req", b"msg", b"run")
 _ID = re.compile(
     rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -74,8 +76,19 @@ def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
     if has_keys and text.startswith(b"{"):
         text = _without_keys(text)
     marks = text[::_STRIDE].translate(_HEX)
-    spans = _clocks(text, marks) + _ids(text, marks)
+    runs = _stretch(marks)
+    spans = _clocks(text, runs) + _ids(text, marks, runs)
     return _without(text, spans) if spans else text
+
+
+def lasting_beginning(text: bytes) -> bytes:
+    """
+    The first short words of `text`, in which nothing can be volatile; empty where it begins otherwise.
+
+    Texts that differ here differ in more than ids and clocks, which is known without looking for those.
+    """
+    begin = _SHORT_WORDS.match(text, 0, _BEGINNING)
+    return b"" if begin is None or b"0x" in begin[0] else begin[0]
 
 
 def _without_keys(text: bytes) -> bytes:
@@ -88,7 +101,7 @@ def _without_keys(text: bytes) -> bytes:
     return encode_json({key: item for key, item in value.items() if key not in VOLATILE_KEYS})
 
 
-def _clocks(text: bytes, marks: bytes) -> list[tuple[int, int]]:
+def _clocks(text: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     # The search ends with the last such byte, which spares most texts a walk through the rest.
     last_colon = text.rfind(b":")
@@ -97,24 +110,28 @@ def _clocks(text: bytes, marks: bytes) -> list[tuple[int, int]]:
     for index, (begin, end) in enumerate(spans):
         if begin >= 11 and _DATE.match(text, begin - 11):
             spans[index] = begin - 11, end
-    digits = _stretch(marks, _TEN_DIGITS)
-    if digits is not None:
-        spans += _at(text, _EPOCH_BEGINS, _EPOCH, digits)
-    if b"x" in text and b" at 0x" in text:
+    if runs is not None:
+        spans += _at(text, _EPOCH_BEGINS, _EPOCH, _place(*runs))
+    if text.find(b"x") >= 0 and text.find(b" at 0x") >= 0:
         spans += _at(text, _ADDRESS_BEGINS, _ADDRESS, (0, len(text)))
-    if b"." in text:
+    if text.find(b".") >= 0:
         for match in _FRACTION_OF_TIME.finditer(text):
             spans.append((len(text[: match.start()].rstrip(b"0123456789")), match.end()))
     return spans
 
 
-def _stretch(marks: bytes, run: bytes) -> tuple[int, int] | None:
-    """Where everything stands in the text that comes to such a run in its sample; None for nowhere."""
-    first = marks.find(run)
+def _stretch(marks: bytes) -> tuple[int, int] | None:
+    """Where all runs of ten digits or hex digits and more stand in the sample; None for nowhere."""
+    first = marks.find(_TEN_DIGITS)
     if first < 0:
         return None
+    return first, marks.rfind(_TEN_DIGITS) + len(_TEN_DIGITS)
+
+
+def _place(first: int, end: int) -> tuple[int, int]:
+    """Where in the text a stretch of its sample stands."""
     # What begins before its first sampled byte begins less than a stride before it.
-    return max(first - 1, 0) * _STRIDE, (marks.rfind(run) + len(run)) * _STRIDE
+    return max(first - 1, 0) * _STRIDE, end * _STRIDE
 
 
 def _at(
@@ -134,8 +151,8 @@ def _at(
     return spans
 
 
-def _ids(text: bytes, marks: bytes) -> list[tuple[int, int]]:
-    offset, stop = _with_ids(text, marks)
+def _ids(text: bytes, marks: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
+    offset, stop = _with_ids(text, marks, runs)
     if not stop:
         return []
     tokens = text[offset:stop].translate(_TOKENS)
@@ -156,14 +173,19 @@ def _ids(text: bytes, marks: bytes) -> list[tuple[int, int]]:
     return spans
 
 
-def _with_ids(text: bytes, marks: bytes) -> tuple[int, int]:
+def _with_ids(text: bytes, marks: bytes, runs: tuple[int, int] | None) -> tuple[int, int]:
     """The stretch of whole tokens outside of which there are no ids; (0, 0) when there are none at all."""
-    begin, end = _stretch(marks, _HEX_ID) or (len(text), 0)
+    begin, end = len(text), 0
+    if runs is not None:
+        first = marks.find(_HEX_ID, *runs)
+        if first >= 0:
+            begin, end = _place(first, marks.rfind(_HEX_ID, *runs) + len(_HEX_ID))
     for separator, prefixed in _PREFIXED:
         last = text.rfind(separator)
-        if last > 0:
-            for match in prefixed.finditer(text, 0, last + 1):
-                begin, end = min(begin, match.start()), max(end, match.end())
+        match = prefixed.search(text, 0, last + 1) if last > 0 else None
+        while match is not None:
+            begin, end = min(begin, match.start()), max(end, match.end())
+            match = prefixed.search(text, match.end(), last + 1)
     if not end:
         return 0, 0
     return len(text[:begin].rstrip(_TOKEN_BYTES)), len(text) - len(text[end:].lstrip(_TOKEN_BYTES))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from agentdbg.loops.volatile import strip_volatile
+from agentdbg.loops.volatile import lasting_beginning, strip_volatile
 
 _PAIRS = {
     "a uuid": (b"909ff497-6a8a-43ef-2880-4790be6c6fe9", b"0c58f1d2-0f0f-4a4a-9b9b-121212121212"),
@@ -67,3 +69,25 @@ def test_fields_of_the_single_call_are_left_out_of_an_object() -> None:
     """A request id is often a field of the answer, of whatever shape."""
     assert strip_volatile(b'{"request_id":"7","text":"x"}') == b'{"text":"x"}'
     assert strip_volatile(b'{"page":7}', has_keys=False) == b'{"page":7}'
+
+
+def test_a_beginning_in_which_nothing_is_volatile_is_told_from_one_that_may_be() -> None:
+    """Answers that begin otherwise are known to differ, and need not be searched for ids and clocks."""
+    assert lasting_beginning(b"It is done, at last: all 7 files") == b"It is done, at "
+    assert lasting_beginning(b"done at 10:00:01, all of it") == b"done at "
+    assert lasting_beginning(b"thing at 0xaa11bb is lost") == b""
+    assert lasting_beginning(b"4027054627e125a4 is the id") == b""
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_texts_that_differ_in_ids_and_clocks_alone_have_the_same_lasting_beginning(seed: int) -> None:
+    """Else a loop would be hidden by an id near the beginning of an answer."""
+    chance = random.Random(seed)
+    pieces = [b"Sure", b"the", b"order", b"4027", b", ", b" ", b"! ", b"\n", b"(", b"x", b"at ", b"<>", b"call_"]
+    same = [(piece, piece) for piece in pieces]
+    text = chance.choices([*same, *_PAIRS.values()], k=chance.randrange(1, 9))
+    one, other = (b" ".join(piece[side] for piece in text) for side in (0, 1))
+
+    assert strip_volatile(one).startswith(lasting_beginning(one))
+    if strip_volatile(one) == strip_volatile(other):
+        assert lasting_beginning(one) == lasting_beginning(other)
