@@ -210,10 +210,10 @@ class _Literals:
 
     __slots__ = ("_exact", "_in_short", "_odd_letters", "_words")
 
-    _without_literal = re.compile(
+    _forty = re.compile(
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
-        rb"|(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
     )
+    _discord_bot = re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}")
 
     def __init__(self, exact: Iterable[str], words: Iterable[str], *, odd_letters: bool) -> None:
         self._exact = tuple(dict.fromkeys(literal.encode() for literal in exact))
@@ -238,7 +238,9 @@ class _Literals:
         for literal in self._exact:
             if literal in encoded:
                 return True
-        return True if not self._odd_letters and self._without_literal.search(encoded) else None
+        if self._odd_letters:
+            return None
+        return True if self._forty.search(encoded) or self._discord_bot.search(encoded) else None
 
 
 class _Either:
