@@ -22,6 +22,7 @@ _WORD = re.compile(r"\w+")
 _MOST_TEXT = 1_500
 
 Words = frozenset[str]
+_NONE: Words = frozenset()
 
 
 def are_akin(left: Step, right: Step) -> bool:
@@ -57,7 +58,7 @@ def likeness(left: Step, right: Step) -> float:
 
 
 class _ModelWords(NamedTuple):
-    """Names of the tools asked for, words of the answer, words of the question."""
+    """Names of the tools asked for, words of the answer, and words of the question where no tool is asked for."""
 
     calls: Words
     said: Words
@@ -77,10 +78,12 @@ def _model_likeness(left: _ModelWords, right: _ModelWords) -> float:
 def _model_words(step: Step) -> _ModelWords:
     if step.words is None:
         said = step.said
-        names = frozenset(call.name for call in said.calls)
-        words = _words(said.text) | _words([call.args for call in said.calls]) if names else _words(said.text)
-        asked = _words(" ".join(turn.text for turn in turns(step.content.get("appended"), last=1)))
-        step.words = _ModelWords(names, words, asked)
+        if said.calls:
+            words = _words(said.text) | _words([call.args for call in said.calls])
+            step.words = _ModelWords(frozenset(call.name for call in said.calls), words, _NONE)
+        else:
+            asked = " ".join(turn.text for turn in turns(step.content.get("appended"), last=1))
+            step.words = _ModelWords(_NONE, _words(said.text), _words(asked))
     found: _ModelWords = step.words
     return found
 

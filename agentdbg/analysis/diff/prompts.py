@@ -56,10 +56,8 @@ class _Conversation:
             shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
         last = self.messages[-1]
-        for place in range(len(messages) - 1, shared - 1, -1):
-            if messages[place] == last:
-                return shared, place + 1
-        return shared, shared
+        behind = messages[:shared:-1] if shared else messages[::-1]
+        return (shared, len(messages) - behind.index(last)) if last in behind else (shared, shared)
 
 
 class PromptReader:

@@ -61,6 +61,11 @@ def notes(diff: Diff) -> list[str]:
             f"Whether {tools} {change} anything is not known, and was taken for no; "
             "@tool(effect=…) or the setting write_tools says it."
         )
+    if diff.pairing.cut:
+        said.append(
+            f"{count_noun(diff.pairing.cut, 'step')} of both runs stand where nothing is equal for very long; "
+            "they were paired in pieces, so some may have a better partner than the one shown."
+        )
     if not diff.effects.same_order and diff.effects.are_same:
         said.append("The effects came in another order.")
     return said

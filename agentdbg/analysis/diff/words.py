@@ -8,7 +8,7 @@ are facts; where each text has some that the other lacks, they say different thi
 from __future__ import annotations
 
 import re
-from itertools import filterfalse, islice
+from itertools import filterfalse
 from typing import Literal
 
 from agentdbg.analysis.diff.sequences import common_pairs
@@ -36,15 +36,18 @@ def has_digit(text: str) -> bool:
 
 def is_prose(text: str) -> bool:
     """Whether a text is a sentence rather than a value: at least three words."""
-    found = sum(1 for _ in islice(_WORD.finditer(text, 0, 400), _PROSE_WORDS))
-    return found == _PROSE_WORDS and " " in text[:400]
+    # A sentence has them at its beginning; a value is looked at for longer.
+    return any(len(_WORD.findall(text, 0, end)) >= _PROSE_WORDS for end in (40, 400)) and " " in text[:400]
 
 
 def is_other_wording(was: str, now: str) -> bool:
     """Whether two texts are prose and do not contradict each other in their facts."""
     if not is_prose(was) or not is_prose(now):
         return False
-    facts_was, facts_now = _facts(was), _facts(now)
+    facts_was = _facts(was)
+    if not facts_was:
+        return True
+    facts_now = _facts(now)
     return not (facts_was - facts_now and facts_now - facts_was)
 
 
