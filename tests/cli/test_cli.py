@@ -337,16 +337,6 @@ def test_a_closed_stream_is_no_fault(command: str, closed: str, data_dir: Path) 
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_signs_the_terminal_does_not_have_become_plain_ones(failed_run: str) -> None:
-    """A row of question marks says nothing; an old terminal, or a log in ASCII, should still be readable."""
-    printed = run_process("show", "latest", PYTHONIOENCODING="ascii").out
-
-    assert printed.startswith("x Failed  invoice")
-    assert "\n|    #" in printed
-    assert "?" not in printed
-    assert "name ?" in run_process("rename", "latest", "name 漢", PYTHONIOENCODING="ascii").out
-
-
 def test_the_help_of_run_may_be_cut_off(tmp_path: Path) -> None:
     """`agentdbg run --help | head -1` is no reason for a traceback."""
     reader, writer = os.pipe()

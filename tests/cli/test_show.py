@@ -177,9 +177,12 @@ def test_a_call_that_never_returned_is_the_last_line(cli: Callable[..., Ran], da
     assert "fetch_page" in cli("tail").out
 
 
-def test_an_encoding_without_our_signs_is_no_reason_to_fail(failed_run: str) -> None:
-    """A C locale has no tick; the text still comes."""
+def test_an_encoding_without_our_signs_has_letters_for_them(failed_run: str) -> None:
+    """A C locale has no tick, and a row of question marks says nothing; what is no sign of ours becomes one."""
     ran = run_process("show", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
 
     assert ran.code == 0
-    assert "? Failed  invoice" in ran.out
+    assert ran.out.startswith("x Failed  invoice")
+    assert "\n|    #" in ran.out
+    assert "?" not in ran.out
+    assert "a name ?" in run_process("rename", "latest", "a name 漢", PYTHONIOENCODING="ascii").out
