@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import END, LLM, TOOL
+from agentdbg.analysis.columns import END, LLM, START, TOOL
 from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import number_or_none
 
@@ -47,6 +47,7 @@ class TotalsCounter:
         self._last_ms = 0
         self._duration_ms: int | None = None
         self._status: str | None = None
+        self._knows_times = True
 
     def add(
         self, kind: int, event: Mapping[str, Any], payload: dict[str, Any], *, failed: bool, moment_ms: int
@@ -63,6 +64,8 @@ class TotalsCounter:
             status = payload.get("status")
             self._status = status if isinstance(status, str) else None
             self._duration_ms = number_or_none(event.get("duration_ms"))
+        elif kind == START:
+            self._knows_times = not _lacks_times(event)
         if moment_ms:
             if self._first_ms is None or moment_ms < self._first_ms:
                 self._first_ms = moment_ms
@@ -76,7 +79,9 @@ class TotalsCounter:
 
     def totals(self) -> Totals:
         length = self._duration_ms
-        if length is None and self._first_ms is not None:
+        if not self._knows_times:
+            length = None
+        elif length is None and self._first_ms is not None:
             length = self._last_ms - self._first_ms
         cost = None if self._cost is None else round(self._cost, 9)
         return Totals(
@@ -95,6 +100,13 @@ class TotalsCounter:
     def _sum_of(self, place: int) -> int | None:
         known = [count for counts in self._tokens if (count := counts[place]) is not None]
         return sum(known) if known else None
+
+
+def _lacks_times(start: Mapping[str, Any]) -> bool:
+    """Whether the run was imported from a file that has no times, and all its events have that of the file."""
+    meta = start.get("meta")
+    imported = meta.get("imported_from") if isinstance(meta, dict) else None
+    return isinstance(imported, dict) and bool(imported.get("times"))
 
 
 def _token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
