@@ -244,9 +244,12 @@ class Indexer:
             view.index.save()
 
     def _go_on(self, view: RunView) -> None:
-        view.extend(_SLICE_MS, _HELPERS, lambda: not self._waited_for)
+        try:
+            view.extend(_SLICE_MS, _HELPERS, lambda: not self._waited_for)
+        except (OSError, MemoryError):  # whoever asks for this run hears of it; the others go on
+            self.forget(view)
         with self._wake:
-            if view not in self._queue:  # forgotten meanwhile
+            if view not in self._queue:  # forgotten
                 return
             self._queue.remove(view)
             if view.index.complete:

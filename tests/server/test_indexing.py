@@ -97,6 +97,22 @@ def test_whoever_asks_does_not_wait_for_a_slice(looked_at: Views, monkeypatch: p
     wait_until(lambda: view.index.total == 20_000)
 
 
+def test_a_run_that_cannot_be_read_holds_up_no_other(
+    looked_at: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk may refuse one file; the runs beside it are still worth looking at."""
+    broken, fine = looked_at.get(write_run(tmp_path)), looked_at.get(RUN)
+
+    def refuse(*_: object) -> int:
+        raise OSError("the disk is tired")
+
+    monkeypatch.setattr(broken, "extend", refuse)
+    looked_at.indexer.want(broken)
+    looked_at.indexer.want(fine)
+
+    wait_until(lambda: fine.index.total == 20_000)
+
+
 def test_the_thread_ends_whatever_it_was_doing(looked_at: Views) -> None:
     """A viewer that is told to stop stops, also while it waits for something to do."""
     looked_at.indexer.want(looked_at.get(RUN))
