@@ -39,7 +39,7 @@ export class SearchField extends HTMLElement {
     this.#field.addEventListener("input", () => {
       clearTimeout(this.#typing);
       this.#typing = window.setTimeout(() => emit(this, "search-run", { q: this.#field.value }), TYPING_MS);
-      this.update({ query: this.#query, found: null, rank: 0, isSearching: this.#isSearching });
+      this.#drawCount(null, 0);
     });
     this.#field.addEventListener("keydown", (event) => this.#key(event));
   }
@@ -54,9 +54,15 @@ export class SearchField extends HTMLElement {
     this.#query = query;
     this.#isSearching = isSearching;
     if (document.activeElement !== this.#field && this.#field.value !== query) this.#field.value = query;
+    this.#drawCount(found, rank);
+  }
+
+  /** @param {number | null} found @param {number} rank */
+  #drawCount(found, rank) {
     const typed = this.#field.value;
+    const isNew = typed !== this.#query;
     this.toggleAttribute("data-active", typed !== "");
-    if (!typed || found === null || typed !== query) this.#count.textContent = typed && (isSearching || typed !== query) ? "…" : "";
+    if (!typed || found === null || isNew) this.#count.textContent = typed && (this.#isSearching || isNew) ? "…" : "";
     else if (found === 0) this.#count.textContent = "0";
     else this.#count.textContent = rank > 0 ? `${formatCount(rank)} of ${formatCount(found)}` : formatCount(found);
   }
