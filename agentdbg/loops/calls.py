@@ -60,10 +60,11 @@ class RecentCalls:
             new_work = self._worked_between(calls)
             if step.failed and calls[0].turn == step.turn and not new_work:
                 return Candidate("error_retry", [step], calls, step.streak)
-            if len(calls) == wanted and (not new_work or self._is_recent(calls[0])):
+            is_recent = len(calls) == wanted and (not new_work or self._is_recent(calls[0]))
+            if is_recent and not self._only_confirm(calls):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
         similar = self._similar(step) if are_enough else []
-        if len(similar) < wanted:
+        if len(similar) < wanted or self._only_confirm(similar):
             return None
         return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
 
@@ -90,6 +91,28 @@ class RecentCalls:
                 break  # the same question had another answer since: that was progress
         return found[::-1]
 
+    def _only_confirm(self, calls: list[Step]) -> bool:
+        """
+        Whether each call says in a few words that all is well after something new was done: tests run after each edit.
+
+        What only acknowledges something new is taken for something done.
+        """
+        newest = calls[-1]
+        if not newest.got.is_brief():
+            return False
+        has_worked = True
+        for step in reversed(self._tape.steps):
+            if step in calls:
+                if not has_worked:
+                    return False
+                if step is calls[0]:
+                    return True
+                has_worked = False
+            elif step.is_new and step.named.is_tool and not has_worked:
+                step.read()
+                has_worked = step.got.is_brief() and not _asks_like(step, newest)
+        return False
+
     def _is_recent(self, step: Step) -> bool:
         """Whether the call is recent enough for a stall with other work in between."""
         return step.call_number > self._tape.calls - self._recent
@@ -105,6 +128,10 @@ class RecentCalls:
                 if not step.failed and not step.got.is_bare():
                     return True
         return False
+
+
+def _asks_like(step: Step, other: Step) -> bool:
+    return step.named is other.named and jaccard(step.words(), other.words(step)) >= _REPHRASED_INPUT
 
 
 def _streak_of(step: Step, number: int) -> list[Step]:
