@@ -21,7 +21,8 @@ import { LiveSocket } from "./live.js";
 /** @typedef {import("./api.js").Api} Api */
 
 const FIRST_ROWS = 80;
-const COLUMNS_AGAIN_MS = 300;
+/** A run of some thousand events is read in a blink, a long one in seconds: asked for soon, then less and less often. */
+const COLUMNS_AGAIN_MS = [40, 80, 160, 300];
 const SUMMARY_AGAIN_MS = 500;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
@@ -60,6 +61,8 @@ export class RunData extends EventTarget {
   /** @type {() => void} */
   #cameSummary = () => {};
   #summaryCame = new Promise((resolve) => (this.#cameSummary = () => resolve(null)));
+  /** Whoever waits for all columns. @type {((value: null) => void)[]} */
+  #waitForAll = [];
   #findingsVersion = -1;
 
   /** Whether there is more to come; in a file nothing is. */
@@ -198,16 +201,17 @@ export class RunData extends EventTarget {
   // Columns and summary
 
   async #loadColumns() {
-    for (;;) {
+    for (let asked = 0; ; asked += 1) {
       const response = await this.api.request(`${this.path}/skeleton?from=${this.#columnsFrom}`, { signal: this.#stopped.signal });
       const types = JSON.parse(response.headers.get("X-Types") ?? "[]");
       const { complete, count } = this.skeleton.applyColumns(await response.arrayBuffer(), types);
       this.#columnsFrom = count;
       this.#tell("columns");
       if (complete) break;
-      await pause(COLUMNS_AGAIN_MS, this.#stopped.signal);
+      await pause(COLUMNS_AGAIN_MS[Math.min(asked, COLUMNS_AGAIN_MS.length - 1)], this.#stopped.signal);
     }
     this.complete = true;
+    for (const resolve of this.#waitForAll.splice(0)) resolve(null);
     this.#tell("columns");
     this.#followWhileRunning();
     this.#loadFindings();
@@ -215,10 +219,13 @@ export class RunData extends EventTarget {
 
   async #loadSummary() {
     for (;;) {
+      const knowsAll = this.complete;
       const summary = await this.#json("/summary");
       this.#takeSummary(summary);
       if (summary.complete) return;
-      await pause(SUMMARY_AGAIN_MS, this.#stopped.signal);
+      if (this.complete && !knowsAll) continue; // the server has read all of it meanwhile
+      const moment = pause(SUMMARY_AGAIN_MS, this.#stopped.signal);
+      await (this.complete ? moment : Promise.race([moment, new Promise((resolve) => this.#waitForAll.push(resolve))]));
     }
   }
 
