@@ -1,14 +1,21 @@
 """
 How many spans a second the receiver takes: `python -m benchmarks.receive_speed`.
 
-A receiver in a process of its own, on loopback, and one sender that posts batches of 512 spans as an exporter does:
-agents of two model calls and two tool calls around a root, with messages of a kilobyte or so. What is counted is what
-is on disk when it was acknowledged. On a busy machine look at the receiver's own time for each span: it does not
-depend on who else is at work.
+A receiver in a process of its own, on loopback, and one sender that posts as exporters do: agents of model calls and
+tool calls around a root, with messages of a kilobyte or so. What is counted is what is on disk when it was
+acknowledged. On a busy machine look at the receiver's own time for each span, which depends less on who else is at
+work.
+
+Where files are made counts too. For minutes after many files were deleted, ext4 takes ten times as long to make one
+nearby, because it does not give a number out again so soon. So nothing is deleted before the end, and the folder is
+made where that file system puts folders that have nothing to do with each other.
 """
 
 from __future__ import annotations
 
+import array
+import base64
+import contextlib
 import gzip
 import http.client
 import json
@@ -18,30 +25,55 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 BATCH = 512
+"""What the SDKs send at a time, unless they are told otherwise."""
 _PER_TRACE = 6
+_ENDLESS = 10**9
 _TEXT = "The customer asks where the order is; it left the warehouse on Monday and should arrive by Friday. " * 8
 
 
-def make_batch(number: int, per_trace: int = _PER_TRACE) -> bytes:
-    """The spans of a batch, as protobuf; `per_trace` decides how many runs they make."""
+class Row(NamedTuple):
+    """One way of sending."""
+
+    title: str
+    per_trace: int = _PER_TRACE
+    batch: int = BATCH
+    is_json: bool = False
+    requests: int = 80
+
+
+ROWS = (
+    Row("six spans a trace"),
+    Row("fifty spans a trace", per_trace=50),
+    Row("one endless trace", per_trace=_ENDLESS),
+    Row("six spans a trace, as JSON", is_json=True),
+    Row("six spans a trace, each sent alone", batch=1, requests=4000),
+)
+
+
+def make_batch(number: int, per_trace: int = _PER_TRACE, batch: int = BATCH) -> ExportTraceServiceRequest:
+    """The spans of a batch; `per_trace` decides how many runs they make."""
     request = ExportTraceServiceRequest()
     group = request.resource_spans.add()
     group.resource.attributes.add(key="service.name").value.string_value = "bench"
     spans = group.scope_spans.add()
     spans.scope.name = "benchmark"
     now = time.time_ns()
-    for place in range(BATCH):
-        trace, position = divmod(number * BATCH + place, per_trace)
+    for place in range(number * batch, (number + 1) * batch):
+        trace, position = divmod(place, per_trace)
         span = spans.spans.add(
             trace_id=(trace + 1).to_bytes(16, "big"),
-            span_id=(number * BATCH + place + 1).to_bytes(8, "big"),
+            span_id=(place + 1).to_bytes(8, "big"),
             start_time_unix_nano=now - 5_000_000,
-            end_time_unix_nano=now + place,
+            end_time_unix_nano=now + place % BATCH,
         )
         if position == per_trace - 1:
             _put(span, "invoke_agent shop", {"gen_ai.operation.name": "invoke_agent"})
@@ -51,41 +83,62 @@ def make_batch(number: int, per_trace: int = _PER_TRACE) -> bytes:
             _put(span, "execute_tool find", _tool(place))
         else:
             _put(span, "chat gpt-4o", _model(place))
-    encoded: bytes = request.SerializeToString()
-    return encoded
+    return request
 
 
-def measure(seconds: float = 10.0, per_trace: int = _PER_TRACE) -> dict[str, Any]:
-    """Send for so many seconds; spans a second, and what the receiver held in memory at most."""
-    batches = [gzip.compress(make_batch(number, per_trace), 1) for number in range(40)]
-    with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "agentdbg", "receive", "--port", "0", "--json"],
-            stdout=subprocess.PIPE,
-            env={**os.environ, "AGENTDBG_DATA_DIR": folder},
-        )
-        try:
-            assert process.stdout is not None
-            port = int(json.loads(process.stdout.readline())["url"].rpartition(":")[2])
-            os.set_blocking(process.stdout.fileno(), False)
-            before = _cpu_seconds(process.pid)
-            sent, took = _send(batches, port, seconds, per_trace, process.stdout)
-            cpu_us = (_cpu_seconds(process.pid) - before) / sent * 1e6
-            peak = Path(f"/proc/{process.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
-        finally:
-            process.terminate()
-            process.wait(30)
-            if process.stdout is not None:
-                process.stdout.close()
-        stored = sum(path.read_bytes().count(b"\n") for path in Path(folder).glob("runs/*/events.jsonl"))
+def measure(row: Row, folder: Path) -> dict[str, Any]:
+    """Send all requests of a row; spans a second, and what the receiver needed for it."""
+    bodies = [_body(make_batch(number, row.per_trace, row.batch), row) for number in range(row.requests)]
+    with _receiver(folder) as process:
+        assert process.stdout is not None
+        port = int(json.loads(process.stdout.readline())["url"].rpartition(":")[2])
+        os.set_blocking(process.stdout.fileno(), False)
+        _send(bodies[:1], port, row, process.stdout)  # what is loaded and compiled with the first request
+        before = _cpu_seconds(process.pid)
+        took = _send(bodies[1:], port, row, process.stdout)
+        spent = _cpu_seconds(process.pid) - before
+        peak = Path(f"/proc/{process.pid}/status").read_text().partition("VmHWM:")[2].split()[0]
+    sent = (row.requests - 1) * row.batch
+    stored = sum(path.read_bytes().count(b"\n") for path in folder.glob("runs/*/events.jsonl"))
     return {
         "spans": sent,
-        "seconds": took,
         "per_second": sent / took,
-        "cpu_us": cpu_us,
+        "cpu_us": spent / sent * 1e6,
         "peak_mb": int(peak) / 1024,
         "events": stored,
     }
+
+
+def _body(request: ExportTraceServiceRequest, row: Row) -> bytes:
+    if not row.is_json:
+        encoded: bytes = request.SerializeToString()
+        return gzip.compress(encoded, 1)
+    document = MessageToDict(request)
+    for span in document["resourceSpans"][0]["scopeSpans"][0]["spans"]:
+        # OTLP has ids as hexadecimal digits, unlike any other bytes in JSON.
+        for key in ("traceId", "spanId", "parentSpanId"):
+            span[key] = _hexadecimal(span.get(key, ""))
+    return gzip.compress(json.dumps(document).encode(), 1)
+
+
+def _hexadecimal(text: str) -> str:
+    return base64.b64decode(text).hex()
+
+
+@contextlib.contextmanager
+def _receiver(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "agentdbg", "receive", "--port", "0", "--json"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "AGENTDBG_DATA_DIR": str(folder)},
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait(60)
+        if process.stdout is not None:
+            process.stdout.close()
 
 
 def _cpu_seconds(pid: int) -> float:
@@ -93,27 +146,45 @@ def _cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _send(batches: list[bytes], port: int, seconds: float, per_trace: int, told: Any) -> tuple[int, float]:
+def _send(bodies: list[bytes], port: int, row: Row, told: Any) -> float:
+    """Seconds until everything was acknowledged."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
-    sent, number, begun = 0, 0, time.perf_counter()
-    made = 0.0
-    while time.perf_counter() - begun - made < seconds:
-        if number >= len(batches):  # what has been sent once would not be written again
-            making = time.perf_counter()
-            batches.append(gzip.compress(make_batch(number, per_trace), 1))
-            made += time.perf_counter() - making
-        connection.request("POST", "/v1/traces", body=batches[number], headers=headers)
+    kind = "application/json" if row.is_json else "application/x-protobuf"
+    headers = {"Content-Type": kind, "Content-Encoding": "gzip"}
+    begun = time.perf_counter()
+    for body in bodies:
+        connection.request("POST", "/v1/traces", body=body, headers=headers)
         answer = connection.getresponse()
-        answer.read()
-        assert answer.status == 200, answer.status
-        sent += BATCH
-        number += 1
+        said = answer.read()
+        assert answer.status == 200, (answer.status, said[:200])
         while told.read(65_536):
             pass
-    took = time.perf_counter() - begun - made
+    took = time.perf_counter() - begun
     connection.close()
-    return sent, took
+    return took
+
+
+@contextlib.contextmanager
+def _fresh_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as above:
+        _spread_folders_in(above)
+        yield Path(tempfile.mkdtemp(dir=above))
+
+
+def _spread_folders_in(folder: str) -> None:
+    """What `chattr +T` does: say that the folders in this one are not related."""
+    if sys.platform != "linux":
+        return
+    import fcntl
+
+    get_flags, set_flags, top_of_a_tree = 0x80086601, 0x40086602, 0x00020000
+    flags = array.array("l", [0])
+    descriptor = os.open(folder, os.O_RDONLY)
+    with contextlib.suppress(OSError):  # another file system
+        fcntl.ioctl(descriptor, get_flags, flags, True)
+        flags[0] |= top_of_a_tree
+        fcntl.ioctl(descriptor, set_flags, flags, True)
+    os.close(descriptor)
 
 
 def _model(place: int) -> dict[str, Any]:
@@ -157,9 +228,11 @@ def _put(span: Any, name: str, attributes: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for title, length in (("six spans a trace", 6), ("fifty spans a trace", 50), ("one endless trace", 10**9)):
-        found = measure(6.0, length)
-        print(
-            f"{title}: {found['per_second']:,.0f} spans/s; the receiver works {found['cpu_us']:.0f} µs for each; "
-            f"{found['spans']:,} spans, {found['events']:,} events stored, peak {found['peak_mb']:.0f} MB"
-        )
+    with _fresh_folder() as folder:
+        for number, row in enumerate(ROWS):
+            found = measure(row, folder / str(number))
+            print(
+                f"{row.title}: {found['per_second']:,.0f} spans/s; the receiver works {found['cpu_us']:.0f} µs for "
+                f"each; {found['spans']:,} spans, {found['events']:,} events stored, peak {found['peak_mb']:.0f} MB",
+                flush=True,
+            )
