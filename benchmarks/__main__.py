@@ -12,7 +12,7 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
-    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html", "tables"]
+    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html", "tables", "diff"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
         print(f"## {name}\n\n{table}")
@@ -44,7 +44,11 @@ def _measure(name: str) -> str:
         from benchmarks.tables_speed import tables_tables
 
         return tables_tables()
-    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page, html and tables")
+    if name == "diff":
+        from benchmarks.diff_speed import diff_tables
+
+        return diff_tables()
+    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page, html, tables and diff")
 
 
 def _machine() -> str:
