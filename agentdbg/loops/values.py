@@ -8,6 +8,7 @@ equal outcome, so a repeated one never pays twice. Nothing of the user's objects
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -189,7 +190,9 @@ class Outcome:
             found = False
             if not (self.failed or self.rest or len(self.text) > _BRIEF_BYTES):
                 said = words(self.text)
-                found = len(said) <= _BRIEF_WORDS and _NEGATIVE.isdisjoint(said)
+                found = len(said) <= _BRIEF_WORDS and (
+                    _NEGATIVE.isdisjoint(said) or _NEGATIVE.isdisjoint(words(_all_well().sub(b"", self.text)))
+                )
             self._is_brief = found
         return found
 
@@ -199,6 +202,13 @@ class Outcome:
         if found is None:
             found = self._is_negative = self.failed or not _NEGATIVE.isdisjoint(self.words())
         return found
+
+
+@cache
+def _all_well() -> re.Pattern[bytes]:
+    """What has a "no" in it and means yes, as checkers say it."""
+    kinds = rb"issues?|errors?|problems?|warnings?|failures?|failed|conflicts?|vulnerabilit(?:y|ies)"
+    return re.compile(rb"\b(?:no|0|zero|without) (?:known |new )?(?:%b)\b|\bnothing to commit\b" % kinds, re.IGNORECASE)
 
 
 NOTHING_ASKED = Input(b"")
