@@ -78,26 +78,27 @@ class LoopDetector(Intake):
         if kind is None or (kind == "state" and "span" in meta):
             return None
         key = (kind, "" if kind == "state" else name if type(name) is str else f"{name}")
-        named = self._tape.known.get(key)
-        ledger = self._ledger
-        if (
-            (named is None or not named.present)
-            and key not in self._aside.calls
-            and self._held is None
-            and self._round is None
-            and ledger.current is None
-            and kind != "state"
-            and self._put_aside(key, event_id, ts, payload, meta)
-        ):
-            return None
-        if self._aside.calls:
-            self._take_in()
-        spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
-        round_ = self._round
-        if round_ is not None and round_.is_learnt:
+        ledger, round_ = self._ledger, self._round
+        if round_ is not None and round_.is_learnt:  # nothing lies aside then
+            spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
             if not spoke and self._only_count(round_, event_type, event_id, ts, name, payload, meta):
                 return None
             self._catch_up(round_)
+        else:
+            named = self._tape.known.get(key)
+            if (
+                (named is None or not named.present)
+                and key not in self._aside.calls
+                and self._held is None
+                and round_ is None
+                and ledger.current is None
+                and kind != "state"
+                and self._put_aside(key, event_id, ts, payload, meta)
+            ):
+                return None
+            if self._aside.calls:
+                self._take_in()
+            spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
         ledger.current = None
         step = Step(event_id, ts, self._tape.named(key), self._turn, ledger.spent)
         finer = self._look_into(step, key[1], payload, meta, spoke)
