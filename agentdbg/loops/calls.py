@@ -95,11 +95,13 @@ class RecentCalls:
         """
         Whether each call says in a few words that all is well after something new was done: tests run after each edit.
 
-        What only acknowledges something new is taken for something done.
+        What only acknowledges something new is taken for something done; and where the call itself only acknowledges,
+        as one that saves what there is by now, reading something new is enough.
         """
         newest = calls[-1]
         if not newest.got.is_brief():
             return False
+        is_bare = newest.got.is_bare()
         has_worked = True
         for step in reversed(self._tape.steps):
             if step in calls:
@@ -110,7 +112,8 @@ class RecentCalls:
                 has_worked = False
             elif step.is_new and step.named.is_tool and not has_worked:
                 step.read()
-                has_worked = step.got.is_brief() and not _asks_like(step, newest)
+                has_done = step.got.is_brief() or (is_bare and not step.failed)
+                has_worked = has_done and not _asks_like(step, newest)
         return False
 
     def _is_recent(self, step: Step) -> bool:

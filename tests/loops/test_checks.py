@@ -59,3 +59,25 @@ def test_a_question_asked_again_while_reading_on_is_a_stall() -> None:
         run.tool("lookup", {"query": "who is the mayor of the town"}, "Ada Berg")
 
     assert "warning" in _severities(run)
+
+
+def test_saving_what_was_found_by_now_is_no_stall() -> None:
+    """A call that only says "saved" cannot bring anything new, and is made because something else did."""
+    run = Recorder()
+    for page in ("rivers", "towns", "roads", "bridges", "harbours", "schools"):
+        run.tool(
+            "read_page", {"title": page}, f"The {page} of the country are many, and each has a long story to tell."
+        )
+        run.tool("save", {}, "saved")
+
+    assert _severities(run) <= {"info"}
+
+
+def test_saving_again_and_again_with_nothing_in_between_is_a_loop() -> None:
+    """Then there is nothing to save."""
+    run = Recorder()
+    for number in range(5):
+        run.model(f"Let me save it, attempt {number}.")
+        run.tool("save", {}, "saved")
+
+    assert "critical" in _severities(run)
