@@ -6,8 +6,7 @@ A finding is plain data. It knows how to write itself as the payload of a LOOP_W
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 __all__ = ["ActiveLoop", "Kind", "LoopFinding", "Severity", "severity_rank"]
 
@@ -22,8 +21,7 @@ def severity_rank(severity: str) -> int:
     return _RANKS[severity]
 
 
-@dataclass(frozen=True)
-class LoopFinding:
+class LoopFinding(NamedTuple):
     """One repetition worth telling a person about, as it stood when it was found."""
 
     pattern: str
@@ -33,9 +31,9 @@ class LoopFinding:
     severity: Severity
     kind: Kind
     explanation: str
-    evidence: list[dict[str, Any]] = field(default_factory=list)
-    first_event_id: str = ""
-    cost: dict[str, Any] = field(default_factory=dict)
+    evidence: list[dict[str, Any]]
+    first_event_id: str
+    cost: dict[str, Any]
 
     def payload(self) -> dict[str, Any]:
         """The payload of the LOOP_WARNING that reports this finding."""
@@ -53,8 +51,7 @@ class LoopFinding:
         }
 
 
-@dataclass(frozen=True)
-class ActiveLoop:
+class ActiveLoop(NamedTuple):
     """A warning or critical loop that the newest event belongs to, and how often it has gone round by now."""
 
     finding: LoopFinding
