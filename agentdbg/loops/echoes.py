@@ -66,7 +66,7 @@ class RecentReplies:
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
         # No more than a fifth of the words may be missing from the other answer; nearly always these are.
-        few = list(islice(said, size // 5 + 1))
+        few = frozenset(islice(said, size // 5 + 1))
         for heard, other in reversed(self.kept):
             if heard is None:
                 heard = other.got.words()  # noqa: PLW2901 -- a second name would cost every comparison

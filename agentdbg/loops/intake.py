@@ -17,7 +17,7 @@ from agentdbg.loops.signatures import says_it_failed
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import TEXTS_KEPT, Tape
 from agentdbg.loops.turns import UserTurns, is_cut
-from agentdbg.loops.values import Input, compared_input, unread_call, unread_reply, unread_result
+from agentdbg.loops.values import MAX_COMPARED_BYTES, Input, compared_input, unread_call, unread_reply, unread_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,8 +106,11 @@ class Intake:
         self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
     ) -> Candidate | None:
         """Take an event that may repeat another; the finer finding it completes, if any."""
-        if step.named.is_tool:
-            asked, step.arguments_key = compared_input(payload.get("args"))
+        named = step.named
+        if named.is_tool:
+            compared = compared_input(payload.get("args"), named.asked)
+            asked, step.arguments_key = compared
+            named.asked = compared if len(asked) <= MAX_COMPARED_BYTES else None
             result = unread_result(payload)
             if result is None:
                 step.hold(Input(asked, step.arguments_key), self._tape.recall.result(payload))

@@ -106,7 +106,7 @@ class QuietStretch:
         if not beginning:
             self._last_key = None
             return alphabet.take(_content(step))
-        self._last_key = key = (step.signature, beginning)
+        self._last_key = key = (step.named.name, beginning)
         oldest = step.number - self._window
         before, character = self._beginnings.get(key, (None, ""))
         if before is None or before.number <= oldest:
@@ -124,7 +124,7 @@ class QuietStretch:
 
 def _is_again(last: Step, step: Step) -> bool:
     """Whether the step has the very same objects as the last one: then nothing needs to be hashed to know it."""
-    same = step.got is last.got and step.asked is last.asked and step.named is last.named
+    same = step.named is last.named and step.got is last.got and step.asked is last.asked
     return same and not step.forgotten
 
 

@@ -27,7 +27,19 @@ _SIGNATURES = {"tool": "TOOL_CALL:", "model": "LLM_CALL:", "state": "STATE_UPDAT
 class Named:
     """A tool, a model or the state, while a step of that name is within reach."""
 
-    __slots__ = ("alike", "by_input", "character", "is_tool", "kind", "lone", "name", "present", "recall", "recent")
+    __slots__ = (
+        "alike",
+        "asked",
+        "by_input",
+        "character",
+        "is_tool",
+        "kind",
+        "lone",
+        "name",
+        "present",
+        "recall",
+        "recent",
+    )
 
     def __init__(self, kind: str, name: str, character: str, recall: Recall) -> None:
         self.kind = kind
@@ -41,6 +53,8 @@ class Named:
         """How many of them are the first call, or equal to it, and so share the character of the name."""
         self.lone: Step | None = None
         """The only call so far, not compared with anything yet."""
+        self.asked: tuple[bytes, int] | None = None
+        """What the last call asked, and its key, unless that is long; None before the second call."""
         self.by_input: dict[int | None, Step] | None = None
         """The last call for each input; None before the second call."""
         self.recent: list[Step] | None = None

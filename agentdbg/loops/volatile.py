@@ -12,6 +12,7 @@ byte. Only around a mark is the text looked at closely.
 from __future__ import annotations
 
 import re
+from itertools import islice
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.loops.signatures import VOLATILE_KEYS
@@ -30,14 +31,16 @@ _TEN_DIGITS, _HEX_ID = b"x" * (10 // _STRIDE), b"x" * (16 // _STRIDE)
 _TOKEN_BYTES = bytes(byte for byte in range(128) if chr(byte).isalnum() or byte in b"_-")
 _TOKENS = bytes(120 if byte in _TOKEN_BYTES else 32 for byte in range(256))
 _LONG_TOKEN = b"x" * 16
+_REST_OF_TOKEN = re.compile(rb"[0-9A-Za-z_-]*")
 
-_TIME_OF_DAY = re.compile(rb"\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
+_REST_OF_TIME = re.compile(rb"(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d[T ]")
 _EPOCH = re.compile(rb"(?<!\d)1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?!\d)")
 _FRACTION_OF_TIME = re.compile(rb"\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
-_ADDRESS = re.compile(rb"0x[0-9a-fA-F]{6,16}")
-_BEGINNING = 32
-_SHORT_WORDS = re.compile(rb"(?:[A-Za-z0-9]{0,9}[ \n,'\"()!?;])+")
+_ADDRESS = re.compile(rb"0x(?<= at 0x)[0-9a-fA-F]{6,16}")
+_LONGEST_SHORT_WORD = 9
+_HARMLESS = bytes(byte for byte in range(128) if chr(byte).isalnum()) + b" ,;!?'\"()*#`/"
+"""In a short word of these bytes nothing can be volatile, but for a memory address."""
 _PREFIXES = (b"call", b"toolu", b"chatcmpl", b"resp", b"req", b"msg", b"run")
 _ID = re.compile(
     rb"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}"
@@ -48,7 +51,6 @@ _ID = re.compile(
 # Marks begin with one literal byte, which is what makes them fast; hence the looks backwards.
 _COLONS = re.compile(rb":(?<=\d\d:)\d\d:\d\d")
 _EPOCH_BEGINS = re.compile(rb"1[5-9]\d{8}")
-_ADDRESS_BEGINS = re.compile(rb"0x(?<= at 0x)")
 # Most hyphens have the wrong letter before them, which is quicker to see than that no prefix is there.
 _PREFIXED = [
     (
@@ -83,12 +85,19 @@ def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
 
 def lasting_beginning(text: bytes) -> bytes:
     """
-    The first short words of `text`, in which nothing can be volatile; empty where it begins otherwise.
+    The first three words of `text` if nothing in them can be volatile; else empty.
 
     Texts that differ here differ in more than ids and clocks, which is known without looking for those.
     """
-    begin = _SHORT_WORDS.match(text, 0, _BEGINNING)
-    return b"" if begin is None or b"0x" in begin[0] else begin[0]
+    end = -1
+    for _ in range(3):
+        begin = end + 1
+        end = text.find(b" ", begin)
+        if not 0 < end - begin <= _LONGEST_SHORT_WORD:
+            return b""
+    words = text[:end]
+    # What a tool printed as an address may be short, and stands behind a space.
+    return b"" if words.translate(None, _HARMLESS) or words.find(b" 0x") >= 0 else words
 
 
 def _without_keys(text: bytes) -> bytes:
@@ -106,17 +115,37 @@ def _clocks(text: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
     # The search ends with the last such byte, which spares most texts a walk through the rest.
     last_colon = text.rfind(b":")
     if last_colon > 0:
-        spans = _at(text, _COLONS, _TIME_OF_DAY, (0, last_colon + 3), 2)
-    for index, (begin, end) in enumerate(spans):
-        if begin >= 11 and _DATE.match(text, begin - 11):
-            spans[index] = begin - 11, end
+        spans = _times_of_day(text, last_colon + 3)
     if runs is not None:
-        spans += _at(text, _EPOCH_BEGINS, _EPOCH, _place(*runs))
+        spans += _epochs(text, *_place(*runs))
     if text.find(b"x") >= 0 and text.find(b" at 0x") >= 0:
-        spans += _at(text, _ADDRESS_BEGINS, _ADDRESS, (0, len(text)))
+        spans += [match.span() for match in islice(_ADDRESS.finditer(text), _MOST_PLACES)]
     if text.find(b".") >= 0:
         for match in _FRACTION_OF_TIME.finditer(text):
             spans.append((len(text[: match.start()].rstrip(b"0123456789")), match.end()))
+    return spans
+
+
+def _times_of_day(text: bytes, end: int) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    found = _COLONS.search(text, 0, end)
+    while found is not None and len(spans) < _MOST_PLACES:
+        begin, past = found.start() - 2, found.end()
+        rest = _REST_OF_TIME.match(text, past)
+        past = rest.end() if rest is not None else past
+        spans.append((begin - 11 if begin >= 11 and _DATE.match(text, begin - 11) else begin, past))
+        found = _COLONS.search(text, past + 2, end) if past + 2 < end else None
+    return spans
+
+
+def _epochs(text: bytes, begin: int, end: int) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    found = _EPOCH_BEGINS.search(text, begin, end)
+    while found is not None and len(spans) < _MOST_PLACES:
+        match = _EPOCH.match(text, found.start())
+        if match is not None:
+            spans.append(match.span())
+        found = _EPOCH_BEGINS.search(text, (match or found).end(), end)
     return spans
 
 
@@ -132,23 +161,6 @@ def _place(first: int, end: int) -> tuple[int, int]:
     """Where in the text a stretch of its sample stands."""
     # What begins before its first sampled byte begins less than a stride before it.
     return max(first - 1, 0) * _STRIDE, end * _STRIDE
-
-
-def _at(
-    text: bytes, mark: re.Pattern[bytes], shape: re.Pattern[bytes], within: tuple[int, int], into: int = 0
-) -> list[tuple[int, int]]:
-    """Where `shape` matches at the marks that lie within, which stand that much `into` it."""
-    spans: list[tuple[int, int]] = []
-    begin, end = within
-    found = mark.search(text, begin, end)
-    while found is not None and len(spans) < _MOST_PLACES:
-        past = found.end()
-        match = shape.match(text, found.start() - into)
-        if match is not None:
-            spans.append(match.span())
-            past = match.end()
-        found = mark.search(text, past + into, end)
-    return spans
 
 
 def _ids(text: bytes, marks: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
@@ -188,7 +200,8 @@ def _with_ids(text: bytes, marks: bytes, runs: tuple[int, int] | None) -> tuple[
             match = prefixed.search(text, match.end(), last + 1)
     if not end:
         return 0, 0
-    return len(text[:begin].rstrip(_TOKEN_BYTES)), len(text) - len(text[end:].lstrip(_TOKEN_BYTES))
+    rest = _REST_OF_TOKEN.match(text, end)
+    return len(text[:begin].rstrip(_TOKEN_BYTES)), rest.end() if rest is not None else end
 
 
 def _without(text: bytes, spans: list[tuple[int, int]]) -> bytes:
