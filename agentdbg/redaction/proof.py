@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.keys import KeyJudge
 
-__all__ = ["MOST_NODES", "UNPROVED", "Unproved", "prove", "prove_types", "prove_values"]
+__all__ = ["MOST_NODES", "Unproved", "prove", "prove_types", "prove_values"]
 
 MOST_NODES = 5000
 _NUMBERS = frozenset({int, bool, type(None)})
@@ -28,19 +28,20 @@ _WORTH_ASKING_AT_ONCE = 8
 
 
 class Unproved(Exception):
-    """Something needs a closer look."""
+    """
+    Something needs a closer look.
 
-
-UNPROVED = Unproved()
+    A new one is raised each time: an exception keeps the frames it passed, and one that is kept keeps all they hold.
+    """
 
 
 def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
     """Every key known and harmless, every value plain and short; `depth` is that of the values, `room` for nodes."""
     if type(fields) is not dict or (depth > MAX_DEPTH and fields):
-        raise UNPROVED
+        raise Unproved
     room -= len(fields)
     if room < 0:
-        raise UNPROVED
+        raise Unproved
     keys = tuple(fields)
     if keys in known.safe_shapes:
         values = fields.values()
@@ -53,18 +54,18 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
     for key, value in fields.items():
         kind = type(value)
         if type(key) is not str:
-            raise UNPROVED
+            raise Unproved
         if key not in safe:
             if kind is int and key in counters:
                 continue
             room -= len(key) >> 4  # a new key has to be judged, which takes a while, and only the walk watches the time
             if room < 0 or len(key) > LONGEST_CACHED_KEY:
-                raise UNPROVED
+                raise Unproved
             if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
-                raise UNPROVED
+                raise Unproved
         if kind is str:
             if len(value) > limit:
-                raise UNPROVED
+                raise Unproved
         elif kind is int or value is None or kind is bool:
             pass
         elif kind is dict:
@@ -72,7 +73,7 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
         elif kind is list:
             room = _prove_list(value, known, limit, depth + 1, room)
         elif kind is not float or value - value != 0.0:
-            raise UNPROVED
+            raise Unproved
     known.remember_shape(keys)
     return room
 
@@ -83,7 +84,7 @@ def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int,
         kind = type(value)
         if kind is str:
             if len(value) > limit:
-                raise UNPROVED
+                raise Unproved
         elif value is None or kind is int or kind is bool:
             pass
         elif kind is dict:
@@ -91,7 +92,7 @@ def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int,
         elif kind is list:
             room = _prove_list(value, known, limit, depth + 1, room)
         elif kind is not float or value - value != 0.0:
-            raise UNPROVED
+            raise Unproved
     return room
 
 
@@ -99,16 +100,16 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
     """Every item plain and short, and no `[name, value]` or `--flag` among them that says otherwise."""
     room -= len(items)
     if room < 0 or (depth > MAX_DEPTH and items):
-        raise UNPROVED
+        raise Unproved
     if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and len(items[0]) <= LONGEST_NAME_READ:
         room -= len(items[0]) >> 4
         if room < 0 or known.judge(items[0]):
-            raise UNPROVED
+            raise Unproved
     for item in items:
         kind = type(item)
         if kind is str:
             if len(item) > limit or item[:1] == "-":
-                raise UNPROVED
+                raise Unproved
         elif kind is dict:
             room = prove(item, known, limit, depth + 1, room)
         elif kind is int or item is None or kind is bool:
@@ -116,21 +117,21 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
         elif kind is list:
             room = _prove_list(item, known, limit, depth + 1, room)
         elif kind is not float or item - item != 0.0:
-            raise UNPROVED
+            raise Unproved
     return room
 
 
 def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- the same loop without keys
     """Without redaction: plain types, plain keys, bounded sizes."""
     if depth > MAX_DEPTH + 1 and value:
-        raise UNPROVED
+        raise Unproved
     room -= len(value)
     if room < 0:
-        raise UNPROVED
+        raise Unproved
     if type(value) is dict:
         for key in value:
             if type(key) is not str or len(key) > limit:
-                raise UNPROVED
+                raise Unproved
         children: Any = value.values()
     else:
         children = value
@@ -138,12 +139,12 @@ def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: 
         kind = type(child)
         if kind is str:
             if len(child) > limit:
-                raise UNPROVED
+                raise Unproved
         elif kind is dict or kind is list:
             room = prove_types(child, limit, depth + 1, room)
         elif kind is float:
             if child - child != 0.0:
-                raise UNPROVED
+                raise Unproved
         elif not (kind is int or child is None or kind is bool):
-            raise UNPROVED
+            raise Unproved
     return room

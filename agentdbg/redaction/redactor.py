@@ -16,7 +16,7 @@ from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.plain import Walk, readable_text
-from agentdbg.redaction.proof import MOST_NODES, UNPROVED, prove, prove_types, prove_values
+from agentdbg.redaction.proof import MOST_NODES, Unproved, prove, prove_types, prove_values
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_value, fit_fields
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, telling_words
@@ -115,10 +115,10 @@ class Redactor:
         encoded = encode_json(fields)
         size = len(encoded)
         if size > max_bytes or (size > limit and not all(_fits(value, limit) for value in fields.values())):
-            raise UNPROVED
+            raise Unproved
         # The user's patterns are written for text, not for its encoding, so with any of them every text is looked at.
         if suspicion is not None and (self._patterns or suspicion.of_encoded(encoded)):
-            raise UNPROVED
+            raise Unproved
         return Sealed(fields, encoded)
 
     def _seal_carefully(self, fields: dict[str, Any], max_bytes: int) -> Sealed:

@@ -11,6 +11,7 @@ import decimal
 import enum
 import fractions
 import functools
+import gc
 import io
 import itertools
 import json
@@ -499,6 +500,22 @@ def test_nothing_is_consumed(redactor: Redactor) -> None:
     assert list(iterator) == [1, 2]
     assert stream.read() == "text"
     assert sealed.value["g"] == "<generator object _work>"
+
+
+def test_nothing_is_kept_alive(redactor: Redactor) -> None:
+    """An agent hands large objects around for hours; recording one must not be what keeps it in memory."""
+
+    class Large:
+        pass
+
+    value = Large()
+    watched = weakref.ref(value)
+    redactor.seal({"value": value, "beside": {"in": [value]}, "many": {str(number): value for number in range(3)}})
+    redactor.seal({"text": "x" * 30_000})
+    del value
+    gc.collect()
+
+    assert watched() is None
 
 
 def test_user_code_is_asked_once_per_object(redactor: Redactor) -> None:
