@@ -25,6 +25,7 @@ _TESTS = Path(__file__).parent
 _SLOW = (
     "analysis/test_laws",
     "carry/test_parquet",
+    "carry/test_reading_runs",
     "carry/test_sql",
     "cli/",
     "contract/",

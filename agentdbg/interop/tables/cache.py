@@ -13,26 +13,24 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentdbg.interop.tables.manifest import Manifest, Segment
 from agentdbg.interop.tables.parquet import TableFile, copy_rows, require
+from agentdbg.interop.tables.reading import read_runs
 from agentdbg.storage.layout import make_private_folder, run_dir
 from agentdbg.storage.lines import events_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from agentdbg.events import RunMeta
     from agentdbg.interop.tables.columns import Column
+    from agentdbg.interop.tables.reading import RowsOf
 
 __all__ = ["CachedFile", "TableCache"]
-
-RowsOf = Callable[["RunMeta", Path], Iterable[tuple[Any, ...]]]
-"""The rows a table has of one run, whose folder is given."""
 
 _MANIFEST = "manifest.sqlite3"
 _LARGEST = 100_000
@@ -117,9 +115,10 @@ class TableCache:
                 return
             total = max(total, len(changed))
             name, taken = _new_name(), []
-            with TableFile(self._file(name), self._columns) as table:
-                for meta in changed:
-                    for row in self._rows_of(meta, run_dir(self._data_dir, meta["run_id"])):
+            reading = read_runs(changed, self._data_dir, self._rows_of)
+            with TableFile(self._file(name), self._columns) as table, contextlib.closing(reading):
+                for meta, rows in reading:
+                    for row in rows:
                         table.add(row)
                     taken.append((meta["run_id"], stamps[meta["run_id"]]))
                     progress((total - len(changed) + len(taken)) / total)
