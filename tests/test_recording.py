@@ -63,6 +63,10 @@ def test_a_model_call_has_every_field_of_the_format(recorded: Recorded) -> None:
         ({"prompt_tokens": -1, "completion_tokens": True}, None),
         ({"input_tokens": 5, "output_tokens": 2, "cache_read_input_tokens": 100}, (105, 2, 107)),
         ({"prompt_token_count": 5, "candidates_token_count": 2, "thoughts_token_count": 3}, (5, 5, 10)),
+        (
+            {"promptTokenCount": 5, "candidatesTokenCount": 2, "thoughtsTokenCount": 3, "totalTokenCount": 10},
+            (5, 5, 10),
+        ),
         ({"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 90}}, (100, 5, 105)),
     ],
 )

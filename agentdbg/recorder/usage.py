@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 
 __all__ = ["cached_tokens", "normalise_usage"]
 
-_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens", "prompt_eval_count")
-_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens", "eval_count")
-_TOTAL = ("total_tokens", "total_token_count", "totalTokens")
+_INPUT = (
+    "prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count",
+)  # fmt: skip
+_OUTPUT = (
+    "completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "outputTokens", "eval_count",
+)  # fmt: skip
+_TOTAL = ("total_tokens", "total_token_count", "totalTokenCount", "totalTokens")
 # Anthropic counts these beside input_tokens, not inside it.
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 # Gemini counts thinking beside the answer.
-_BESIDE_OUTPUT = ("thoughts_token_count",)
+_BESIDE_OUTPUT = ("thoughts_token_count", "thoughtsTokenCount")
 _LARGEST = 2**53  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 
@@ -66,7 +70,7 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
         found = usage.get(details)
         if isinstance(found, dict) and type(found.get("cached_tokens")) is int:
             return max(0, int(found["cached_tokens"]))
-    for key in ("cache_read_input_tokens", "cached_content_token_count"):
+    for key in ("cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount"):
         if type(usage.get(key)) is int:
             return max(0, int(usage[key]))
     return 0
