@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 
 __all__ = ["cached_tokens", "normalise_usage"]
 
-_INPUT = (
-    "prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count",
-)  # fmt: skip
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count")
 _OUTPUT = (
-    "completion_tokens", "output_tokens", "candidates_token_count", "candidatesTokenCount", "outputTokens", "eval_count",
-)  # fmt: skip
+    "completion_tokens",
+    "output_tokens",
+    "candidates_token_count",
+    "candidatesTokenCount",
+    "outputTokens",
+    "eval_count",
+)
 _TOTAL = ("total_tokens", "total_token_count", "totalTokenCount", "totalTokens")
 # Anthropic counts these beside input_tokens, not inside it.
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
