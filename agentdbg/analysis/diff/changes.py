@@ -9,6 +9,7 @@ ids inside a text.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -58,7 +59,7 @@ class Change(NamedTuple):
     @property
     def part(self) -> str:
         """`args`, `result`, `response`, `calls`, `appended`, `system`, `tools`, `parameters` …"""
-        return self.path.partition(".")[0].partition("[")[0]
+        return _part_of(self.path)
 
     @property
     def is_given(self) -> bool:
@@ -102,6 +103,10 @@ class Change(NamedTuple):
             told["now"] = cut(as_json(self.now)[:400], room)
         told["wording"] = self.wording
         return told
+
+
+def _part_of(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
 
 
 def changes_between(a: Step, b: Step) -> list[Change]:
@@ -309,10 +314,12 @@ def sorted_changes(found: Iterable[Change]) -> list[Change]:
     """The changes by their paths, as many as anybody would read."""
     few = list(islice(found, _MOST))
     if len(few) > 1:
-        few.sort(key=lambda change: (_PARTS.get(change.part, 9), _natural(change.path)))
+        few.sort(key=lambda change: _place_of(change.path))
     return few
 
 
-def _natural(path: str) -> list[tuple[int, str]]:
-    """Positions by their size: `[2]` before `[10]`."""
-    return [(int(piece) if piece.isdecimal() and len(piece) < 10 else -1, piece) for piece in _PIECES.findall(path)]
+@lru_cache(maxsize=4096)
+def _place_of(path: str) -> tuple[int, list[tuple[int, str]]]:
+    """The part first, then the path, positions by their size: `[2]` before `[10]`. The same paths come in every row."""
+    pieces = [(int(piece) if piece.isdecimal() and len(piece) < 10 else -1, piece) for piece in _PIECES.findall(path)]
+    return _PARTS.get(_part_of(path), 9), pieces

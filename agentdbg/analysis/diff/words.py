@@ -37,7 +37,10 @@ def has_digit(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Whether a text is a sentence rather than a value: at least three words."""
     # A sentence has them at its beginning; a value is looked at for longer.
-    return any(len(_WORD.findall(text, 0, end)) >= _PROSE_WORDS for end in (40, 400)) and " " in text[:400]
+    found = len(_WORD.findall(text, 0, 40))
+    if found < _PROSE_WORDS:
+        found = len(_WORD.findall(text, 0, 400))
+    return found >= _PROSE_WORDS and " " in text[:400]
 
 
 def is_other_wording(was: str, now: str) -> bool:
