@@ -81,8 +81,7 @@ class Policy:
             return 403, "foreign_origin", f"this {self.service} answers only its own page"
         if headers.count("origin") > 1 or _is_from_elsewhere(headers, scope):
             return 403, "foreign_origin", f"this {self.service} answers only its own page"
-        has_token = self._has_token(headers, scope)
-        if not self.is_loopback and not has_token:
+        if not self.is_loopback and not self._has_token(headers, scope):
             return 401, "token_needed", self.token_hint
         return self._refusal_of_method(scope, origin, headers)
 
@@ -176,8 +175,10 @@ class Guard:
 
     def _enter(self, scope: Scope) -> list[tuple[bytes, bytes]] | None:
         """A page opened with the token in its address gets it as a cookie, and an address without it."""
+        if scope["path"] != "/" or scope["method"] != "GET":
+            return None
         query = _query(scope)
-        if scope["path"] != "/" or scope["method"] != "GET" or "token" not in query:
+        if "token" not in query:
             return None
         rest = urlencode([(key, value) for key, values in query.items() if key != "token" for value in values])
         headers = [(b"location", f"/?{rest}".encode() if rest else b"/"), (b"cache-control", b"no-store")]
