@@ -132,3 +132,16 @@ def test_a_fitted_prompt_fits_and_ends_with_the_newest_message(sizes: list[int])
     assert len(json.dumps(fitted, ensure_ascii=False, separators=(",", ":")).encode()) <= 20_000
     assert fitted[-1]["content"].startswith(f"{len(sizes) - 1} ")
     assert (fitted == prompt) == (sum(sizes) < 19_000)
+
+
+def test_a_prompt_is_measured_by_itself_and_not_by_one_before_it() -> None:
+    """What was fitted before is gone, and its place in memory belongs to another message."""
+    fitter = PromptFitter(20_000)
+    kept = [fitter.fit([{"role": "user", "content": "é" * length}]) for length in (10, 50_000) * 20]
+
+    assert all(len(json.dumps(prompt, ensure_ascii=False).encode()) <= 20_000 for prompt in kept)
+    for length in (10, 50_000) * 20:
+        fitted = fitter.fit([{"role": "user", "content": "é" * length}])  # let go at once
+
+        assert len(json.dumps(fitted, ensure_ascii=False).encode()) <= 20_000
+        del fitted

@@ -71,6 +71,26 @@ def test_a_trace_in_one_request_is_one_whole_run(receiving: Receiving) -> None:
     assert end["payload"]["summary"]["total_tokens"] == 84
 
 
+def test_a_persons_eye_finds_the_span_by_its_event(receiving: Receiving) -> None:
+    """The same trace may lie in another tool too, which knows only the ids of spans."""
+    exporter = small_agent()
+    receiving.take(exporter.encoded())
+
+    told = {f"{span.context.span_id:016x}" for span in exporter.spans if span.context is not None}
+    shown = [event["event_id"].split("-") for event in receiving.only()[1:]]
+    assert {f"{first}{second}{third[1:]}{fourth[1]}" for first, second, third, fourth, _ in shown} == told
+
+
+def test_what_began_and_ended_is_told_once_for_each_request(receiving: Receiving) -> None:
+    """A line for each run, written at once: a terminal is slower than the disk."""
+    told: list[list[tuple[str, bool]]] = []
+    receiving.start(on_news=lambda news: told.append([(item.run_name, item.has_ended) for item in news]))
+    receiving.take(encode([*small_agent("one").spans, *small_agent("two").spans]))
+    receiving.wait(2)
+
+    assert told == [[("shop", False), ("shop", False)], [("shop", True), ("shop", True)]]
+
+
 def test_a_span_is_on_disk_when_it_was_acknowledged(receiving: Receiving) -> None:
     """A live run is looked at while it lasts, and what was acknowledged must survive the receiver's death."""
     exporter = small_agent()
