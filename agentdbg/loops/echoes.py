@@ -49,19 +49,23 @@ class RecentReplies:
         found = [step]
         if said is not None and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
-        kept.append((said, step))
-        if len(kept) > _COMPARED:
-            del kept[0]
+        self._keep(said, step)
         return found
 
     def remember(self, step: Step) -> None:
         """Remember the words of a model that was not called before, so that nobody is echoed."""
         if self._failing:
             self._failing.pop(step.signature, None)
+        self._keep(None, step)
+
+    def _keep(self, said: frozenset[bytes] | None, step: Step) -> None:
         kept = self.kept
-        kept.append((None, step))
+        kept.append((said, step))
         if len(kept) > _COMPARED:
-            del kept[0]
+            words, oldest = kept.pop(0)
+            # Words take more room than the text, and memory that is used again is still in the processor's cache.
+            if not any(heard is words for heard, _ in kept):
+                oldest.got.forget_words()
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)

@@ -155,6 +155,10 @@ class Outcome:
             found = self._words = frozenset(words(self.text, _REPLY_WORDS))
         return found
 
+    def forget_words(self) -> None:
+        """Let go of the words; they are found again should anyone ask."""
+        self._words = None
+
     def more_words(self) -> frozenset[bytes]:
         """The words of the result."""
         found = self._more_words

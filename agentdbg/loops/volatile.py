@@ -118,7 +118,8 @@ def _clocks(text: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
         spans = _times_of_day(text, last_colon + 3)
     if runs is not None:
         spans += _epochs(text, *_place(*runs))
-    if text.find(b"x") >= 0 and text.find(b" at 0x") >= 0:
+    last_x = text.rfind(b"x")
+    if last_x > 0 and text.find(b" at 0x", 0, last_x + 1) >= 0:
         spans += [match.span() for match in islice(_ADDRESS.finditer(text), _MOST_PLACES)]
     if text.find(b".") >= 0:
         for match in _FRACTION_OF_TIME.finditer(text):
@@ -189,9 +190,10 @@ def _with_ids(text: bytes, marks: bytes, runs: tuple[int, int] | None) -> tuple[
     """The stretch of whole tokens outside of which there are no ids; (0, 0) when there are none at all."""
     begin, end = len(text), 0
     if runs is not None:
-        first = marks.find(_HEX_ID, *runs)
+        first_run, last_run = runs
+        first = marks.find(_HEX_ID, first_run, last_run)
         if first >= 0:
-            begin, end = _place(first, marks.rfind(_HEX_ID, *runs) + len(_HEX_ID))
+            begin, end = _place(first, marks.rfind(_HEX_ID, first, last_run) + len(_HEX_ID))
     for separator, prefixed in _PREFIXED:
         last = text.rfind(separator)
         match = prefixed.search(text, 0, last + 1) if last > 0 else None
