@@ -126,7 +126,7 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
     while first < len(messages) and _role(messages[first]) in _SYSTEM:
         first += 1
     if first:
-        said = [_content(message) for message in messages[:first]]
+        said = list(map(_content, messages[:first]))
         if system is not None:
             said.insert(0, system)
         system = said[0] if len(said) == 1 else said
@@ -161,13 +161,13 @@ def _is_echo(message: Any, tools_are_events: bool) -> bool:
 
 def without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
-    # Most values are texts and numbers, which are not worth a call of their own.
+    # Most values are texts and numbers, not worth a call of their own, in tables too small for a comprehension.
     if isinstance(value, dict) and depth < _DEEPEST_ID:
-        return {
-            key: item if type(item) in _LEAVES else without_ids(item, depth + 1)
-            for key, item in value.items()
-            if key not in _ID_KEYS
-        }
+        kept = {}
+        for key, item in value.items():
+            if key not in _ID_KEYS:
+                kept[key] = item if type(item) in _LEAVES else without_ids(item, depth + 1)
+        return kept
     if isinstance(value, list) and depth < _DEEPEST_ID:
         return [item if type(item) in _LEAVES else without_ids(item, depth + 1) for item in value]
     return value

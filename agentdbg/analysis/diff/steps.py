@@ -289,7 +289,8 @@ def _tool_content(payload: Mapping[str, Any], *, failed: bool) -> dict[str, Any]
     content = {"args": parse_embedded(payload.get("args")), "result": payload.get("result")}
     if failed:
         content["error"] = failure_of(payload).text
-    content.update((key, item) for key, item in payload.items() if key not in _TOOL_PARTS)
+    if not payload.keys() <= _TOOL_PARTS:
+        content.update((key, item) for key, item in payload.items() if key not in _TOOL_PARTS)
     return content
 
 
