@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -246,6 +247,20 @@ def test_a_spawned_pool_has_runs_of_its_own(tmp_path: Path, data_dir: Path, reco
     assert done.returncode == 0, done.stderr
     assert sorted(run.meta["run_name"] for run in recorded.all()) == ["child", "child", "child", "parent"]
     assert {run.meta["status"] for run in recorded.all()} == {"ok"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variable", ["AGENTDBG_IMPLICIT_RUN", "AGENTDBG_AUTO"])
+def test_ctrl_c_ends_a_program_by_the_signal_also_when_its_run_ends_with_it(
+    tmp_path: Path, data_dir: Path, recorded: Recorded, variable: str
+) -> None:
+    """A shell stops a loop of programs by that status, and what we do at exit must not change it."""
+    program = "import agentdbg\nagentdbg.record_tool_call('t')\nraise KeyboardInterrupt\n"
+    done = _run_program(tmp_path, data_dir, program, **{variable: "1"})
+
+    assert done.returncode == -signal.SIGINT
+    assert recorded.only().one("ERROR")["payload"]["error_type"] == "KeyboardInterrupt"
+    assert recorded.only().meta["status"] == "error"
 
 
 @pytest.mark.slow

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.autorun.departure import watch_departure
 from agentdbg.faults import contain
 from agentdbg.recorder.context import set_process_scope
-from agentdbg.recorder.runs import default_run_name, end_run, is_switched_off, recently_ended, start_run
+from agentdbg.recorder.runs import (
+    default_run_name,
+    end_run,
+    is_switched_off,
+    load_for_exit,
+    recently_ended,
+    start_run,
+)
 from agentdbg.recorder.sources import function_source
 
 if TYPE_CHECKING:
@@ -72,6 +79,7 @@ def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | 
     if scope is None:
         return None
     set_process_scope(scope)
+    load_for_exit()
     _current = ProcessRun(scope.run, is_child=bool(parent_run_id))
     atexit.register(_current.close)
     try:

@@ -42,6 +42,7 @@ __all__ = [
     "default_run_name",
     "implicit_scope",
     "is_switched_off",
+    "load_for_exit",
     "note_uncaught",
     "scope_elsewhere",
     "start_run",
@@ -168,8 +169,19 @@ def implicit_scope() -> Scope | None:
             scope = start_run(None, default_run_name(script, None), {}, {}, None)
             if scope is not None:
                 set_process_scope(scope)
+                load_for_exit()
                 note_uncaught()
     return scope
+
+
+def load_for_exit() -> None:
+    """
+    Load what telling of an exception takes, for a run that ends with its process.
+
+    Loaded at exit it would evaluate text, and over that CPython forgets that Ctrl-C ended the program: the exit status
+    would be 1 instead of the signal's.
+    """
+    import traceback  # noqa: F401, PLC0415
 
 
 def note_uncaught() -> None:
