@@ -1,7 +1,7 @@
 """
 Pairs of long made-up runs, as agents of very different habits leave them: what `benchmarks/diff_speed.py` compares.
 
-Every pair is the same each time. Events are given as they come from a file: no two of them share an object.
+Every pair is the same each time but for its ids.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import new_id
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
 
-__all__ = ["SHAPES", "Shape", "from_file"]
+__all__ = ["SHAPES", "Shape"]
 
 _TOOLS = ("search_flights", "get_user", "book_flight", "calculate", "send_mail", "think")
 _WORDS = ("the", "flight", "leaves", "at", "noon", "and", "costs", "less", "than", "you", "said", "with", "two", "bags")
@@ -30,11 +29,6 @@ class Shape(NamedTuple):
     make: Callable[[str, int], list[Event]]
     wanted_ms: int
     events: int = 2_000
-
-
-def from_file(events: list[Event]) -> list[Event]:
-    """The events as reading their file gives them."""
-    return [decode_json(encode_json(event)) for event in events]
 
 
 class _Run:
