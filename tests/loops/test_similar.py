@@ -1,0 +1,55 @@
+"""What two texts have in common is found the quick way, and is what the slow way finds."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from agentdbg.loops.similar import jaccard, words
+from agentdbg.loops.values import Input, Outcome, Recall
+
+_SHORT, _LONG = 40, 400
+
+
+def _prose(chance: random.Random, number: int) -> bytes:
+    return b" ".join(b"%b%d" % (b"ab" * chance.randrange(1, 9), chance.randrange(30)) for _ in range(number))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_words_taken_from_an_input_that_begins_the_same_are_the_words(seed: int) -> None:
+    """A file written again with one line more is the common stall, and its first words need not be split again."""
+    chance = random.Random(seed)
+    same = _prose(chance, chance.choice([3, 60, 95, 96, 97, 130, 300]))
+    earlier, later = (Input(same + b" " + _prose(chance, chance.choice([1, 40, 200]))) for _ in range(2))
+    earlier.words()
+
+    assert later.words(earlier) == frozenset(words(later.text))
+
+
+def test_long_words_leave_no_room_for_a_wrong_guess() -> None:
+    """Where the beginning does not hold enough words, the whole text counts, and it may differ far behind."""
+    same = b"w" * 2_000
+    earlier, later = Input(same + b" one"), Input(same + b" two")
+    earlier.words()
+
+    assert later.words(earlier) == {same, b"two"}
+
+
+def test_nothing_is_like_nothing() -> None:
+    """Two calls without a word in their input asked the same."""
+    assert jaccard(frozenset(), frozenset()) == 1.0
+    assert jaccard(frozenset({b"a"}), frozenset({b"b"})) == 0.0
+
+
+@pytest.mark.parametrize("size", [_SHORT, _LONG])
+def test_an_equal_result_is_the_same_object_and_another_of_its_length_is_not(size: int) -> None:
+    """Long results are looked up by their length, which says nothing about what is in them."""
+    recall = Recall()
+    first = recall.unread("x" * size)
+    other = recall.unread("y" * size)
+
+    assert isinstance(first, Outcome)
+    assert other.text == b"y" * size
+    assert recall.unread("y" * size) is other
+    assert recall.unread("x" * size).text == first.text
