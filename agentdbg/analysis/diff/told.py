@@ -129,7 +129,7 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
     a, b = _next_step(diff, at, "a"), _next_step(diff, at, "b")
     numbers = (a.number if a else None, b.number if b else None)
     before = diff.rows[at - 1] if at else None
-    after = f"They part after {one_line(before.name, 60)}" if before and before.kind == TOOL else "They part here"
+    after = ("They part after ", code(before.name)) if before and before.kind == TOOL else ("They part here",)
     row = diff.rows[at]
     reworded = any(change.wording for earlier in diff.rows[:at] for change in earlier.changes if not change.is_given)
     quiet = " Before that only the wording differs." if reworded else " Before that every step is the same."
@@ -138,7 +138,7 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
         said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1))
     else:
         said = ("A ", *_does(a), ", B ", *_does(b), ".")
-    yield _say(*numbers, f"{after}: ", *said, quiet if at else "")
+    yield _say(*numbers, *after, ": ", *said, quiet if at else "")
 
 
 def _next_step(diff: Diff, at: int, side: str) -> Step | None:
