@@ -106,7 +106,12 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
     declared = meta.get("effect") if isinstance(meta, dict) else None
     if declared in ("write", "read"):
         return Effect(declared, "declared")
-    name = _tool_name(event)
+    return _effect_by_name(_tool_name(event), rules)
+
+
+@lru_cache(maxsize=4096)
+def _effect_by_name(name: str, rules: EffectRules) -> Effect:
+    """The few tools of an agent are called again and again."""
     configured = rules.kind_of(name)
     return Effect(configured, "configured") if configured else guess(name)
 
