@@ -35,7 +35,7 @@ _PAGE_EVENTS = 500
 _PAGE_ROWS = 200
 _META_SECONDS = 0.25
 _RUNS_SECONDS = 0.25
-_BIGGEST_PAGE = 1 << 20
+_BIGGEST_PAGE = 1 << 18  # a client that reads nothing holds up to four copies of a page
 
 
 @router.websocket("/ws/run/{run_id}")
