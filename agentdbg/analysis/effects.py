@@ -106,12 +106,7 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
     declared = meta.get("effect") if isinstance(meta, dict) else None
     if declared in ("write", "read"):
         return Effect(declared, "declared")
-    return _effect_by_name(_tool_name(event), rules)
-
-
-@lru_cache(maxsize=4096)
-def _effect_by_name(name: str, rules: EffectRules) -> Effect:
-    """The few tools of an agent are called again and again."""
+    name = _tool_name(event)
     configured = rules.kind_of(name)
     return Effect(configured, "configured") if configured else guess(name)
 
@@ -132,6 +127,7 @@ class EffectReader:
         self._number = 0
         self._done: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
+        self._by_name: dict[str, Effect] = {}
 
     def add(self, event: Event) -> Effect | None:
         """Take the next event; gives its effect if it is a tool's call, or the start of one."""
@@ -142,7 +138,7 @@ class EffectReader:
         payload = _dict(event.get("payload"))
         if event_type == "CALL_START" and payload.get("kind") != "tool":
             return None
-        effect = effect_of(event, self._rules)
+        effect = self._effect(event)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
             if effect.kind == "write" and status_of(TOOL, payload) != ERROR:
@@ -155,6 +151,16 @@ class EffectReader:
     def found(self) -> list[SideEffect]:
         """The effects so far; a call that has not returned is one of them."""
         return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
+
+    def _effect(self, event: Event) -> Effect:
+        """`effect_of`; the few tools of an agent are called again and again."""
+        if event.get("meta"):  # it may say so itself, of this call alone
+            return effect_of(event, self._rules)
+        name = _tool_name(event)
+        known = self._by_name.get(name)
+        if known is None:
+            known = self._by_name[name] = effect_of(event, self._rules)
+        return known
 
     def _side_effect(self, event: Event, args: Any, effect: Effect) -> SideEffect:
         return SideEffect(self._number, event["event_id"], _tool_name(event), normal_form(args), effect.source)
