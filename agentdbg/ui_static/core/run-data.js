@@ -21,8 +21,9 @@ import { LiveSocket } from "./live.js";
 /** @typedef {import("./api.js").Api} Api */
 
 const FIRST_ROWS = 80;
-/** A run of some thousand events is read in a blink, a long one in seconds: asked for soon, then less and less often. */
-const COLUMNS_AGAIN_MS = [40, 80, 160, 300];
+/** A run of some thousand events is read in a blink, so its columns are asked for soon. */
+const COLUMNS_SOON_MS = [40, 80, 160];
+const COLUMNS_AGAIN_MS = { least: 60, most: 1000, unknown: 300 };
 const SUMMARY_AGAIN_MS = 500;
 const EVENTS_KEPT = 24;
 const FINDINGS_SHOWN = 6;
@@ -201,6 +202,7 @@ export class RunData extends EventTarget {
   // Columns and summary
 
   async #loadColumns() {
+    const began = performance.now();
     for (let asked = 0; ; asked += 1) {
       const response = await this.api.request(`${this.path}/skeleton?from=${this.#columnsFrom}`, { signal: this.#stopped.signal });
       const types = JSON.parse(response.headers.get("X-Types") ?? "[]");
@@ -208,13 +210,23 @@ export class RunData extends EventTarget {
       this.#columnsFrom = count;
       this.#tell("columns");
       if (complete) break;
-      await pause(COLUMNS_AGAIN_MS[Math.min(asked, COLUMNS_AGAIN_MS.length - 1)], this.#stopped.signal);
+      await pause(COLUMNS_SOON_MS[asked] ?? this.#columnsAgain(performance.now() - began), this.#stopped.signal);
     }
     this.complete = true;
     for (const resolve of this.#waitForAll.splice(0)) resolve(null);
     this.#tell("columns");
     this.#followWhileRunning();
     this.#loadFindings();
+  }
+
+  /**
+   * How long to wait before the columns are asked for again: putting a long run in order takes the page's time, and the
+   * reader waits for the end. So seldom while much is left, and often when it is near. @param {number} elapsed
+   */
+  #columnsAgain(elapsed) {
+    if (!this.progress) return COLUMNS_AGAIN_MS.unknown;
+    const left = (elapsed * (1 - this.progress)) / this.progress;
+    return Math.min(COLUMNS_AGAIN_MS.most, Math.max(COLUMNS_AGAIN_MS.least, left / 3));
   }
 
   async #loadSummary() {
