@@ -38,10 +38,10 @@ __all__ = ["Indexer", "RunView", "Views"]
 
 _MOST_VIEWS = 12
 _MOST_EVENTS_LOOKED_AT = 3_000
-_SLICE_MS = 30.0
+_SLICE_MS = 100.0
 _GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs no more
 _KEPT_PAGES = 16
-_STARTED_AFTER_S = 0.2  # first the page that asked gets all it needs for its first rows
+_STARTED_AFTER_S = 0.1  # first the page that asked gets all it needs for its first rows
 _SAVED_AFTER_S = 1.0
 _CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _HELPERS = min(3, _CORES - 1)
