@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentdbg.encoding import encode_json
 from agentdbg.interop.prompts import PromptFitter
+from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.guardrails import Limits
 from agentdbg.recorder.prices import PriceTable
-from agentdbg.redaction import RedactionRules, Redactor
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -45,15 +45,7 @@ class Workshop:
         self.config = config
         self.prices = PriceTable(config.prices)
         self.prompts = PromptFitter(config.max_field_bytes)
-        self.redactor = Redactor(
-            RedactionRules(
-                enabled=config.redact,
-                keys=config.redact_keys,
-                values=config.redact_values,
-                patterns=config.redact_patterns,
-                max_field_bytes=config.max_field_bytes,
-            )
-        )
+        self.redactor = redactor_of(config)
         self.names = _ByName(self._clean)
         self.starts = _ByName(self._seal_start)
         """The payload of RUN_START by the clean name of the run, where nothing more is known of it."""

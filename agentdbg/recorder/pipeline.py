@@ -12,13 +12,13 @@ import os
 import sys
 import threading
 import time
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
+from agentdbg.recorder.cleaning import as_mapping, redactor_of
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.errors import FailedCalls, describe_error
 from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
@@ -26,8 +26,7 @@ from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_summary import encode_run_meta, end_summary, start_fields
 from agentdbg.recorder.states import States
-from agentdbg.recorder.stopping import Stop, is_stop
-from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, Stop, is_stop, stop_fields
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.writer import RunWriter
 
@@ -111,7 +110,7 @@ class ActiveRun:
         self._pid = os.getpid()
         self._limits = limits
         self._redaction = config.redaction
-        self._redactor = _redactor(_rules(config))
+        self._redactor = redactor_of(config)
         for problem in self._redactor.problems:
             tell_once(problem, problem)
         self._short_redactor = self._redactor.with_limit(min(config.max_field_bytes, _CALL_START_BYTES))
@@ -263,7 +262,7 @@ class ActiveRun:
         if failure is None and self.stop is not None:
             failure = describe_error(self.stop.exceeded)
         elif failure is None and self.counters.total("stops"):
-            failure = dict(_STOPPED_IN_A_CHILD)
+            failure = dict(STOPPED_IN_A_CHILD)
         status = "ok" if failure is None else "error"
         known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
         rest = self._redactor.seal(known).encoded
@@ -410,18 +409,9 @@ class ActiveRun:
         self.counters.stops += 1
         self.counters.errors += 1
         self.counters.limited_events += 1
-        fields = {
-            "error_type": type(exceeded).__name__,
-            "message": str(exceeded),
-            "stack": None,
-            "details": None,
-            "context": None,
-            "fatal": True,
-            "guardrail": exceeded.guardrail,
-            "threshold": exceeded.threshold,
-            "actual": exceeded.actual,
-        }
-        return self._last_finding_line() + self._extra_line("ERROR", type(exceeded).__name__, fields, parent_id)
+        return self._last_finding_line() + self._extra_line(
+            "ERROR", type(exceeded).__name__, stop_fields(exceeded), parent_id
+        )
 
     def _extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
         self._count_type(event_type)
@@ -444,7 +434,7 @@ class ActiveRun:
     def _seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:
         if meta is None:
             return {}, NO_META
-        sealed = self._redactor.seal(meta if type(meta) is dict else _as_mapping(meta))
+        sealed = self._redactor.seal(meta if type(meta) is dict else as_mapping(meta))
         return sealed.value, sealed.encoded
 
     def _refresh(self, elapsed_s: float) -> None:
@@ -466,39 +456,6 @@ class ActiveRun:
                 dropped_by_writer=self._writer.dropped,
             )
         )
-
-
-_STOPPED_IN_A_CHILD = {
-    "error_type": "AgentDbgGuardrailExceeded",
-    "message": "a limit stopped a process that was forked from this one; the ERROR event says which",
-    "stack": None,
-    "details": None,
-}
-
-
-@lru_cache(maxsize=8)
-def _redactor(rules: RedactionRules) -> Redactor:
-    """The runs of a process nearly always have the same rules, and compiling them takes as long as a hundred events."""
-    return Redactor(rules)
-
-
-def _rules(config: Config) -> RedactionRules:
-    return RedactionRules(
-        enabled=config.redact,
-        keys=config.redact_keys,
-        values=config.redact_values,
-        patterns=config.redact_patterns,
-        max_field_bytes=config.max_field_bytes,
-    )
-
-
-def _as_mapping(meta: Any) -> dict[str, Any]:
-    try:
-        if isinstance(meta, (list, tuple)) or hasattr(meta, "keys"):  # never an iterator: that would use it up
-            return dict(meta)
-    except Exception:  # noqa: BLE001, S110 -- not a mapping after all; kept as it is
-        pass
-    return {"meta": meta}
 
 
 def _is_clean_exit(error: BaseException) -> bool:

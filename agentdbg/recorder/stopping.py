@@ -14,7 +14,30 @@ from typing import Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 
-__all__ = ["Stop", "is_stop", "running_task"]
+__all__ = ["STOPPED_IN_A_CHILD", "Stop", "is_stop", "running_task", "stop_fields"]
+
+STOPPED_IN_A_CHILD: dict[str, Any] = {
+    "error_type": "AgentDbgGuardrailExceeded",
+    "message": "a limit stopped a process that was forked from this one; the ERROR event says which",
+    "stack": None,
+    "details": None,
+}
+"""The failure of a run whose stop happened in another of its processes."""
+
+
+def stop_fields(exceeded: AgentDbgGuardrailExceeded) -> dict[str, Any]:
+    """The payload of the ERROR that tells of a stop."""
+    return {
+        "error_type": type(exceeded).__name__,
+        "message": str(exceeded),
+        "stack": None,
+        "details": None,
+        "context": None,
+        "fatal": True,
+        "guardrail": exceeded.guardrail,
+        "threshold": exceeded.threshold,
+        "actual": exceeded.actual,
+    }
 
 
 class Stop:

@@ -22,7 +22,7 @@ LAYERS: list[set[str]] = [
     {"storage"},
     {"index"},
     {"recorder.sources", "recorder.usage", "recorder.counters", "recorder.state_diff", "recorder.event_lines"},
-    {"recorder.loop_spending"},
+    {"recorder.cleaning", "recorder.loop_spending"},
     {
         "recorder.errors",
         "recorder.prices",
