@@ -87,6 +87,27 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+def note_problems(page: Page, problems: list[str]) -> None:
+    """Be patient with the page, and keep whatever it complains of."""
+    page.set_default_timeout(PATIENCE_MS)
+    page.on("pageerror", lambda error: problems.append(f"{error} {error.stack or ''}"))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+
+
+def look_into_every_event(page: Page) -> None:
+    """Open each row in turn, and each tab of what it shows."""
+    numbers = page.locator("event-rows .row").evaluate_all("rows => rows.map((row) => Number(row.dataset.n))")
+    assert len(numbers) >= 8  # else there was nothing to look into
+    for number in numbers:
+        page.locator(f"#event-{number}").click()
+        details = page.locator("event-rows event-details")
+        expect(details.first).to_be_visible()
+        for tab in details.first.get_by_role("tab").all():
+            tab.click()
+        page.locator(f"#event-{number}").click()
+
+
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     """Opens pages, and fails the test if any of them raised, logged an error or broke the content security policy."""
@@ -108,10 +129,7 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
         context = chromium.new_context(viewport={"width": width, "height": height}, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("pageerror", lambda error: problems.append(f"{error} {error.stack or ''}"))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        note_problems(page, problems)
         page.goto(address)
         if ready:
             page.wait_for_selector(ready)

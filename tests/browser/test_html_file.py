@@ -18,7 +18,7 @@ from agentdbg.index.events import EventIndex
 from agentdbg.index.search import search_events
 from agentdbg.interop.html_file import write_html
 from tests.browser.agents import BIG_INTEGER
-from tests.browser.conftest import PATIENCE_MS, record
+from tests.browser.conftest import look_into_every_event, note_problems, record
 from tests.browser.test_manners import axe_findings
 from tests.server.running import viewer
 
@@ -66,10 +66,7 @@ def open_file(chromium: Browser) -> Iterator[Callable[..., Page]]:
         context = chromium.new_context(viewport={"width": width, "height": height}, offline=True, **options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("pageerror", lambda error: problems.append(f"{error} {error.stack or ''}"))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: problems.append(f"dialog: {dialog.message}"))
+        note_problems(page, problems)
         page.on("request", lambda request: problems.append(request.url) if not _is_own(request.url, address) else None)
         page.on("websocket", lambda socket: problems.append(socket.url))
         page.goto(address)
@@ -252,15 +249,7 @@ def test_the_receipt_can_be_read_and_closed(open_file: Callable[..., Page], file
 def test_hostile_payloads_stay_text(open_file: Callable[..., Page], files: Files, view: str) -> None:
     """Markup in any field is what the agent said; in a file there is no server whose policy would help."""
     page = open_file(files.address("hostile", f"view={view}"))
-    numbers = page.locator("event-rows .row").evaluate_all("rows => rows.map((row) => Number(row.dataset.n))")
-    assert len(numbers) >= 8
-    for number in numbers:
-        page.locator(f"#event-{number}").click()
-        details = page.locator("event-rows event-details")
-        expect(details.first).to_be_visible()
-        for tab in details.first.get_by_role("tab").all():
-            tab.click()
-        page.locator(f"#event-{number}").click()
+    look_into_every_event(page)
     page.locator("[data-receipt]").click()
     page.wait_for_timeout(300)
 

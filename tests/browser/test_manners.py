@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import look_into_every_event
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -114,15 +116,7 @@ def test_dark_is_dark_and_the_choice_is_remembered(open_page: Callable[..., Page
 def test_hostile_payloads_stay_text(open_page: Callable[..., Page], recorded: Recorded, view: str) -> None:
     """Markup in any field is what the agent said, never part of the page."""
     page = open_page(recorded.address("hostile", view=view))
-    numbers = page.locator("event-rows .row").evaluate_all("rows => rows.map((row) => Number(row.dataset.n))")
-    assert len(numbers) >= 8
-    for number in numbers:
-        page.locator(f"#event-{number}").click()
-        details = page.locator("event-rows event-details")
-        expect(details.first).to_be_visible()
-        for tab in details.first.get_by_role("tab").all():
-            tab.click()
-        page.locator(f"#event-{number}").click()
+    look_into_every_event(page)
     page.wait_for_timeout(300)
 
     assert page.evaluate("() => window.pwned") is None
