@@ -60,7 +60,12 @@ def read_policy(path: Path) -> dict[str, Any]:
         return {}
     if not isinstance(content, dict):
         raise UsageError(f"the policy {path} is not a table of rules like `max_errors: 0`")
-    return read_rules(content, str(path))
+    # A value that was forgotten, or commented out, would take the check away without a word.
+    without_value = next((key for key, value in content.items() if value is None), None)
+    rules = read_rules(content, str(path))
+    if without_value is not None:
+        raise UsageError(f"{without_value} in {path} has no value; give it one, write `off`, or take the line out")
+    return rules
 
 
 def read_baseline(path: Path) -> Baseline:

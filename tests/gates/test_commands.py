@@ -123,6 +123,13 @@ def test_options_beat_the_policy_of_the_project(cli: Cli, good: str) -> None:
     assert cli("assert", good).code == 1
     assert cli("assert", good, "--max-steps", "30").code == 0
     assert cli("assert", good, "--max-steps", "off", "--must-call", "gone").code == 1
+    assert "nothing to check" in cli("assert", good, "--max-steps", "off", "--must-call", "off").err
+
+
+def test_names_with_commas_are_several_tools(cli: Cli, good: str) -> None:
+    """People write `--must-not-call a,b`, as `--tools` is written."""
+    assert cli("assert", good, "--must-call", "find_order,refund").code == 0
+    assert cli("assert", good, "--must-not-call", "delete_order,refund").code == 1
 
 
 def test_a_damaged_log_does_not_pass(cli: Cli, data_dir: Path, good: str) -> None:

@@ -12,6 +12,7 @@ import yaml
 from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.analysis.findings import __file__ as findings_package
+from agentdbg.commands.assert_files import read_policy
 from agentdbg.commands.assert_run import command
 from agentdbg.commands.init_files import POLICY
 from agentdbg.commands.options import Option, parameters_of
@@ -106,15 +107,49 @@ def test_a_refusal_is_short_whatever_was_written() -> None:
     assert len(str(refused.value)) < 200
 
 
-def test_a_rule_without_a_value_asks_nothing() -> None:
-    """`must_call:` with nothing behind it is what is left when the list was commented out."""
-    assert read_rules({"must_call": None}, "p") == {}
+def test_a_rule_of_a_file_without_a_value_is_refused(tmp_path: Path) -> None:
+    """`max_tokens:` with nothing behind it is a check that somebody believes in and nobody makes."""
+    path = tmp_path / "policy.yaml"
+    path.write_text("status: ok\nmust_call:\n#  - search\n")
+
+    with pytest.raises(UsageError, match=r"must_call in .*policy.yaml has no value; give it one, write `off`"):
+        read_policy(path)
 
 
-def test_a_rule_about_a_baseline_needs_one() -> None:
-    """Otherwise the check would quietly not be made."""
-    with pytest.raises(UsageError, match="max_steps: baseline needs a baseline"):
-        make_policy(read_rules({"max_steps": "baseline"}, "p"), with_baseline=False)
+def test_an_argument_that_is_none_asks_nothing() -> None:
+    """A marker that is computed has None where it asks for nothing."""
+    assert read_rules({"must_call": None}, "the marker") == {}
+
+
+@pytest.mark.parametrize("given", ["read, delete", ["read,delete"], ["read", "delete"], ["read , delete"]])
+def test_a_comma_divides_names_wherever_it_stands(given: Any) -> None:
+    """`--must-not-call read,delete` taken for one tool would let both through."""
+    assert read_rules({"must_not_call": given}, "p") == {"must_not_call": ("read", "delete")}
+
+
+def test_off_takes_away_a_rule_that_is_given_as_a_list() -> None:
+    """An option that may be repeated comes as a list, and `--must-not-call off` forbids no tool called off."""
+    file = read_rules({"must_not_call": ["delete"]}, "the file")
+    policy = make_policy(file, read_rules({"must_not_call": ["off"]}, "the options"), with_baseline=False)
+
+    assert policy.must_not_call is None
+
+
+def test_the_tolerance_is_a_number_and_never_off() -> None:
+    """Whoever writes `tolerance: off` wants none, and must not get the default."""
+    with pytest.raises(UsageError, match=r"tolerance in p is 'off', which is not a number.*; it may be a number$"):
+        read_rules({"tolerance": "off"}, "p")
+
+
+@pytest.mark.parametrize(
+    ("key", "instead"),
+    [("max_steps", "a number"), ("loops", "`none`"), ("effects", "`none`"), ("tools", "names of tools, `*` allowed")],
+)
+def test_a_rule_about_a_baseline_needs_one(key: str, instead: str) -> None:
+    """Otherwise the check would quietly not be made. What is said fits the rule: effects are no number."""
+    says = f"{key}: baseline needs a baseline to compare with, and none was given; give one, or set {key} to {instead},"
+    with pytest.raises(UsageError, match=re.escape(says)):
+        make_policy(read_rules({key: "baseline"}, "p"), with_baseline=False)
 
 
 def test_the_policy_names_side_effects_before_the_settings() -> None:

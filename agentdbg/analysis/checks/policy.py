@@ -50,6 +50,7 @@ class Rule:
     parse: Callable[[Any], Any]
     form: str
     help: str
+    can_be_off: bool = True
 
 
 def _one_of(*words: str) -> Callable[[Any], str]:
@@ -62,10 +63,11 @@ def _one_of(*words: str) -> Callable[[Any], str]:
 
 
 def _names(given: Any) -> tuple[str, ...]:
-    items = given.split(",") if isinstance(given, str) else given
+    items = [given] if isinstance(given, str) else given
     if not isinstance(items, (list, tuple)) or not all(isinstance(item, str) for item in items):
         raise ValueError("which is not a list of names")
-    names = tuple(item.strip() for item in items)
+    # A comma divides wherever it stands: `--must-not-call a,b` must not be one tool that nobody has.
+    names = tuple(name.strip() for item in items for name in item.split(","))
     # An empty list may be meant; an empty name is a variable that nobody has set.
     if not all(names):
         raise ValueError("which has an empty name in it")
@@ -120,7 +122,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "effects",
         _one_of("baseline", "none"),
-        "`baseline` or `none`",
+        "`none` or `baseline`",
         "The same calls with side effects as a run of the baseline; or none at all.",
     ),
     Rule("tools", _names_or_baseline, f"{_NAMES}, or `baseline`", "No other tools than these are called."),
@@ -130,7 +132,13 @@ RULES: tuple[Rule, ...] = (
     Rule("max_tokens", _amount, _AMOUNT, "At most so many tokens."),
     Rule("max_cost_usd", _amount, _AMOUNT, "At most this cost in US dollars."),
     Rule("max_duration_s", _amount, _AMOUNT, "At most so many seconds."),
-    Rule("tolerance", _number, "a number", "How much more than the baseline's largest is allowed; 0.75 by default."),
+    Rule(
+        "tolerance",
+        _number,
+        "a number",
+        "How much more than the baseline's largest is allowed; 0.75 by default.",
+        can_be_off=False,
+    ),
     Rule("write_tools", _names, _NAMES, "Tools that have side effects, over what their names suggest."),
     Rule("read_tools", _names, _NAMES, "Tools that have none."),
     Rule(
@@ -200,16 +208,21 @@ def read_rules(given: Mapping[Any, Any], source: str) -> dict[str, Any]:
             raise UsageError(f"{source} has no rule {key!r}{_did_you_mean(str(key))}")
         if value is None:
             continue
-        if value is False or value == _OFF:
+        # An option that may be repeated comes as a list, also when it is given once.
+        if rule.can_be_off and (value is False or value in (_OFF, [_OFF])):
             rules[key] = _OFF
             continue
         try:
             rules[key] = rule.parse(value)
         except ValueError as error:
             raise UsageError(
-                f"{key} in {source} is {reprlib.repr(value):.60}, {error}; it may be {rule.form}, or off"
+                f"{key} in {source} is {reprlib.repr(value):.60}, {error}; it may be {_allowed(rule)}"
             ) from None
     return rules
+
+
+def _allowed(rule: Rule) -> str:
+    return f"{rule.form}, or off" if rule.can_be_off else rule.form
 
 
 def _did_you_mean(key: str) -> str:
@@ -229,8 +242,16 @@ def make_policy(*layers: Mapping[str, Any], with_baseline: bool) -> Policy:
     if not with_baseline:
         needing = next((key for key, value in rules.items() if value == "baseline"), None)
         if needing is not None:
-            raise UsageError(f"{needing}: baseline needs a baseline to compare with; give --baseline FILE, or a number")
+            raise UsageError(
+                f"{needing}: baseline needs a baseline to compare with, and none was given; "
+                f"give one, or set {needing} to {_without_baseline(_BY_KEY[needing].form)}, or off"
+            )
     return Policy(**rules, by_default=frozenset(defaults))
+
+
+def _without_baseline(form: str) -> str:
+    """What else a rule may be: `a number` of `a number or baseline`."""
+    return form.removesuffix(" or `baseline`").removesuffix(",")
 
 
 def rules_markdown() -> str:
