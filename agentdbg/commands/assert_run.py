@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
-from agentdbg.commands.assert_files import effect_rules, facts_of, find_policy, read_baseline, read_policy
+from agentdbg.commands.assert_files import facts_of, read_baseline
 from agentdbg.commands.assert_report import FORMATS, write_report
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Terminal
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import effect_rules, find_policy, read_policy
 from agentdbg.storage.reader import default_data_dir
 
 EXAMPLES = """

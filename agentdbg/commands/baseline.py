@@ -6,21 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
-from agentdbg.analysis.checks.policy import make_policy
 from agentdbg.analysis.checks.result import joined
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.assert_files import (
-    baseline_bytes,
-    effect_rules,
-    facts_of,
-    find_policy,
-    read_policy,
-    write_baseline,
-)
+from agentdbg.commands.assert_files import baseline_bytes, facts_of, write_baseline
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir
 
 EXAMPLES = """
@@ -44,13 +37,9 @@ def command(
     arguments, and what they spent. The file is small and meant to be reviewed and committed; `agentdbg assert` compares
     later runs with it. Made from several runs it knows how much good runs differ.
     """
-    path = find_policy() if policy_file is None else Path(policy_file)
-    # Only the names of the tools are wanted here, so that nothing needs a baseline yet.
-    kept = ("write_tools", "read_tools")
-    rules = {} if path is None else {key: rule for key, rule in read_policy(path).items() if key in kept}
+    rules = effect_rules_of(find_policy() if policy_file is None else Path(policy_file))
     data_dir = default_data_dir()
-    rules_of_effects = effect_rules(make_policy(rules, with_baseline=False))
-    facts = [facts_of(run_id, data_dir, rules_of_effects) for run_id in (find(run, data_dir) for run in runs)]
+    facts = [facts_of(run_id, data_dir, rules) for run_id in (find(run, data_dir) for run in runs)]
     for one in facts:
         if one.status == "running":
             raise UsageError(f"run {one.run_id[:8]} is still being recorded; wait for its end")

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from agentdbg.analysis.diff import compare
-from agentdbg.analysis.effects import EffectRules
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal
-from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
+from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ def command(
     if only is not None and only not in _PARTS:
         raise UsageError(f"there is no part {only!r}; --only takes one of {', '.join(_PARTS)}")
     runs = _open(a), _open(b)
-    config = load_config()
-    rules = EffectRules(config.write_tools, config.read_tools)
+    rules = effect_rules_of(find_policy())
     found = compare(runs[0].events, runs[1].events, rules, ignore or ())
     if only is not None:
         found = found.only(cast("Literal['effects', 'tools', 'prompts']", only))

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from agentdbg.commands.assert_files import POLICY_FILE
 from agentdbg.commands.init_files import FIRST_TEST, POLICY, WORKFLOW
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import POLICY_FILE
 
 EXAMPLES = """
 agentdbg init

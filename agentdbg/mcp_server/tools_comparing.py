@@ -7,13 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff import compare_rows
-from agentdbg.analysis.effects import EffectRules
-from agentdbg.config import load_config
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.answers import fit, paged
 from agentdbg.mcp_server.arguments import OFFSET, Parameter, limit
 from agentdbg.mcp_server.reader import run_brief
 from agentdbg.mcp_server.tool import Tool
+from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import load_events
 
 if TYPE_CHECKING:
@@ -41,9 +40,8 @@ def _compare_runs(
     for meta, view in sides:
         if view.index.total > _MOST_EVENTS:
             raise UsageError(f"run {meta['run_id']} has {view.index.total:,} events, too many to compare here")
-    config = load_config()
     events_a, events_b = (load_events(meta["run_id"], reader.data_dir) for meta, _ in sides)
-    found = compare_rows(events_a, events_b, EffectRules(config.write_tools, config.read_tools), ignore)
+    found = compare_rows(events_a, events_b, effect_rules_of(find_policy()), ignore)
     rows, divergence = found["rows"], found["first_divergence"]
     head = {
         "a": _fitted(run_brief(sides[0][0]), max_bytes // 10),

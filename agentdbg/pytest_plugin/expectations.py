@@ -14,14 +14,16 @@ from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.baseline_reading import parse_baseline
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
-from agentdbg.commands.assert_files import find_policy, read_baseline, read_policy, write_baseline
+from agentdbg.commands.assert_files import read_baseline, write_baseline
 from agentdbg.commands.terminal import clean
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import effect_rules_of, find_policy, read_policy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from agentdbg.analysis.checks.gate import Report
+    from agentdbg.analysis.effects import EffectRules
     from agentdbg.pytest_plugin.run import RecordedRun
 
 __all__ = ["Expectations", "write_collected"]
@@ -61,6 +63,10 @@ class Expectations:
             return
         # What is wrong with the check is no failure of the agent, and the stack below it helps nobody.
         raise AssertionError(reason)
+
+    def effect_rules(self) -> EffectRules:
+        """Which tools have side effects in this project."""
+        return effect_rules_of(find_policy(self._root))
 
     def as_texts(self) -> list[tuple[str, str]]:
         """The collected baselines as paths and JSON, which is what processes can send to each other."""

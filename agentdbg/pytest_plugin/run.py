@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.baseline import Baseline, BaselineRun, Variant
-from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.analysis.conversation import answer
 from agentdbg.analysis.effects import SideEffect, normal_form
-from agentdbg.commands.assert_files import effect_rules, facts_of
+from agentdbg.commands.assert_files import facts_of
+from agentdbg.policy_file import effect_rules
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import list_runs, load_events
 
@@ -167,8 +167,8 @@ class RecordedRun:
 
     def facts(self, policy: Policy | None = None) -> RunFacts:
         """All that checks look at, as far as it is recorded."""
-        policy = policy or make_policy(read_rules({}, ""), with_baseline=False)
-        facts = facts_of(self.run_id, self.data_dir, effect_rules(policy))
+        rules = self._expectations.effect_rules() if policy is None else effect_rules(policy)
+        facts = facts_of(self.run_id, self.data_dir, rules)
         if self._recording.is_open and facts.run_id == self._recording.run_id:
             return replace(facts, status="ok")
         return facts

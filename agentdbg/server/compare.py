@@ -16,11 +16,10 @@ from fastapi import APIRouter, Query, Request
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
 from agentdbg.analysis.diff.told import notes, sentences
-from agentdbg.analysis.effects import EffectRules, SideEffect
 from agentdbg.analysis.wording import as_json, cut
-from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.server.answers import json_response
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import load_events
@@ -28,6 +27,7 @@ from agentdbg.storage.reader import load_events
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from agentdbg.analysis.effects import SideEffect
     from agentdbg.events import RunMeta
     from agentdbg.server.state import ViewerState
 
@@ -131,8 +131,7 @@ def _compare(state: ViewerState, a: str, b: str) -> Diff:
             view.reach(_MOST_EVENTS + 1, 60_000)
             if view.index.total > _MOST_EVENTS:
                 raise UsageError(f"{run_id} has more than {_MOST_EVENTS:,} events, too many to compare in the page")
-    config = load_config()
-    rules = EffectRules(config.write_tools, config.read_tools)
+    rules = effect_rules_of(find_policy())
     return compare(load_events(a, state.data_dir), load_events(b, state.data_dir), rules)
 
 

@@ -18,8 +18,8 @@ PACKAGE = Path(agentdbg.__file__).parent
 LAYERS: list[set[str]] = [
     {"version", "exceptions", "encoding", "faults", "import_hook", "owner"},
     {"events", "config", "schemas"},
-    {"redaction", "loops", "analysis"},
-    {"storage"},
+    {"redaction", "loops", "analysis", "strict_yaml"},
+    {"storage", "policy_file"},
     {"index"},
     {"recorder.sources", "recorder.usage", "recorder.counters", "recorder.state_diff", "recorder.event_lines"},
     {"recorder.cleaning", "recorder.loop_spending"},

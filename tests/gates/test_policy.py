@@ -12,12 +12,12 @@ import yaml
 from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.analysis.findings import __file__ as findings_package
-from agentdbg.commands.assert_files import read_policy
 from agentdbg.commands.assert_run import command
 from agentdbg.commands.init_files import POLICY
 from agentdbg.commands.options import Option, parameters_of
-from agentdbg.commands.strict_yaml import load_strictly
 from agentdbg.exceptions import UsageError
+from agentdbg.policy_file import read_policy
+from agentdbg.strict_yaml import load_strictly
 
 
 @pytest.mark.parametrize(

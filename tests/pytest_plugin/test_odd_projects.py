@@ -115,3 +115,17 @@ def test_taken():
     assert "INTERNALERROR" not in session.out
     assert "wrote good.json, from 1 run" in session.out
     assert "taken/b.json cannot be written: " in session.out
+
+
+def test_the_policy_says_what_writes_when_the_run_is_asked(project: Project) -> None:
+    """`run.effects` and a check of the effects must not disagree about one tool."""
+    (project.folder / ".agentdbg").mkdir()
+    (project.folder / ".agentdbg" / "policy.yaml").write_text("write_tools: [find_order]\n")
+    project.test("""
+def test_effects(agentdbg_run):
+    run_agent()
+    assert [name for name, _ in agentdbg_run.effects] == ["find_order", "refund"]
+    agentdbg_run.assert_effects(agentdbg_run.effects)
+""")
+
+    assert project.run().outcomes == {"passed": 1}

@@ -1,0 +1,70 @@
+"""
+The policy file of a project: where it is, which rules stand in it, and which tools it says have side effects.
+
+A gate reads all of it. Whoever only compares runs, on the command line, in the page or for a program, asks for the
+side effects alone, so that one tool is not a write in one place and a read in another.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.effects import EffectRules
+from agentdbg.config import load_config
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.checks.policy import Policy
+
+__all__ = ["POLICY_FILE", "effect_rules", "effect_rules_of", "find_policy", "read_policy"]
+
+POLICY_FILE = Path(".agentdbg") / "policy.yaml"
+
+
+def find_policy(start: Path | None = None) -> Path | None:
+    """The policy of the project: the first `.agentdbg/policy.yaml` from a folder upwards."""
+    try:
+        folder = Path.cwd() if start is None else start
+        # One that cannot be read, a link to nowhere, is found too: whoever reads it says so, rather than judge without.
+        return next((path for one in (folder, *folder.parents) if os.path.lexists(path := one / POLICY_FILE)), None)
+    except OSError:  # the current folder was deleted, or may not be read
+        return None
+
+
+def read_policy(path: Path) -> dict[str, Any]:
+    """The rules of a policy file, checked; UsageError for a file that is none."""
+    from agentdbg.strict_yaml import load_strictly  # noqa: PLC0415 -- only when there is a file
+
+    try:
+        content = load_strictly(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"the policy {path} cannot be read: {error.strerror}; `agentdbg init` writes one") from None
+    except ValueError as error:
+        raise UsageError(f"the policy {path} is not YAML that can be used: {error}") from None
+    if content is None:
+        return {}
+    if not isinstance(content, dict):
+        raise UsageError(f"the policy {path} is not a table of rules like `max_errors: 0`")
+    # A value that was forgotten, or commented out, would take the check away without a word.
+    without_value = next((key for key, value in content.items() if value is None), None)
+    rules = read_rules(content, str(path))
+    if without_value is not None:
+        raise UsageError(f"{without_value} in {path} has no value; give it one, write `off`, or take the line out")
+    return rules
+
+
+def effect_rules(policy: Policy) -> EffectRules:
+    """Which tools have side effects: the policy before the settings."""
+    config = load_config()
+    return policy.effect_rules(EffectRules(config.write_tools, config.read_tools))
+
+
+def effect_rules_of(path: Path | None) -> EffectRules:
+    """The same for the policy at `path`, of which nothing else is asked; the settings alone where there is none."""
+    rules = {} if path is None else read_policy(path)
+    # Other rules may need a baseline, which is not there.
+    named = {key: rule for key, rule in rules.items() if key in ("write_tools", "read_tools")}
+    return effect_rules(make_policy(named, with_baseline=False))
