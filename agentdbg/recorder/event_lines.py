@@ -30,7 +30,7 @@ class LineMaker:
     __slots__ = ("_after_id",)
 
     def __init__(self, run_id: str) -> None:
-        self._after_id = f'","run_id":"{run_id}","parent_id":'
+        self._after_id = f'","run_id":"{run_id}","parent_id":"'
 
     def __call__(
         self,
@@ -49,12 +49,13 @@ class LineMaker:
 
         `source` is the place in the user's code it was recorded at, and goes into the payload.
         """
-        parent = "null" if parent_id is None else f'"{parent_id}"'
         duration: Any = "null" if duration_ms is None else duration_ms
         head = (
-            f'{_BEFORE_ID}{event_id}{self._after_id}{parent},"event_type":"{event_type}",'
+            f'{_BEFORE_ID}{event_id}{self._after_id}{parent_id}","event_type":"{event_type}",'
             f'"ts":"{ts}","duration_ms":{duration},"name":{name_json},"payload":'
         ).encode()
+        if parent_id is None:  # once in a run
+            head = head.replace(b'"parent_id":"None"', b'"parent_id":null', 1)
         ending = _NO_SOURCE if source is None else _endings.get(source) or _make_ending(source)
         size = len(payload)
         if size == 2 and source is not None:  # {}

@@ -101,11 +101,17 @@ class Guards:
 
         None when nothing follows from it.
         """
-        by_type = self._counters.by_type
-        by_type[event_type] = by_type.get(event_type, 0) + 1
+        counters = self._counters
+        try:
+            counters.by_type[event_type] += 1
+        except KeyError:
+            counters.by_type[event_type] = 1
         finding = None
         if not is_span:
-            self._count(event_type, payload, recorded_by_call)
+            if event_type == "LLM_CALL":
+                _count_model_call(counters, payload)
+            else:
+                _count_event(counters, event_type, payload, recorded_by_call)
             try:
                 finding = self._detector.take(event_type, event_id, ts, name, payload, meta)
                 if finding is not None:
@@ -159,29 +165,6 @@ class Guards:
         limit = self._limits.max_duration_s
         return None if limit is None or elapsed_s <= limit else _exceeded("max_duration_s", limit, round(elapsed_s, 3))
 
-    def _count(self, event_type: str, payload: Mapping[str, Any], recorded_by_call: bool) -> None:
-        counters = self._counters
-        if event_type == "LLM_CALL":
-            counters.llm_calls += 1
-            if payload.get("status") == "error":
-                counters.errors += 1
-            usage, cost = payload.get("usage"), payload.get("cost_usd")
-            if type(usage) is dict and type(tokens := usage.get("total_tokens")) is int:
-                counters.total_tokens += tokens
-                counters.tokens_known += 1
-            if type(cost) is float or type(cost) is int:
-                counters.cost_usd += cost
-                counters.cost_known += 1
-        elif event_type == "TOOL_CALL":
-            counters.tool_calls += 1
-            if payload.get("status") == "error":
-                counters.errors += 1
-        elif event_type == "ERROR":
-            counters.errors += not recorded_by_call
-        elif event_type in _UNLIMITED_TYPES:
-            return
-        counters.limited_events += 1
-
     def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
         threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
         loop = self._detector.active
@@ -224,6 +207,32 @@ class Guards:
             self._counters.reserved_llm += amount
         else:
             self._counters.reserved_tool += amount
+
+
+def _count_model_call(counters: Counters, payload: Mapping[str, Any]) -> None:
+    counters.llm_calls += 1
+    counters.limited_events += 1
+    if payload.get("status") == "error":
+        counters.errors += 1
+    usage, cost = payload.get("usage"), payload.get("cost_usd")
+    if type(usage) is dict and type(tokens := usage.get("total_tokens")) is int:
+        counters.total_tokens += tokens
+        counters.tokens_known += 1
+    if type(cost) is float or type(cost) is int:
+        counters.cost_usd += cost
+        counters.cost_known += 1
+
+
+def _count_event(counters: Counters, event_type: str, payload: Mapping[str, Any], recorded_by_call: bool) -> None:
+    if event_type == "TOOL_CALL":
+        counters.tool_calls += 1
+        if payload.get("status") == "error":
+            counters.errors += 1
+    elif event_type == "ERROR":
+        counters.errors += not recorded_by_call
+    elif event_type in _UNLIMITED_TYPES:
+        return
+    counters.limited_events += 1
 
 
 class _Most:

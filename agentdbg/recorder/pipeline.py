@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
     from agentdbg.recorder.deadline import Deadline
-    from agentdbg.redaction import Sealed
+    from agentdbg.recorder.guardrails import Verdict
 
 __all__ = ["ActiveRun"]
 
@@ -143,7 +143,7 @@ class ActiveRun:
         kind: str | None = None,
         failed_call_id: str | None = None,
         quiet: bool = False,
-        sealed: Sealed | None = None,
+        sealed: tuple[dict[str, Any], bytes] | None = None,
     ) -> str | None:
         """
         Take one event through every stage and onto disk; its id, or None when the run is over.
@@ -152,42 +152,34 @@ class ActiveRun:
         place a call had taken. `quiet` keeps a stop from being raised here (the end of a call lets its result through;
         the next record raises). `failed_call_id` marks an error a call has already recorded.
         """
-        sealed = sealed or self._redactor.seal(fields, given)  # may run user code, so never under the lock
+        # This may run the user's code, so it is never done under the lock.
+        payload, encoded = sealed or self._redactor.seal_parts(fields, given)
         clean_name, name_json = self._name(name)
         meta_value, meta_bytes = ({}, NO_META) if meta is None else self._seal_meta(meta)
         event_id = event_id or new_id()
         ts = utc_timestamp()
-        line = self._line(
-            event_type, event_id, parent_id, ts, duration_ms, name_json, sealed.encoded, meta_bytes, source
-        )
-        with self.lock:
+        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, encoded, meta_bytes, source)
+        self.lock.acquire()  # a `with` takes three times as long
+        try:
             if self.closed or (self._is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
                 return None
             if kind is not None:
                 self._guards.release(kind)
             elapsed_s = time.monotonic() - self._started
+            recorded_by_call = failed_call_id is not None
             verdict = self._guards.judge_parts(
-                event_type,
-                event_id,
-                ts,
-                clean_name,
-                sealed.value,
-                meta_value,
-                elapsed_s,
-                is_span,
-                failed_call_id is not None,
+                event_type, event_id, ts, clean_name, payload, meta_value, elapsed_s, is_span, recorded_by_call
             )
             self._last_event_ts = ts
             self._last_parent_id = parent_id
             if verdict is not None:
-                if verdict.finding is not None:
-                    line += self._finding_line(verdict.finding)
-                if verdict.stop is not None and self.stop is None:
-                    line += self._stop_line(verdict.stop, parent_id)
+                line += self._lines_after(verdict, parent_id)
             self._append(line)
             if elapsed_s - self._refreshed > _REFRESH_SECONDS:
                 self._refresh(elapsed_s)
+        finally:
+            self.lock.release()
         if self.stop is not None and not quiet:
             self.stop.raise_here()
         return event_id
@@ -394,6 +386,13 @@ class ActiveRun:
         if self._is_shared:
             self.counters.publish()
 
+    def _lines_after(self, verdict: Verdict, parent_id: str) -> bytes:
+        """What is written behind an event because of it."""
+        lines = b"" if verdict.finding is None else self._finding_line(verdict.finding)
+        if verdict.stop is not None and self.stop is None:
+            lines += self._stop_line(verdict.stop, parent_id)
+        return lines
+
     def _finding_line(self, finding: LoopFinding) -> bytes:
         self.counters.loop_warnings += 1
         return self._extra_line("LOOP_WARNING", finding.pattern, finding.payload(), self._last_parent_id)
@@ -434,8 +433,7 @@ class ActiveRun:
     def _seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:
         if meta is None:
             return {}, NO_META
-        sealed = self._redactor.seal(meta if type(meta) is dict else as_mapping(meta))
-        return sealed.value, sealed.encoded
+        return self._redactor.seal_parts(meta if type(meta) is dict else as_mapping(meta))
 
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s

@@ -90,7 +90,10 @@ class PriceTable:
             price = self._find(model)
         if price is None or not usage:
             return None
-        prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+        try:
+            prompt, completion = usage["prompt_tokens"], usage["completion_tokens"]
+        except KeyError:
+            return None
         if type(prompt) is not int or type(completion) is not int:
             return None
         if len(usage) == 3:  # nothing said of a cache

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.encoding import encode_json
 from agentdbg.recorder.event_lines import fit_payload, join_objects
 from agentdbg.recorder.state_diff import diff_states
-from agentdbg.redaction import Sealed
 
 if TYPE_CHECKING:
     from agentdbg.redaction import Redactor
@@ -31,10 +30,10 @@ class States:
         self.last: bytes | None = None
         """The newest state of any name, as JSON."""
 
-    def seal(self, name: str, state: Any, diff: Any, extra: dict[str, Any]) -> Sealed:
+    def seal(self, name: str, state: Any, diff: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """The payload of a STATE_UPDATE; `diff` is worked out where the caller has none."""
-        sealed = self._redactor.seal({"state": state})
-        stored = sealed.encoded[len(b'{"state":') : -1]
+        value, encoded = self._redactor.seal_parts({"state": state})
+        stored = encoded[len(b'{"state":') : -1]
         before = self._by_name.get(name)
         rest = b""
         if diff is None and before is not None:
@@ -46,4 +45,4 @@ class States:
         if before is not None or len(self._by_name) < _MOST_NAMES:
             self._by_name[name] = stored
         self.last = stored
-        return Sealed(sealed.value, fit_payload(join_objects(sealed.encoded, rest)))
+        return value, fit_payload(join_objects(encoded, rest))

@@ -28,7 +28,8 @@ _TOTAL = ("total_tokens", "total_token_count", "totalTokenCount", "totalTokens")
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 # Gemini counts thinking beside the answer.
 _BESIDE_OUTPUT = ("thoughts_token_count", "thoughtsTokenCount")
-_LARGEST = 2**53  # nobody counts further, and beyond it numbers are not exact for every reader
+_BITS = 53
+_LARGEST = 2**_BITS - 1  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 
 
@@ -37,14 +38,12 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     if given is None:
         return None
     if type(given) is dict and len(given) == 3:  # the common case, spelled out because every model call passes here
-        prompt, completion = given.get("prompt_tokens"), given.get("completion_tokens")
-        total = given.get("total_tokens")
-        if (
-            type(prompt) is type(completion) is type(total) is int
-            and 0 <= prompt <= _LARGEST
-            and 0 <= completion <= _LARGEST
-            and 0 <= total <= _LARGEST
-        ):
+        try:
+            prompt, completion, total = given["prompt_tokens"], given["completion_tokens"], given["total_tokens"]
+        except KeyError:
+            prompt = completion = total = None
+        are_whole = type(prompt) is int and type(completion) is int and type(total) is int
+        if are_whole and not (prompt | completion | total) >> _BITS:  # none is negative or too large
             return given
     try:
         usage = _as_dict(given)

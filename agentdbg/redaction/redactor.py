@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
+_LONGEST_REMEMBERED = 16_384
+_MOST_REMEMBERED = 64
 
 
 class Sealed:
@@ -49,6 +51,8 @@ class Redactor:
         self._judge = KeyJudge(rules.keys) if rules.enabled else None
         self._patterns, self.problems = compile_patterns(rules.patterns, use_re2=use_re2)
         self._clean_names: set[str] = set()
+        self._harmless: dict[int, bytes] = {}
+        """The last encoded payload of each length in which there was nothing to suspect."""
         self._suspicion: Suspicion | None = None
         self._cleaner: TextCleaner | None = None
         if self._judge is not None:
@@ -62,18 +66,20 @@ class Redactor:
         other._max_field_bytes = max(max_field_bytes, 2 * len(TRUNCATED))  # noqa: SLF001 -- a copy of our own
         return other
 
-    def seal(
-        self, fields: dict[str, Any], given: tuple[Any, ...] | None = None, max_bytes: int = MAX_ENCODED_BYTES
-    ) -> Sealed:
+    def seal(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> Sealed:
         """
-        `fields` redacted, JSON-safe and at most `max_bytes` long when encoded. Never raises.
+        `fields` redacted, JSON-safe and bounded in their size when encoded. Never raises.
 
         `given` are the values among them that came from outside, where the caller made all the rest and all the keys.
         """
+        return Sealed(*self.seal_parts(fields, given))
+
+    def seal_parts(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> tuple[dict[str, Any], bytes]:
+        """The same as a bare pair: making an object takes half as long as encoding a small payload."""
         try:
-            return self._seal_at_speed(fields, given, max_bytes)
+            return fields, self._encode_if_harmless(fields, given)
         except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
-            return self._seal_carefully(fields, max_bytes)
+            return self._seal_carefully(fields)
 
     def clean_text(self, text: Any, limit: int = 500) -> str:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""
@@ -103,9 +109,9 @@ class Redactor:
             self._clean_names,
         )
 
-    def _seal_at_speed(self, fields: dict[str, Any], given: tuple[Any, ...] | None, max_bytes: int) -> Sealed:
+    def _encode_if_harmless(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> bytes:
         """Prove that nothing needs doing and encode the original; raises when that cannot be proved."""
-        limit, judge, suspicion = self._max_field_bytes, self._judge, self._suspicion
+        limit, judge = self._max_field_bytes, self._judge
         if judge is None:
             prove_types(fields, limit, 1, MOST_NODES)
         elif given is None:
@@ -114,41 +120,49 @@ class Redactor:
             prove_values(given, judge, limit, 1, MOST_NODES)
         encoded = encode_json(fields)
         size = len(encoded)
-        if size > max_bytes or (size > limit and not all(_fits(value, limit) for value in fields.values())):
+        if size > MAX_ENCODED_BYTES or (size > limit and not all(_fits(value, limit) for value in fields.values())):
             raise Unproved
-        # The user's patterns are written for text, not for its encoding, so with any of them every text is looked at.
-        if suspicion is not None and (self._patterns or suspicion.of_encoded(encoded)):
-            raise Unproved
-        return Sealed(fields, encoded)
+        # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
+        if self._suspicion is not None and self._harmless.get(size) != encoded:
+            # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
+            if self._patterns or self._suspicion.of_encoded(encoded):
+                raise Unproved
+            if size <= _LONGEST_REMEMBERED:
+                self._remember_harmless(size, encoded)
+        return encoded
 
-    def _seal_carefully(self, fields: dict[str, Any], max_bytes: int) -> Sealed:
+    def _remember_harmless(self, size: int, encoded: bytes) -> None:
+        self._harmless[size] = encoded
+        if len(self._harmless) > _MOST_REMEMBERED:
+            self._harmless.clear()
+
+    def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         try:
-            plain = self._walk().fields(fields)
-            value = self._fitted(plain, max_bytes)
-            return Sealed(value, encode_json(value))
+            value = self._fitted(self._walk().fields(fields))
+            return value, encode_json(value)
         except Exception:  # noqa: BLE001 -- fail closed: one field at a time, so that one bad value costs only itself
-            return self._seal_what_can_be(fields, max_bytes)
+            return self._seal_what_can_be(fields)
 
-    def _fitted(self, plain: dict[str, Any], max_bytes: int) -> dict[str, Any]:
+    def _fitted(self, plain: dict[str, Any]) -> dict[str, Any]:
         limit = self._max_field_bytes
         for key, value in plain.items():
             if isinstance(value, (dict, list)):
                 plain[key] = cut_value(value, limit)
-        return plain if len(encode_json(plain)) <= max_bytes else fit_fields(plain, max_bytes)
+        return plain if len(encode_json(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
 
-    def _seal_what_can_be(self, fields: Any, max_bytes: int) -> Sealed:
+    def _seal_what_can_be(self, fields: Any) -> tuple[dict[str, Any], bytes]:
         kept: dict[str, Any] = {}
         try:
             for key in list(dict.keys(fields))[:200]:
                 name = readable_text(key) if type(key) is str else "?"
                 try:
-                    kept.update(self._fitted(self._walk().fields({key: dict.get(fields, key)}), max_bytes))
+                    kept.update(self._fitted(self._walk().fields({key: dict.get(fields, key)})))
                 except Exception:  # noqa: BLE001 -- fail closed
                     kept[self.clean_text(name)] = UNREADABLE
-            value = self._fitted(kept, max_bytes)
-            return Sealed(value, encode_json(value))
+            value = self._fitted(kept)
+            return value, encode_json(value)
         except Exception:  # noqa: BLE001 -- fail closed
-            return Sealed({REDACTED: UNREADABLE}, encode_json({REDACTED: UNREADABLE}))
+            return {REDACTED: UNREADABLE}, encode_json({REDACTED: UNREADABLE})
 
 
 def _could_be_option(argument: str) -> bool:
