@@ -38,7 +38,7 @@ _ENDED = 0
 class Counters:
     """A dozen numbers; `totals()` adds up what all processes of the run have counted."""
 
-    __slots__ = ("_shared", "_slot", "by_type", *FIELDS)
+    __slots__ = ("_shared", "_slot", "by_type", "is_shared", *FIELDS)
 
     llm_calls: float
     tool_calls: float
@@ -61,6 +61,8 @@ class Counters:
             setattr(self, name, 0)
         self.by_type: dict[str, int] = {}
         self._shared: memoryview[float] | None = None
+        self.is_shared = False
+        """Whether other processes count too."""
         self._slot = 1
 
     def total(self, name: str) -> float:
@@ -74,11 +76,6 @@ class Counters:
         """`total`, for what is counted in whole numbers."""
         return int(self.total(name))
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other processes count too."""
-        return self._shared is not None
-
     def publish(self) -> None:
         """Let the other processes see this one's numbers; called after each change once they are shared."""
         if self._shared is not None:
@@ -91,6 +88,7 @@ class Counters:
         if self._shared is None:
             size = (_SLOTS + 1) * len(FIELDS) * 8
             self._shared = memoryview(mmap.mmap(-1, size)).cast("d")
+            self.is_shared = True
         self.publish()
 
     def continue_in_child(self) -> None:

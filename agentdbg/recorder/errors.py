@@ -10,7 +10,7 @@ from typing import Any
 
 from agentdbg.recorder.sources import is_own_file
 
-__all__ = ["FailedCalls", "describe_error", "safe_text"]
+__all__ = ["FailedCalls", "describe_error", "is_clean_exit", "safe_text"]
 
 _MOST_REMEMBERED = 64
 
@@ -32,6 +32,11 @@ def describe_error(given: Any) -> dict[str, Any]:
     if issubclass(kind, type) and issubclass(given, BaseException):
         return {"error_type": given.__name__, "message": "", "stack": None, "details": None}
     return {"error_type": "Error", "message": safe_text(given), "stack": None, "details": None}
+
+
+def is_clean_exit(error: BaseException) -> bool:
+    """Whether what ended a run is no failure."""
+    return isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and error.code in (None, 0))
 
 
 def safe_text(value: Any) -> str:

@@ -18,17 +18,17 @@ from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loops import LoopDetector
-from agentdbg.recorder.cleaning import as_mapping, redactor_of
+from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.errors import FailedCalls, describe_error
-from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
+from agentdbg.recorder.errors import FailedCalls, describe_error, is_clean_exit
+from agentdbg.recorder.event_lines import NO_META, fit_payload, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.recorder.prices import PriceTable
-from agentdbg.recorder.run_summary import encode_run_meta, end_summary, start_fields
+from agentdbg.recorder.run_log import RunLog
+from agentdbg.recorder.run_summary import end_summary, start_fields
 from agentdbg.recorder.states import States
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, Stop, is_stop, stop_fields
 from agentdbg.storage.layout import run_dir
-from agentdbg.storage.writer import RunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,7 +43,6 @@ __all__ = ["ActiveRun"]
 
 _REFRESH_SECONDS = 1.0
 _CALL_START_BYTES = 4_000
-_MOST_NAMES = 1_000
 
 
 class ActiveRun:
@@ -57,21 +56,16 @@ class ActiveRun:
         "_failed_calls",
         "_guards",
         "_is_leaving",
-        "_is_shared",
         "_last_event_ts",
         "_last_parent_id",
         "_limits",
-        "_line",
-        "_meta",
-        "_names",
+        "_log",
         "_pid",
-        "_redaction",
         "_redactor",
         "_refreshed",
         "_short_redactor",
         "_started",
         "_states",
-        "_writer",
         "before_end",
         "capture_args",
         "closed",
@@ -105,19 +99,15 @@ class ActiveRun:
         self.before_end: dict[Any, Callable[[], None]] = {}
         """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self.counters = Counters()
-        self._is_shared = False
-        self._line = LineMaker(self.run_id).__call__  # calling the object itself takes longer
         self._pid = os.getpid()
         self._limits = limits
-        self._redaction = config.redaction
         self._redactor = redactor_of(config)
         for problem in self._redactor.problems:
             tell_once(problem, problem)
         self._short_redactor = self._redactor.with_limit(min(config.max_field_bytes, _CALL_START_BYTES))
         detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(limits, self.counters, detector)
-        self._writer = RunWriter(self.path, fsync=config.fsync)
-        self._names: dict[str, tuple[str, str]] = {}
+        self._log = RunLog(str(self.path), self.run_id, config, self._redactor, self.counters, limits.as_dict())
         self._states = States(self._redactor, config.max_field_bytes)
         self._failed_calls = FailedCalls()
         self._deadline: Deadline | None = None
@@ -154,14 +144,14 @@ class ActiveRun:
         """
         # This may run the user's code, so it is never done under the lock.
         payload, encoded = sealed or self._redactor.seal_parts(fields, given)
-        clean_name, name_json = self._name(name)
-        meta_value, meta_bytes = ({}, NO_META) if meta is None else self._seal_meta(meta)
+        clean_name, name_json = self._log.name(name)
+        meta_value, meta_bytes = ({}, NO_META) if meta is None else self._log.seal_meta(meta)
         event_id = event_id or new_id()
         ts = utc_timestamp()
-        line = self._line(event_type, event_id, parent_id, ts, duration_ms, name_json, encoded, meta_bytes, source)
+        line = self._log.line(event_type, event_id, parent_id, ts, duration_ms, name_json, encoded, meta_bytes, source)
         self.lock.acquire()  # a `with` takes three times as long
         try:
-            if self.closed or (self._is_shared and self.counters.ended_elsewhere()):
+            if self.closed or (self.counters.is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
                 return None
             if kind is not None:
@@ -175,7 +165,7 @@ class ActiveRun:
             self._last_parent_id = parent_id
             if verdict is not None:
                 line += self._lines_after(verdict, parent_id)
-            self._append(line)
+            self._log.append(line)
             if elapsed_s - self._refreshed > _REFRESH_SECONDS:
                 self._refresh(elapsed_s)
         finally:
@@ -194,11 +184,11 @@ class ActiveRun:
     def begin_call(self, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> str:
         """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
         call_id = new_id()
-        clean_name, name_json = self._name(name)
+        clean_name, name_json = self._log.name(name)
         fields = {"call_id": call_id, "kind": kind, "name": clean_name, "input": given}
         payload = self._short_redactor.seal(fields).encoded
-        meta_bytes = self._seal_meta(meta)[1]
-        line = self._line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
+        meta_bytes = self._log.seal_meta(meta)[1]
+        line = self._log.line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
         with self.lock:
             if self._is_over():
                 self._count_late()
@@ -206,10 +196,10 @@ class ActiveRun:
             if self.stop is None:
                 refusal = self._guards.reserve(kind, time.monotonic() - self._started)
                 if refusal is None:
-                    self._count_type("CALL_START")
-                    self._append(line)
+                    self._log.count_type("CALL_START")
+                    self._log.append(line)
                     return call_id
-                self._append(self._stop_line(refusal, parent_id))
+                self._log.append(self._stop_line(refusal, parent_id))
         assert self.stop is not None
         self.stop.raise_here()
         with self.lock:  # the stop is just being handled here, so this call is part of the cleanup
@@ -224,17 +214,15 @@ class ActiveRun:
     # Beginning and end.
 
     def _begin(self, name: str, start: Mapping[str, Any], meta: Mapping[str, Any] | None) -> None:
-        self.name, name_json = self._name(name)
+        self.name = self.clean_name(name)
         argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
         payload = self._redactor.seal(start_fields(self.name, argv, start, self._limits.as_dict())).encoded
-        self._meta = self._seal_meta(meta)[1]
+        metadata = self._log.seal_meta(meta)[1]
         # Both clocks at once, after our own preparations: a run is as long as the time between its two ends.
         self.started_at, self._started = utc_timestamp(), time.monotonic()
         self._last_event_ts = self.started_at
         self._last_parent_id = self.start_id
-        line = self._line("RUN_START", self.start_id, None, self.started_at, None, name_json, payload, self._meta)
-        self._count_type("RUN_START")
-        self._writer.begin(line)
+        self._log.begin(self.start_id, name, self.started_at, payload, metadata)
         self._refresh(0.0)
         if self._limits.max_duration_s is not None:
             from agentdbg.recorder.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who set that limit
@@ -250,7 +238,7 @@ class ActiveRun:
             if self._deadline is not None:
                 self._deadline.cancel()
         self._settle()
-        failure = None if error is None or _is_clean_exit(error) else self._record_failure(error)
+        failure = None if error is None or is_clean_exit(error) else self._record_failure(error)
         if failure is None and self.stop is not None:
             failure = describe_error(self.stop.exceeded)
         elif failure is None and self.counters.total("stops"):
@@ -268,14 +256,14 @@ class ActiveRun:
             ended_at, duration_ms = utc_timestamp(), int((time.monotonic() - self._started) * 1000)
             summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
             payload = join_objects(summary, rest)
-            line = self._line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
-            self._count_type("RUN_END")
+            line = self._log.line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
+            self._log.count_type("RUN_END")
             self._last_event_ts = ended_at
-            self._append(held_back + line)
+            self._log.append(held_back + line)
             self.counters.mark_ended()
             self._end = (ended_at, duration_ms, status)
             self._refresh(duration_ms / 1000)
-            self._writer.close()
+            self._log.close()
 
     def _settle(self) -> None:
         for settle in list(self.before_end.values()):
@@ -292,7 +280,7 @@ class ActiveRun:
         failure = describe_error(error)
         with self.lock:
             if line := self._last_finding_line():
-                self._append(line)
+                self._log.append(line)
         call_id = self._failed_calls.call_of(error)
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
         self.emit("ERROR", failure["error_type"], fields, None, self.start_id, failed_call_id=call_id, quiet=True)
@@ -307,7 +295,7 @@ class ActiveRun:
                 return None
             exceeded = self._guards.overdue(time.monotonic() - self._started)
             if exceeded is not None:
-                self._append(self._stop_line(exceeded, self.start_id))
+                self._log.append(self._stop_line(exceeded, self.start_id))
             return exceeded
 
     def public_form(self, error: BaseException) -> BaseException | None:
@@ -331,7 +319,6 @@ class ActiveRun:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
         self.counters.share()
-        self._is_shared = True
 
     def continue_after_fork(self, *, in_child: bool) -> None:
         """Called after the process forked, in the parent and in the child."""
@@ -357,7 +344,7 @@ class ActiveRun:
 
     def clean_name(self, name: Any) -> str:
         """A name as it is stored."""
-        return self._name(name)[0]
+        return self._log.name(name)[0]
 
     def count_fault(self) -> None:
         """A fault of ours kept an event from being written."""
@@ -369,7 +356,7 @@ class ActiveRun:
             self._refresh(time.monotonic() - self._started)
 
     def _is_over(self) -> bool:
-        return self.closed or (self._is_shared and self.counters.ended_elsewhere())
+        return self.closed or self.counters.ended_elsewhere()
 
     def _count_late(self) -> None:
         is_first = not self.counters.total("dropped")
@@ -381,11 +368,6 @@ class ActiveRun:
 
     # Writing.
 
-    def _append(self, lines: bytes) -> None:
-        self._writer.append(lines)
-        if self._is_shared:
-            self.counters.publish()
-
     def _lines_after(self, verdict: Verdict, parent_id: str) -> bytes:
         """What is written behind an event because of it."""
         lines = b"" if verdict.finding is None else self._finding_line(verdict.finding)
@@ -395,7 +377,7 @@ class ActiveRun:
 
     def _finding_line(self, finding: LoopFinding) -> bytes:
         self.counters.loop_warnings += 1
-        return self._extra_line("LOOP_WARNING", finding.pattern, finding.payload(), self._last_parent_id)
+        return self._log.extra_line("LOOP_WARNING", finding.pattern, finding.payload(), self._last_parent_id)
 
     def _last_finding_line(self) -> bytes:
         """What the detector was holding back, once nothing more can come of it."""
@@ -408,53 +390,10 @@ class ActiveRun:
         self.counters.stops += 1
         self.counters.errors += 1
         self.counters.limited_events += 1
-        return self._last_finding_line() + self._extra_line(
+        return self._last_finding_line() + self._log.extra_line(
             "ERROR", type(exceeded).__name__, stop_fields(exceeded), parent_id
         )
 
-    def _extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
-        self._count_type(event_type)
-        payload = self._redactor.seal(fields).encoded
-        return self._line(event_type, new_id(), parent_id, utc_timestamp(), None, self._name(name)[1], payload)
-
-    def _count_type(self, event_type: str) -> None:
-        self.counters.by_type[event_type] = self.counters.by_type.get(event_type, 0) + 1
-
-    def _name(self, name: Any) -> tuple[str, str]:
-        """A name as it is stored, and its JSON; the few names of a run come up again and again."""
-        known = self._names.get(name) if type(name) is str else None
-        if known is None:
-            clean = self._redactor.clean_text(name)
-            known = (clean, encode_json(clean).decode())
-            if type(name) is str and len(self._names) < _MOST_NAMES:
-                self._names[name] = known
-        return known
-
-    def _seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:
-        if meta is None:
-            return {}, NO_META
-        return self._redactor.seal_parts(meta if type(meta) is dict else as_mapping(meta))
-
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s
-        ended_at, duration_ms, status = self._end
-        self._writer.replace_meta(
-            encode_run_meta(
-                run_id=self.run_id,
-                run_name=self.name,
-                started_at=self.started_at,
-                ended_at=ended_at,
-                duration_ms=duration_ms,
-                status=status,
-                last_event_ts=self._last_event_ts,
-                counters=self.counters,
-                guardrails=self._limits.as_dict(),
-                metadata=self._meta,
-                redaction=self._redaction,
-                dropped_by_writer=self._writer.dropped,
-            )
-        )
-
-
-def _is_clean_exit(error: BaseException) -> bool:
-    return isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and error.code in (None, 0))
+        self._log.refresh(self._last_event_ts, *self._end)

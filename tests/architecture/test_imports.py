@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
         "recorder.guardrails",
         "recorder.run_summary",
     },
-    {"recorder.context", "recorder.deadline"},
+    {"recorder.context", "recorder.deadline", "recorder.run_log"},
     {"recorder.pipeline", "recorder.functions"},
     {"recorder.runs"},
     {"recorder.recording", "recorder.seams", "recorder.tracing", "recorder"},
