@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline
     from agentdbg.analysis.effects import EffectRules
 
-__all__ = ["baseline_bytes", "facts_of", "read_baseline", "write_baseline"]
+__all__ = ["baseline_bytes", "count_damaged_lines", "facts_of", "read_baseline", "write_baseline"]
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -77,14 +77,15 @@ def facts_of(run_id: str, data_dir: Path, rules: EffectRules) -> RunFacts:
     facts = gather(lambda: load_events(run_id, data_dir), load_run_meta(run_id, data_dir), rules)
     if facts.status == "running":
         return facts  # its last line may be half written, which is no damage
-    return replace(facts, damaged_lines=_damaged_lines(run_folder(run_id, data_dir), facts))
+    events = facts.last_event.number if facts.last_event else 0
+    return replace(facts, damaged_lines=count_damaged_lines(run_folder(run_id, data_dir), events))
 
 
-def _damaged_lines(folder: Path, facts: RunFacts) -> int:
-    """How many lines of a log are no events."""
+def count_damaged_lines(folder: Path, events: int) -> int:
+    """How many lines of a run's log are not among the events that were read from it."""
     file = open_events(folder)
     if file is None:
         return 0
     with file:
         lines = sum(line is None or bool(line.strip()) for _, line in iter_lines(file))
-    return max(lines - (facts.last_event.number if facts.last_event else 0), 0)
+    return max(lines - events, 0)

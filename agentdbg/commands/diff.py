@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
+from agentdbg.analysis.compared import Log, tell
 from agentdbg.analysis.diff import compare
+from agentdbg.commands.assert_files import count_damaged_lines
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.run_files import is_path, read_run_file
 from agentdbg.commands.terminal import Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
 from agentdbg.policy_file import effect_rules_of, find_policy
-from agentdbg.storage.reader import default_data_dir, load_events
+from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentdbg.analysis.compared import Part, Told
     from agentdbg.analysis.diff import Diff
     from agentdbg.events import Event
 
@@ -35,18 +39,20 @@ _PARTS = ("effects", "tools", "prompts")
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """One of the two runs: what it is called, and its events."""
+    """One of the two runs: what it is called, its events, and where those of a stored run are."""
 
     run_id: str
     name: str
     events: Iterable[Event]
+    log: Log
+    folder: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {"run_id": self.run_id, "run_name": self.name}
 
 
 def command(
-    a: Annotated[str, Argument("A", "A run: its id, the beginning of it, `latest`, or an exported file.", "runs")],
+    a: Annotated[str, Argument("A", "A run: its id, the beginning of it, `latest`, or a file or folder.", "runs")],
     b: Annotated[str, Argument("[B]", "The run to compare it with, given in the same ways.", "runs")] = "latest",
     stat: Annotated[bool, Option("--stat", help="Only the verdict and the figures, no steps.")] = False,
     only: Annotated[
@@ -71,8 +77,9 @@ def command(
     rules = effect_rules_of(find_policy())
     found = compare(runs[0].events, runs[1].events, rules, ignore or ())
     if only is not None:
-        found = found.only(cast("Literal['effects', 'tools', 'prompts']", only))
-    _print(found, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
+        found = found.only(cast("Part", only))
+    told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))
+    _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
     if _differs(found, only):
         raise SystemExit(1)
 
@@ -86,19 +93,27 @@ def _differs(found: Diff, only: str | None) -> bool:
 
 def _open(wanted: str) -> ComparedRun:
     """A stored run, or a file that `agentdbg export` or a recorder wrote."""
-    path = Path(wanted)
-    if path.suffix in (".json", ".jsonl") and path.is_file():
-        from agentdbg.commands.run_files import read_run_file  # noqa: PLC0415 -- only where a file is given
-
-        return ComparedRun(*read_run_file(path))
+    if is_path(wanted):
+        file = read_run_file(Path(wanted))
+        return ComparedRun(file.run_id, file.name, file.events, Log(damaged_lines=file.damaged_lines))
     data_dir = default_data_dir()
     run_id = find(wanted, data_dir)
     meta = load_run_meta(run_id, data_dir)
-    return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir))
+    log = Log(is_running=meta["status"] == "running")
+    folder = run_folder(run_id, data_dir)
+    return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), log, folder)
+
+
+def _log(run: ComparedRun, events: int) -> Log:
+    """What is known of a run's log once its events were read."""
+    if run.folder is None or run.log.is_running:  # the last line of one that goes on may be half written
+        return run.log
+    return Log(damaged_lines=count_damaged_lines(run.folder, events))
 
 
 def _print(
     found: Diff,
+    told: Told,
     runs: tuple[ComparedRun, ComparedRun],
     only: str | None,
     *,
@@ -108,17 +123,18 @@ def _print(
 ) -> None:
     out = Terminal()
     if as_json:
-        told = found.to_json()
+        content = {**found.to_json(), "sentences": told.sentences, "notes": told.notes}
         if stat:
-            del told["rows"]
-        out.json({"spec_version": SPEC_VERSION, "a": runs[0].to_json(), "b": runs[1].to_json(), "only": only, **told})
+            del content["rows"]
+        sides = {"a": runs[0].to_json(), "b": runs[1].to_json()}
+        out.json({"spec_version": SPEC_VERSION, **sides, "only": only, **content})
     elif as_markdown:
         from agentdbg.commands.diff_markdown import markdown  # noqa: PLC0415 -- only where it is asked for
 
         names = (f"{runs[0].name} ({runs[0].run_id[:8]})", f"{runs[1].name} ({runs[1].run_id[:8]})")
-        out.bytes(markdown(found, names, with_rows=not stat).encode())
+        out.bytes(markdown(found, told, names, with_rows=not stat).encode())
     else:
         from agentdbg.commands.diff_lines import print_diff  # noqa: PLC0415
 
-        print_diff(out, found, (runs[0].name, runs[1].name), (runs[0].run_id[:8], runs[1].run_id[:8]), stat=stat)
+        print_diff(out, found, told, (runs[0].name, runs[1].name), (runs[0].run_id[:8], runs[1].run_id[:8]), stat=stat)
     out.flush()

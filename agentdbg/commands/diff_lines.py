@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, sentences, step_text
+from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
@@ -16,6 +16,7 @@ from agentdbg.commands.terminal import Column, Styled, clean, fit, table_width, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from agentdbg.analysis.compared import Told
     from agentdbg.analysis.diff import Change, Diff, Row
     from agentdbg.analysis.diff.told import Sentence
     from agentdbg.analysis.diff.totals import Totals
@@ -33,7 +34,6 @@ COUNT_WORDS = {
     "moved": "moved",
 }
 _STYLES = {"wording": "muted", "changed": "warn", "deleted": "error", "inserted": "ok", "moved": "accent"}
-_VERDICTS = {"same": ("=", "ok"), "same_effects": ("≈", "ok"), "different_effects": ("≠", "warn")}
 _FIGURES = (
     ("time", "duration_ms"),
     ("LLM calls", "llm_calls"),
@@ -48,19 +48,22 @@ _NEAR = 20
 _SPACE = re.compile(r"\s+")
 
 
-def print_diff(out: Terminal, diff: Diff, names: tuple[str, str], ids: tuple[str, str], *, stat: bool) -> None:
+def print_diff(
+    out: Terminal, diff: Diff, told: Told, names: tuple[str, str], ids: tuple[str, str], *, stat: bool
+) -> None:
     """All of it; with `stat` without the steps."""
-    sign, style = _VERDICTS[diff.verdict]
+    style = "ok" if told.is_good else "warn"
     title = names[0] if names[0] == names[1] else f"{names[0]} and {names[1]}"
-    out.line(
-        Styled(f"{sign} {VERDICT_WORDS[diff.verdict]}", style),
+    out.sentence(
+        Styled(f"{told.sign} {told.verdict}", style),
         "  ",
         Styled(title, "strong"),
         Styled(f"  A {ids[0]}  B {ids[1]}", "muted"),
+        hang=2,
     )
-    for sentence in sentences(diff):
+    for sentence in told.sentences:
         _print_sentence(out, sentence, style)
-    for note in notes(diff):
+    for note in told.notes:
         for line in _wrapped(note, None if out.width is None else out.width - 3):
             out.line(Styled(f"   {line}", "muted"))
     out.line()

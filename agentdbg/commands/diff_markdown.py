@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, numbers_of, sentences, step_text
+from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles
 from agentdbg.commands.terminal import clean
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.compared import Told
     from agentdbg.analysis.diff import Diff, Row
     from agentdbg.analysis.diff.told import Sentence
 
@@ -19,13 +20,13 @@ _MOST_ROWS = 60
 _MOST_CHANGES = 4
 
 
-def markdown(diff: Diff, names: tuple[str, str], *, with_rows: bool = True) -> str:
+def markdown(diff: Diff, told: Told, names: tuple[str, str], *, with_rows: bool = True) -> str:
     """The verdict, the figures as a table, and the steps that differ as a list."""
     title = " and ".join(dict.fromkeys(map(_plain, names)))
     sections = [
-        f"## {VERDICT_WORDS[diff.verdict]}: {title}",
-        "\n".join(f"- {_sentence(sentence)}" for sentence in sentences(diff)),
-        "\n\n".join(clean(note) for note in notes(diff)),
+        f"## {told.verdict}: {title}",
+        "\n".join(f"- {_sentence(sentence)}" for sentence in told.sentences),
+        "\n\n".join(clean(note) for note in told.notes),
         _figures(diff),
         counts_text(diff),
     ]

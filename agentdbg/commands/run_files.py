@@ -1,35 +1,76 @@
-"""A run in a file of its own: what `agentdbg export` wrote, or the events.jsonl of a run copied from elsewhere."""
+"""
+A run in a file of its own: what `agentdbg export` wrote, or the log or the whole folder of a run from elsewhere.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import gzip
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.dialects import DamagedLine, parse_event
+from agentdbg.storage.lines import events_path
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterable
 
     from agentdbg.events import Event
 
-__all__ = ["read_run_file"]
+__all__ = ["RunFile", "is_path", "read_run_file"]
+
+_LOGS = (".jsonl", ".jsonl.gz")
 
 
-def read_run_file(path: Path) -> tuple[str, str, list[Event]]:
-    """The run's id, its name and its events; damaged lines of a log are left out."""
-    if path.suffix == ".jsonl":
-        events = _events(path.read_bytes().splitlines())
-        meta: dict[str, Any] = {}
-    else:
-        document = _document(path)
-        meta = document["run"] if isinstance(document.get("run"), dict) else {}
-        events = _events(encode_json(event) for event in document["events"])
-    if not events:
+class RunFile(NamedTuple):
+    """A run as a file holds it; damaged lines of a log are left out and counted."""
+
+    run_id: str
+    name: str
+    events: list[Event]
+    damaged_lines: int
+
+
+def is_path(wanted: str) -> bool:
+    """Whether a person means a file or a folder; the id of a run has neither a dot nor a slash."""
+    return "." in wanted or os.sep in wanted or "/" in wanted
+
+
+def read_run_file(path: Path) -> RunFile:
+    """The run in a file or a folder; UsageError for one that is not there, or holds no run."""
+    try:
+        found = _read(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+    if not found.events:
         raise UsageError(f"{path} holds no events")
-    first = events[0]
-    name = meta.get("run_name") or (first["name"] if first["event_type"] == "RUN_START" else path.name)
-    return str(meta.get("run_id") or first["run_id"] or path.stem), str(name), events
+    return found
+
+
+def _read(path: Path) -> RunFile:
+    if path.is_dir():
+        log = events_path(path)
+        if log is None:
+            raise UsageError(f"the folder {path} has no events.jsonl, so it is none of a run")
+        path = Path(log)
+    if path.name.endswith(_LOGS):
+        return _run_of(path, {}, _plain_bytes(path).splitlines())
+    document = _document(path)
+    meta = document["run"] if isinstance(document.get("run"), dict) else {}
+    return _run_of(path, meta, map(encode_json, document["events"]))
+
+
+def _plain_bytes(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.suffix != ".gz":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise UsageError(f"{path} is damaged and cannot be unpacked") from None
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -38,16 +79,20 @@ def _document(path: Path) -> dict[str, Any]:
     except ValueError:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("events"), list):
-        raise UsageError(f"{path} is no exported run; `agentdbg export RUN --out {path.name}` writes one")
+        raise UsageError(f"{path} is no run; `agentdbg export RUN --out {path.stem}.json` writes one")
     return document
 
 
-def _events(lines: Any) -> list[Event]:
+def _run_of(path: Path, meta: dict[str, Any], lines: Iterable[bytes]) -> RunFile:
     events: list[Event] = []
+    damaged_lines = 0
     for number, text in enumerate(lines):
         if text.strip():
             try:
                 events.append(parse_event(text, "", number))
             except DamagedLine:
-                continue
-    return events
+                damaged_lines += 1
+    start = next((event for event in events if event["event_type"] == "RUN_START"), None)
+    name = meta.get("run_name") or (path.name if start is None else start["name"])
+    run_id = meta.get("run_id") or (events[0]["run_id"] if events else "") or path.stem
+    return RunFile(str(run_id), str(name), events, damaged_lines)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
+from agentdbg.analysis.compared import Log, tell
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
-from agentdbg.analysis.diff.told import notes, sentences
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
@@ -55,29 +55,29 @@ class Comparisons:
 
     def get(self, state: ViewerState, a: str, b: str) -> tuple[RunMeta, RunMeta, Diff]:
         """Both runs as they are now, compared; a run that goes on is compared as far as it has come."""
-        runs = state.run(a), state.run(b)
         key = (a, _size(state, a), b, _size(state, b))
         with self._lock:
             diff = self._kept.pop(key, None) or _compare(state, a, b)
             self._kept[key] = diff
             while len(self._kept) > _KEPT:
                 self._kept.popitem(last=False)
-        return *runs, diff
+        # Looked up last: by now it is known which lines are damaged.
+        return state.run(a), state.run(b), diff
 
 
 @router.get("/api/compare")
 def compare_runs(request: Request, a: RunId, b: RunId) -> Response:
     """The verdict, what was left behind, the figures of both, and how the rows stand."""
     run_a, run_b, diff = _comparison(request, a, b)
-    effects = diff.effects
+    effects, told = diff.effects, tell(diff, _log(run_a), _log(run_b))
     return json_response(
         {
             "spec_version": SPEC_VERSION,
             "a": run_a,
             "b": run_b,
             "verdict": diff.verdict,
-            "sentences": sentences(diff),
-            "notes": notes(diff),
+            "sentences": told.sentences,
+            "notes": told.notes,
             "first_difference": diff.first_difference,
             "first_divergence": diff.first_divergence,
             "counts": diff.counts,
@@ -133,6 +133,10 @@ def _compare(state: ViewerState, a: str, b: str) -> Diff:
                 raise UsageError(f"{run_id} has more than {_MOST_EVENTS:,} events, too many to compare in the page")
     rules = effect_rules_of(find_policy())
     return compare(load_events(a, state.data_dir), load_events(b, state.data_dir), rules)
+
+
+def _log(run: RunMeta) -> Log:
+    return Log(is_running=run["status"] == "running", damaged_lines=run.get("damaged_lines") or 0)
 
 
 def _sign(row: AlignedRow) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.analysis.story import Story
 from tests.cli.stored import Ran, store
 from tests.gates.runs import refund_story
 
@@ -37,3 +39,91 @@ def test_a_policy_that_cannot_be_read_is_said_by_a_comparison_too(cli: Cli, data
 
     assert ran.code == 2
     assert "has no rule 'writes_tools'; did you mean write_tools?" in ran.err
+
+
+def test_a_run_that_failed_is_told_before_its_effects(cli: Cli, data_dir: Path) -> None:
+    """The same side effects, and then the agent crashed: nobody should read a green verdict and go home."""
+    story = refund_story(ended=False)
+    story.error("ValueError", "kaputt")
+    story.end("error", error={"error_type": "ValueError", "message": "kaputt"})
+    good, failed = store(data_dir, refund_story()), store(data_dir, story, "error")
+    ran = cli("diff", good, failed)
+    told = cli("diff", good, failed, "--json").json
+    both_failed = cli("diff", failed, failed)
+
+    assert ran.out.splitlines()[0].startswith("≈ Same effects")
+    assert ran.out.splitlines()[1] == "▎ A finished, B failed: ValueError: kaputt.  A#7 B#8"
+    assert "- A finished, B failed: `ValueError: kaputt`. (A#7 B#8)" in cli("diff", good, failed, "--markdown").out
+    assert (told["sentences"][0]["a"], told["sentences"][0]["b"]) == (7, 8)
+    assert "finished" not in both_failed.out
+
+
+def test_a_run_that_broke_off_never_ended(cli: Cli, data_dir: Path) -> None:
+    """Its last steps are missing because nobody took them, which a list of missing steps does not say."""
+    good, died = store(data_dir, refund_story()), store(data_dir, refund_story(ended=False), "running")
+
+    assert "▎ A finished, B never ended.  A#7\n" in cli("diff", good, died).out
+
+
+def test_damaged_lines_are_named_where_runs_are_compared(cli: Cli, data_dir: Path) -> None:
+    """Without a word `Same` would be said of a log whose one broken line deleted everything."""
+    a, b = (store(data_dir, refund_story()) for _ in "ab")
+    log = data_dir / "runs" / b / "events.jsonl"
+    log.write_text(log.read_text() + '{"event_type": "TOOL_CALL", "name": "delete_a')
+    note = "B is not whole: 1 line of its log is damaged, and what stood there was not compared."
+    stored, copied = cli("diff", a, b), cli("diff", a, str(log))
+
+    assert stored.out.startswith("= Same")
+    assert note in stored.out
+    assert note in copied.out
+    assert note in cli("diff", a, b, "--json").json["notes"]
+    assert "not whole" not in cli("diff", a, a).out
+
+
+def test_prompts_alone_have_a_verdict_of_their_own(cli: Cli, data_dir: Path) -> None:
+    """`Different effects` over prompts that are all the same, with exit code 0, says two things at once."""
+    a, b = store(data_dir, refund_story()), store(data_dir, refund_story(amount=4000))
+    story = Story()
+    story.llm([{"role": "system", "content": "Be quick."}, {"role": "user", "content": "My money back, please"}], "Yes")
+    story.end()
+    same, other = cli("diff", a, b, "--only", "prompts"), cli("diff", a, store(data_dir, story), "--only", "prompts")
+
+    assert (same.code, other.code) == (0, 1)
+    assert same.out.startswith("= Same prompts")
+    assert same.out.splitlines()[1] == "▎ Both made 2 model calls and gave the same to each."
+    assert "refund" not in same.out
+    assert other.out.startswith("≠ Different prompts")
+    assert "▎ 1 of 1 model call that both made got something else: system.  A#2 B#2" in other.out
+    assert "▎ Only A made 1 more model call.  A#6" in other.out
+
+
+def test_logs_packed_logs_and_folders_of_runs_are_compared_too(cli: Cli, data_dir: Path) -> None:
+    """A colleague sends whatever they found in their data folder."""
+    run = store(data_dir, refund_story())
+    folder = data_dir / "runs" / run
+    packed = Path("events.jsonl.gz")
+    packed.write_bytes(gzip.compress((folder / "events.jsonl").read_bytes()))
+
+    for path in (folder, folder / "events.jsonl", packed):
+        ran = cli("diff", run, str(path))
+        assert (ran.code, ran.out[:6]) == (0, "= Same")
+
+
+def test_a_file_that_holds_no_run_is_refused_as_a_file(cli: Cli, data_dir: Path) -> None:
+    """`is not a run id` helps nobody who has mistyped the name of a file."""
+    store(data_dir, refund_story())
+    Path("agent.py").write_text("print()\n")
+    Path("empty.jsonl").write_text("\n")
+    Path("torn.jsonl.gz").write_bytes(gzip.compress(b"x" * 1000)[:20])
+    said = {
+        "gone.json": "gone.json cannot be read: No such file or directory",
+        "agent.py": "agent.py is no run; `agentdbg export RUN --out agent.json` writes one",
+        "./": "has no events.jsonl, so it is none of a run",
+        "empty.jsonl": "empty.jsonl holds no events",
+        "torn.jsonl.gz": "torn.jsonl.gz is damaged and cannot be unpacked",
+    }
+
+    for path, says in said.items():
+        ran = cli("diff", path, "latest")
+        assert (ran.code, ran.out) == (2, "")
+        assert says in ran.err

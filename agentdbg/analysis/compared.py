@@ -1,0 +1,116 @@
+"""
+A comparison of two runs in words: the verdict, how each run ended, and how much of it could be compared.
+
+The steps prove what was recorded. That a run goes on, that its process is gone, that lines of its log are damaged,
+only the reader of its files knows, and says it in a `Log`: a verdict without that would take a run that broke off for
+one that did its work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from agentdbg.analysis.columns import END
+from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
+from agentdbg.analysis.sentences import code, line, quote
+from agentdbg.analysis.wording import count_noun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.analysis.diff.result import Diff
+    from agentdbg.analysis.diff.steps import Side
+    from agentdbg.analysis.diff.told import Sentence
+    from agentdbg.analysis.sentences import VerdictPart
+
+__all__ = ["Log", "Part", "Told", "tell"]
+
+Part = Literal["effects", "tools", "prompts"]
+_PATHS_NAMED = 3
+_SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠"}
+
+
+@dataclass(frozen=True)
+class Log:
+    """What the reader of a run's files knows of it."""
+
+    is_running: bool = False
+    damaged_lines: int = 0
+
+
+@dataclass(frozen=True)
+class Told:
+    """A comparison as a person reads it. `is_good` when nothing in it has to be looked at."""
+
+    sign: str
+    verdict: str
+    is_good: bool
+    sentences: list[Sentence]
+    notes: list[str]
+
+
+def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
+    """The comparison in words; `only` is the part of the runs that it was narrowed to."""
+    ending = list(_ending_sentence(diff, a, b))
+    damage = [*_damage("A", a), *_damage("B", b)]
+    if only == "prompts":
+        # What the runs did is not asked, so neither the verdict nor the sentences speak of it.
+        is_same = diff.first_difference is None
+        sign, verdict = ("=", "Same prompts") if is_same else ("≠", "Different prompts")
+        return Told(sign, verdict, is_same and not ending, [*ending, *_prompt_sentences(diff)], damage)
+    is_good = diff.verdict != "different_effects" and not ending
+    told = [*ending, *sentences(diff)]
+    return Told(_SIGNS[diff.verdict], VERDICT_WORDS[diff.verdict], is_good, told, [*notes(diff), *damage])
+
+
+class _Ending(NamedTuple):
+    words: str
+    error: str = ""
+    number: int | None = None
+
+
+def _ending_sentence(diff: Diff, a: Log, b: Log) -> Iterator[Sentence]:
+    """Nothing, where both runs ended in the same way."""
+    ended = _ending(diff.side_a, a), _ending(diff.side_b, b)
+    if ended[0][:2] == ended[1][:2]:
+        return
+    pieces: list[str | VerdictPart] = []
+    for name, one in zip(("A ", ", B "), ended, strict=True):
+        pieces += [name, one.words, *((": ", quote(one.error.rstrip("."))) if one.error else ())]
+    yield _say(ended[0].number, ended[1].number, *pieces, ".")
+
+
+def _ending(side: Side, log: Log) -> _Ending:
+    end = next((step for step in reversed(side.steps.values()) if step.kind == END), None)
+    if end is None:
+        return _Ending("is still running" if log.is_running else "never ended")
+    if side.totals.status != "error":
+        return _Ending("finished", number=end.number)
+    return _Ending("failed", str(end.content.get("error") or ""), end.number)
+
+
+def _prompt_sentences(diff: Diff) -> Iterator[Sentence]:
+    changed = [row for row in diff.rows if row.op == "changed"]
+    both = sum(row.a is not None and row.b is not None for row in diff.rows)
+    if changed:
+        paths = list(dict.fromkeys(change.path for row in changed for change in row.changes))
+        more = f" and {len(paths) - _PATHS_NAMED} more" if len(paths) > _PATHS_NAMED else ""
+        said = f"{len(changed):,} of {count_noun(both, 'model call')} that both made got something else: "
+        yield _say(changed[0].a, changed[0].b, said, code(", ".join(paths[:_PATHS_NAMED])), f"{more}.")
+    elif both:
+        yield _say(None, None, f"Both made {count_noun(both, 'model call')} and gave the same to each.")
+    for name, op in (("A", "deleted"), ("B", "inserted")):
+        alone = [row for row in diff.rows if row.op == op]
+        if alone:
+            yield _say(alone[0].a, alone[0].b, f"Only {name} made {count_noun(len(alone), 'more model call')}.")
+
+
+def _say(a: int | None, b: int | None, *pieces: str | VerdictPart) -> Sentence:
+    return {"a": a, "b": b, "parts": line(None, *pieces)["parts"]}
+
+
+def _damage(name: str, log: Log) -> Iterator[str]:
+    if log.damaged_lines:
+        are = "line of its log is" if log.damaged_lines == 1 else "lines of its log are"
+        yield f"{name} is not whole: {log.damaged_lines:,} {are} damaged, and what stood there was not compared."
