@@ -108,6 +108,45 @@ def test_both_are_aligned_and_the_first_difference_is_a_key_away(
     assert page.evaluate("document.querySelectorAll('*').length") < 3_000
 
 
+def test_long_numbers_have_room_before_the_signs_of_their_events(open_pair: Callable[..., Page]) -> None:
+    """A number of five digits under a picture is one that nobody can read."""
+    page = open_pair("long a", "long b")
+    page.keyboard.press("n")
+    row = page.locator("compare-rows .pair[data-first] .half[data-side=b]")
+    number, sign = row.locator(".number"), row.locator(".glyph-cell svg")
+    expect(number).to_have_text(re.compile(r"^\d{5}$"))
+    text_ends = number.evaluate(
+        "cell => { const range = document.createRange(); range.selectNodeContents(cell); "
+        "return range.getBoundingClientRect().right }"
+    )
+
+    assert text_ends <= sign.evaluate("picture => picture.getBoundingClientRect().left")
+
+
+def test_a_call_that_only_one_run_made_shows_what_it_was_given(open_pair: Callable[..., Page]) -> None:
+    """`sent` says nothing about a mail that the other run did not send; to whom and what does."""
+    page = open_pair()
+    page.keyboard.press("n")
+    what = page.locator("compare-rows .pair[data-first] .half[data-side=b] .what")
+
+    expect(what.locator(".given")).to_be_visible()
+    expect(what.locator(".given")).to_contain_text("number: 68")
+    expect(what.locator(".outcome")).to_be_hidden()
+
+
+def test_a_run_that_failed_beside_one_that_did_not_comes_first_and_is_not_green(
+    open_pair: Callable[..., Page],
+) -> None:
+    """The same effects in green, over a run that crashed, would be read as good news."""
+    page = open_pair("healthy", "failing")
+    colour = "getComputedStyle(document.querySelector('run-compare .word')).color"
+    both_fine = open_pair("short a", "short a")
+
+    expect(page.locator("run-compare .lines li").first).to_contain_text(re.compile("^A finished, B failed: "))
+    expect(page.locator("run-compare")).to_have_attribute("data-endings", "differ")
+    assert page.evaluate(colour) != both_fine.evaluate(colour)
+
+
 def test_only_changes_and_only_effects(open_pair: Callable[..., Page]) -> None:
     """What is the same can be put away altogether."""
     page = open_pair()

@@ -96,6 +96,8 @@ export class RunCompare extends HTMLElement {
   #drawTop(answer) {
     const now = Date.now();
     this.dataset.verdict = answer.verdict;
+    this.dataset.endings = answer.a.status === answer.b.status ? "alike" : "differ";
+    this.style.setProperty("--digits", String(String(Math.max(answer.totals.a.events ?? 0, answer.totals.b.events ?? 0)).length));
     const sign = { same: "=", same_effects: "≈", different_effects: "≠" }[answer.verdict];
     const names = [nameOf(answer.a), nameOf(answer.b)];
     const name = names[0] === names[1] ? names[0] : names.join(" and ");
