@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WORKLOADS", "real_messages"]
+__all__ = ["WORKLOADS", "different_ones", "real_messages"]
 
 _WORDS = [
     "the",
@@ -30,6 +31,7 @@ _WORDS = [
     "was",
     "there",
 ]
+_ENDINGS = ("", "s", "ing", "ed", "er", "al", "ful", "ish")
 _USAGE = {"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876}
 
 
@@ -65,6 +67,25 @@ WORKLOADS: dict[str, dict[str, Any]] = {
     },
     "state, 50 keys": {"kind": "state", "name": "state", "input": None, "output": {f"slot{i}": i for i in range(50)}},
 }
+
+
+def different_ones(count: int = 500) -> dict[str, list[dict[str, Any]]]:
+    """The same sizes with other words each time, as an agent that gets on with its work leaves them."""
+    chance = random.Random(7)
+
+    def words(number: int) -> str:
+        return " ".join(f"{chance.choice(_WORDS)}{chance.choice(_ENDINGS)}" for _ in range(number))
+
+    def flight() -> dict[str, Any]:
+        asked = {"origin": words(1), "destination": words(1), "day": chance.randrange(31), "cabin": "economy"}
+        found = {"found": chance.randrange(9), "cheapest": chance.randrange(999) / 2, "numbers": words(3).split()}
+        return {"kind": "tool", "name": "search_flights", "input": asked, "output": found}
+
+    return {
+        "LLM call, tiny": [_llm(words(4) + "?", words(4) + ".") for _ in range(count)],
+        "LLM call, 2 KB": [_llm(words(200), words(50)) for _ in range(count)],
+        "tool call": [flight() for _ in range(count)],
+    }
 
 
 def real_messages() -> list[dict[str, Any]]:

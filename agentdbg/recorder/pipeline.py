@@ -149,8 +149,7 @@ class ActiveRun:
         event_id = event_id or new_id()
         ts = utc_timestamp()
         line = self._log.line(event_type, event_id, parent_id, ts, duration_ms, name_json, encoded, meta_bytes, source)
-        self.lock.acquire()  # a `with` takes three times as long
-        try:
+        with self.lock:  # a `try` would take a third of the time, and may be interrupted before it begins
             if self.closed or (self.counters.is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
                 return None
@@ -168,8 +167,6 @@ class ActiveRun:
             self._log.append(line)
             if elapsed_s - self._refreshed > _REFRESH_SECONDS:
                 self._refresh(elapsed_s)
-        finally:
-            self.lock.release()
         if self.stop is not None and not quiet:
             self.stop.raise_here()
         return event_id
