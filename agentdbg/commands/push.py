@@ -107,9 +107,7 @@ def _follow(pushes: Sequence[RunPush], delivery: Delivery) -> None:
 def _print(out: Terminal, pushes: Sequence[RunPush], collector: Collector, *, dry_run: bool) -> None:
     for push in pushes:
         done = push.pushed
-        out.line(
-            Styled(push.meta["run_name"] or "unnamed", "strong"), Styled(f"  {push.run_id[:8]}", "muted"), cut=False
-        )
+        out.sentence(Styled(push.meta["run_name"] or "unnamed", "strong"), Styled(f"  {push.run_id[:8]}", "muted"))
         said = [f"{count_noun(done.sent, 'span')} {'would be sent' if dry_run else 'sent'}"]
         if done.before and not done.sent:
             said = [f"nothing new, {count_noun(done.before, 'span')} already there"]
@@ -118,14 +116,14 @@ def _print(out: Terminal, pushes: Sequence[RunPush], collector: Collector, *, dr
         if done.refused:
             said.append(f"{done.refused:,} refused")
         kinds = ", ".join(f"{number:,} {name}" for name, number in sorted(done.operations.items()))
-        out.line(f"  {', '.join(said)}{f': {kinds}' if done.sent and kinds else ''}", cut=False)
-        out.line(f"  trace {trace_id_of(push.run_id).hex()}", cut=False)
+        out.sentence(f"{', '.join(said)}{f': {kinds}' if done.sent and kinds else ''}", indent=2)
+        out.sentence(f"trace {trace_id_of(push.run_id).hex()}", indent=2)
         if push.damaged_lines:
-            out.line(f"  {count_noun(push.damaged_lines, 'line')} of its log could not be read.", cut=False)
+            out.sentence(f"{count_noun(push.damaged_lines, 'line')} of its log could not be read.", indent=2)
         if not push.is_over:
-            out.line("  It is still being recorded; push it again later, or with --follow, for the rest.", cut=False)
+            out.sentence("It is still being recorded; push it again later, or with --follow, for the rest.", indent=2)
     if pushes:
-        out.line(f"{'Would go to' if dry_run else 'Collector:'} {collector.shown}", cut=False)
+        out.sentence(f"{'Would go to' if dry_run else 'Collector:'} {collector.shown}")
 
 
 def _say_problems(pushes: Sequence[RunPush]) -> None:

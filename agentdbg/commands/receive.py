@@ -77,10 +77,11 @@ def _status(news: RunNews) -> str:
 
 
 def _say_where(out: Terminal, receiver: Receiver) -> None:
-    out.line("Receiving spans at ", Styled(f"{receiver.url}/v1/traces", "accent"), cut=False)
-    out.line(Styled("Start the agent with", "muted"), cut=False)
+    out.sentence("Receiving spans at ", Styled(f"{receiver.url}/v1/traces", "accent"))
+    out.sentence(Styled("Start the agent with", "muted"))
+    # Each of these is copied whole, so none is ever broken.
     out.line(f"  OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}", cut=False)
     out.line("  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", cut=False)
     if receiver.token is not None:
         out.line(f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={receiver.token}", cut=False)
-    out.line(Styled("and look at the runs with `agentdbg view`. Ctrl-C ends this.", "muted"), cut=False)
+    out.sentence(Styled("and look at the runs with `agentdbg view`. Ctrl-C ends this.", "muted"))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.commands import terminal
+from agentdbg.commands.receive import _say_where
 from agentdbg.commands.terminal import Column, Styled, Terminal, cell_width
+from agentdbg.receiver.serving import Receiver
 from tests.analysis.story import Story
 from tests.cli.stored import store
 
@@ -39,6 +41,8 @@ COMMANDS = (
     ["init", "."],
     ["import", "nowhere.json"],
     ["list", "--name", "nobody"],
+    ["baseline", "aaaa", "bbbb", "--out", "b.json"],
+    ["push", "aaaa", "--otlp", "http://localhost:4318", "--dry-run"],
 )
 
 
@@ -69,6 +73,19 @@ def test_no_line_is_wider_than_the_terminal(
     lines = [line for line in (ran.out + ran.err).splitlines() if len(line.split()) > 1]
     assert lines
     assert [line for line in lines if cell_width(line) > width] == []
+
+
+def test_where_spans_are_received_is_told_in_lines_that_fit_and_settings_that_stay_whole(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """The sentences are read, the settings are copied: half a token is none."""
+    out = Terminal()
+    out.width = 40
+    _say_where(out, Receiver("0.0.0.0", 4318, "t" * 43))
+    lines = capfd.readouterr().out.splitlines()
+
+    assert [line for line in lines if len(line) > 40 and " " in line.strip()] == []
+    assert f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={'t' * 43}" in lines
 
 
 def test_a_sentence_is_broken_between_words_and_never_inside_one(capfd: pytest.CaptureFixture[str]) -> None:
