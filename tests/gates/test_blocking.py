@@ -153,7 +153,8 @@ def test_a_run_that_failed_blocks_with_its_own_words() -> None:
     story.end("error", error={"error_type": "KeyError", "message": "'due'"})
     failed = only_failure(report(story, baseline(), "error"))
 
-    assert failed.sentence == "The run ended with an error: KeyError: 'due'"
+    assert failed.sentence == "#7: The run ended with an error: KeyError: 'due'"
+    assert failed.events[0].event_id == story.id_of(7), "the error has the stack, the end of the run has not"
 
 
 def test_a_run_that_died_blocks_and_says_in_which_call() -> None:
@@ -164,8 +165,33 @@ def test_a_run_that_died_blocks_and_says_in_which_call() -> None:
     failed = only_failure(found)
 
     assert failed.name == "status"
-    assert "The process ended inside get_rates" in failed.sentence
+    assert failed.sentence.startswith("#7: The process ended inside get_rates")
     assert failed.events[0].number == 7
+
+
+def test_a_run_that_was_expected_to_fail_and_did_not_is_named_too() -> None:
+    """A test of an agent that has to refuse something."""
+    failed = only_failure(report(refund_story(), status="error"))
+
+    assert failed.sentence == "#7: The run ended ok, but was expected to fail."
+
+
+@pytest.mark.parametrize(
+    ("rules", "says"),
+    [
+        ({"max_cost_usd": 0.0101}, "$0.010140, $0.010100 allowed; #2 went over it."),
+        ({"max_duration_s": 1.02}, "1,040 ms, 1,020 ms allowed."),
+    ],
+)
+def test_what_was_spent_and_what_is_allowed_are_told_apart(rules: dict[str, Any], says: str) -> None:
+    """`$0.01, $0.01 allowed` is no reason to fail."""
+    story = Story()
+    number = story.llm("hello", "hello", tokens=(10, 10))
+    story.events[number - 1]["payload"]["cost_usd"] = 0.01014
+    story.tool("search", {}, "ok", duration_ms=40)
+    story.end()
+
+    assert only_failure(report(story, **rules)).sentence == says
 
 
 def test_a_run_that_died_in_a_call_with_side_effects_fails_for_both_reasons() -> None:

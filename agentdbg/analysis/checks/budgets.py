@@ -61,7 +61,7 @@ def check_budgets(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
             said = f"The run did not record {budget.what}, so the budget cannot be checked."
             results.append(CheckResult(budget.rule, False, said))
         elif spent <= allowed:
-            said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}{_silent(budget, facts)}."
+            said = f"{budget.shown(spent)}{budget.noun}, {_whole(budget, allowed)} allowed{_silent(budget, facts)}."
             results.append(CheckResult(budget.rule, True, said))
         else:
             results.append(_overspent(budget, facts, allowed, spent, known if asked == "baseline" else (), baseline))
@@ -83,7 +83,8 @@ def _overspent(
     known: Sequence[float],
     baseline: Baseline | None,
 ) -> CheckResult:
-    said = f"{_spent(budget, spent)}, {_limit(budget, allowed)}{_silent(budget, facts)}"
+    shown, limit = _told_apart(budget, spent, allowed)
+    said = f"{shown}{budget.noun}, {limit} allowed{_silent(budget, facts)}"
     if known:
         least, most = budget.shown(min(known)), budget.shown(max(known))
         needed = most if least == most else f"{least} to {most}"
@@ -91,14 +92,10 @@ def _overspent(
     crossing = _crossing(budget, facts.steps, allowed)
     if crossing is not None:
         said += f"; #{crossing.number} went over it"
-    diff = [f"- {budget.total} {_whole(budget, allowed)}", f"+ {budget.total} {budget.shown(spent)}"]
+    diff = [f"- {budget.total} {limit}", f"+ {budget.total} {shown}"]
     if baseline is not None:
         diff += _more_calls(facts, baseline)
     return CheckResult(budget.rule, False, f"{said}.", () if crossing is None else (crossing,), diff_text(diff))
-
-
-def _spent(budget: _Budget, spent: float) -> str:
-    return f"{budget.shown(spent)}{budget.noun}"
 
 
 def _silent(budget: _Budget, facts: RunFacts) -> str:
@@ -107,8 +104,14 @@ def _silent(budget: _Budget, facts: RunFacts) -> str:
     return f" ({count_noun(silent, 'model call')} did not say)" if silent else ""
 
 
-def _limit(budget: _Budget, allowed: float) -> str:
-    return f"{_whole(budget, allowed)} allowed"
+def _told_apart(budget: _Budget, spent: float, allowed: float) -> tuple[str, str]:
+    """Both as they are said; with every digit where rounding has made them one, as of `$0.01, $0.01 allowed`."""
+    shown, limit = budget.shown(spent), _whole(budget, allowed)
+    if shown != limit:
+        return shown, limit
+    if budget.shown is money:
+        return f"${spent:,.6f}", f"${allowed:,.6f}"
+    return f"{grouped(spent)} ms", f"{grouped(allowed)} ms"
 
 
 def _whole(budget: _Budget, allowed: float) -> str:

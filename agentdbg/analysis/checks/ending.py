@@ -10,7 +10,7 @@ from agentdbg.analysis.wording import count_noun
 
 if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import RunFacts
+    from agentdbg.analysis.checks.facts import EventRef, RunFacts
     from agentdbg.analysis.checks.policy import Policy
 
 __all__ = ["check_complete", "check_errors", "check_status"]
@@ -36,18 +36,28 @@ def check_status(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
     expected = {policy.status}
     if policy.status == "baseline":
         expected = set() if baseline is None else set(baseline.statuses)
-    passed = facts.status in expected
-    events = () if passed or facts.last_event is None else (facts.last_event,)
-    return [CheckResult("status", passed, _status_sentence(facts, passed), events)]
+    if facts.status in expected:
+        said = "The run ended ok." if facts.status == "ok" else "The run ended with an error, as expected."
+        return [CheckResult("status", True, said)]
+    event = _ending_event(facts)
+    return [CheckResult("status", False, _unexpected(facts, event), () if event is None else (event,))]
 
 
-def _status_sentence(facts: RunFacts, passed: bool) -> str:
+def _unexpected(facts: RunFacts, event: EventRef | None) -> str:
     if facts.status == "running":
         return "The run is still being recorded."
+    where = "" if event is None else f"#{event.number}: "
     if facts.status == "ok":
-        return "The run ended ok." if passed else "The run ended ok, but was expected to fail."
-    why = f": {facts.ending}" if facts.ending else "."
-    return f"The run ended with an error{why}" + (", as expected." if passed else "")
+        return f"{where}The run ended ok, but was expected to fail."
+    if facts.ending and not facts.has_end:
+        return f"{where}{facts.ending}"
+    return f"{where}The run ended with an error{f': {facts.ending}' if facts.ending else '.'}"
+
+
+def _ending_event(facts: RunFacts) -> EventRef | None:
+    """The error that ended the run, where it was recorded by itself, else the last event."""
+    fatal = (failed.event for failed in reversed(facts.errors) if failed.text == facts.ending)
+    return next(fatal, facts.last_event)
 
 
 def check_errors(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:

@@ -75,6 +75,8 @@ class RunFacts:
     status: str
     ending: str = ""
     """Why the run did not end well, in the words of whatever ended it."""
+    has_end: bool = True
+    """Whether its end was recorded; where its process died, `ending` is a sentence of ours."""
     last_event: EventRef | None = None
     errors: tuple[Failed, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -128,6 +130,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         started_at=run["started_at"],
         status=run["status"],
         ending=_ending(run, watched, findings),
+        has_end=watched.ended,
         last_event=watched.last,
         errors=tuple(watched.errors),
         findings=tuple(findings),
