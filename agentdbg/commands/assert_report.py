@@ -25,18 +25,18 @@ _CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_report(out: Terminal, report: Report, output: str) -> None:
-    """Print the report in one of the formats."""
+def write_report(out: Terminal, report: Report, output: str, stored: str | None = None) -> None:
+    """Print the report in one of the formats; `stored` is a run of the baseline that can be looked at."""
     if output == "json":
         out.json(report.as_json())
     elif output == "text":
-        for pieces in text_lines(report):
+        for pieces in text_lines(report, stored):
             out.sentence(*pieces, hang=_HANG)
     else:
         out.bytes(_WRITERS[output](report).encode("utf-8", "replace"))
 
 
-def text_lines(report: Report) -> list[list[str | Styled]]:
+def text_lines(report: Report, stored: str | None = None) -> list[list[str | Styled]]:
     """The report line by line: the verdict, every check, and under a failed one what caused it."""
     facts, failures = report.facts, report.failures
     verdict = Styled("FAIL", "error") if failures else Styled("PASS", "ok")
@@ -52,6 +52,9 @@ def text_lines(report: Report) -> list[list[str | Styled]]:
     shown = next((event for result in failures for event in result.events if event.number), None)
     if shown is not None:
         hint = f"agentdbg show {facts.run_id[:8]} --event {shown.number} shows #{shown.number} in full."
+        lines.append([Styled(hint, "muted")])
+    if failures and stored is not None:
+        hint = f"agentdbg diff {stored[:8]} {facts.run_id[:8]} compares it with a run of the baseline."
         lines.append([Styled(hint, "muted")])
     return lines
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
@@ -12,9 +13,12 @@ from agentdbg.commands.assert_report import FORMATS, write_report
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Terminal
-from agentdbg.exceptions import UsageError
+from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.policy_file import effect_rules, find_policy, read_policy
-from agentdbg.storage.reader import default_data_dir
+from agentdbg.storage.reader import default_data_dir, find_run
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.checks.gate import Report
 
 EXAMPLES = """
 agentdbg assert latest --baseline tests/refund.json
@@ -99,6 +103,17 @@ def command(
     data_dir = default_data_dir()
     facts = facts_of(find(run, data_dir), data_dir, effect_rules(policy))
     report = judge(facts, policy, baseline)
-    write_report(Terminal(), report, output)
+    write_report(Terminal(), report, output, _stored_run(report, data_dir))
     if not report.passed:
         raise SystemExit(1)
+
+
+def _stored_run(report: Report, data_dir: Path) -> str | None:
+    """The first run of the baseline that is still there, to compare a run with that does not pass."""
+    runs = () if report.passed or report.baseline is None else report.baseline.runs
+    for run in runs:
+        with contextlib.suppress(AgentDbgError):
+            found = find_run(run.run_id, data_dir)
+            if found != report.facts.run_id:
+                return found
+    return None

@@ -59,10 +59,9 @@ def command(
 
 
 def _say(out: Terminal, path: str, baseline: Baseline) -> None:
-    said = f"{count_noun(len(baseline.runs), 'run')}, {count_noun(len(baseline.effects[0].calls), 'side effect')}"
-    out.sentence(f"Wrote {path}: {said}.")
+    out.sentence(f"Wrote {path}: {count_noun(len(baseline.runs), 'run')}, {_effects_text(baseline)}.")
     if len(baseline.effects) > 1:
-        out.sentence(f"These runs had {len(baseline.effects)} sets of side effects; each will be accepted.")
+        out.sentence(f"These runs had {len(baseline.effects)} different sets of side effects; each will be accepted.")
     calls = [call for variant in baseline.effects for call in variant.calls]
     guessed = dict.fromkeys(call.name for call in calls if call.source == "guessed")
     if guessed:
@@ -71,3 +70,10 @@ def _say(out: Terminal, path: str, baseline: Baseline) -> None:
             "`@tool(effect=...)`, or `write_tools` and `read_tools` in the policy, settle it."
         )
     out.sentence(f"Compare a run with it: agentdbg assert RUN --baseline {path}")
+
+
+def _effects_text(baseline: Baseline) -> str:
+    """`1 side effect`, `2 to 3 side effects`."""
+    counts = [len(variant.calls) for variant in baseline.effects]
+    most = count_noun(max(counts), "side effect")
+    return most if min(counts) == max(counts) else f"{min(counts)} to {most}"

@@ -44,6 +44,16 @@ def test_a_good_run_passes_and_a_wrong_one_fails_with_the_reason(cli: Cli, good:
     assert failed.out.startswith("FAIL  2 of 4 checks do not hold")
     assert "    - amount: 40\n    + amount: 4000\n" in failed.out
     assert f"agentdbg show {wrong[:8]} --event 5 shows #5 in full." in failed.out
+    assert f"agentdbg diff {good[:8]} {wrong[:8]} compares it with a run of the baseline." in failed.out
+    assert "agentdbg diff" not in passed.out
+
+
+def test_a_baseline_whose_runs_are_gone_names_none_of_them(cli: Cli, good: str, wrong: str) -> None:
+    """In CI the baseline is there and its runs are not; a command that cannot work is no help."""
+    cli("baseline", good, "--out", "b.json")
+    cli("delete", good, "--yes")
+
+    assert "agentdbg diff" not in cli("assert", wrong, "-b", "b.json").out
 
 
 def test_several_runs_make_one_baseline(cli: Cli, good: str, wrong: str) -> None:
@@ -52,6 +62,15 @@ def test_several_runs_make_one_baseline(cli: Cli, good: str, wrong: str) -> None
 
     assert [run["run_id"] for run in printed.json["runs"]] == [good, wrong]
     assert printed.json["totals"]["total_tokens"] == [2000, 6000]
+
+
+def test_runs_that_left_different_things_behind_are_said_to(cli: Cli, data_dir: Path, good: str) -> None:
+    """`0 side effects` of a baseline that accepts a run with one and a run with none is half of the truth."""
+    idle = store(data_dir, refund_story(refunds=0))
+    made = cli("baseline", idle, good, "--out", "b.json").out
+
+    assert "Wrote b.json: 2 runs, 0 to 1 side effect.\n" in made
+    assert "These runs had 2 different sets of side effects; each will be accepted.\n" in made
 
 
 def test_a_baseline_of_a_failed_run_is_made_but_not_without_a_word(cli: Cli, data_dir: Path) -> None:
