@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from agentdbg.pytest_plugin.expectations import Expectations
+    from agentdbg.pytest_plugin.expectations import Accepted, Expectations
     from agentdbg.pytest_plugin.recording import Recording
     from agentdbg.pytest_plugin.run import RecordedRun
 
@@ -169,8 +169,8 @@ class _BaselineWriter:
     """Collects what the tests accept as their baselines, and writes it when all have run."""
 
     def __init__(self) -> None:
-        self._collected: list[tuple[str, str]] = []
-        self._written: list[tuple[Path, int]] = []
+        self._collected: list[tuple[str, str, bool]] = []
+        self._accepted: list[Accepted] = []
         self._problem = ""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -182,17 +182,18 @@ class _BaselineWriter:
             from agentdbg.pytest_plugin.expectations import write_collected  # noqa: PLC0415
 
             try:
-                write_collected(self._collected, self._written)
+                write_collected(self._collected, self._accepted)
             except UsageError as error:
                 self._problem = str(error)
                 session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         terminalreporter.section("agentdbg baselines")
-        for path, runs in self._written:
+        for path, runs, is_written in self._accepted:
             shown = path.relative_to(config.rootpath) if path.is_relative_to(config.rootpath) else path
-            terminalreporter.line(f"wrote {shown}, from {runs} run{'' if runs == 1 else 's'}")
+            made = f"from {runs} run{'' if runs == 1 else 's'}"
+            terminalreporter.line(f"wrote {shown}, {made}" if is_written else f"kept {shown}, which says the same")
         if self._problem:
             terminalreporter.line(self._problem, red=True)
-        elif not self._written:
+        elif not self._accepted:
             terminalreporter.line("no test that passed uses a baseline; nothing was written")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.baseline_reading import parse_baseline
@@ -22,11 +22,13 @@ from agentdbg.policy_file import effect_rules_of, find_policy, read_policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.gate import Report
+    from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.effects import EffectRules
     from agentdbg.pytest_plugin.run import RecordedRun
 
-__all__ = ["Expectations", "write_collected"]
+__all__ = ["Accepted", "Expectations", "write_collected"]
 
 _MARKER = "@pytest.mark.agentdbg"
 
@@ -40,6 +42,7 @@ class Expectations:
         self._update = update
         self.collected: dict[Path, Baseline] = {}
         """The baselines this test would write, by file."""
+        self._not_held: set[Path] = set()
 
     def check_marked(self, run: RecordedRun, given: Mapping[str, Any]) -> None:
         """Make the checks that a test's markers ask for, over the project's policy."""
@@ -68,9 +71,12 @@ class Expectations:
         """Which tools have side effects in this project."""
         return effect_rules_of(find_policy(self._root))
 
-    def as_texts(self) -> list[tuple[str, str]]:
-        """The collected baselines as paths and JSON, which is what processes can send to each other."""
-        return [(str(path), json.dumps(baseline.as_json())) for path, baseline in self.collected.items()]
+    def as_texts(self) -> list[tuple[str, str, bool]]:
+        """The collected baselines as processes can send them to each other: path, JSON, whether the file holds yet."""
+        return [
+            (str(path), json.dumps(baseline.as_json()), path not in self._not_held)
+            for path, baseline in self.collected.items()
+        ]
 
     def _check(self, run: RecordedRun, baseline: str | Path | Baseline | None, *layers: Mapping[str, Any]) -> None:
         __tracebackhide__ = True
@@ -83,6 +89,8 @@ class Expectations:
                 if facts.status == "running":
                     raise UsageError(f"run {facts.run_id[:8]} is still being recorded, and cannot be a baseline yet")
                 self.collected[path] = baseline_of(facts)
+                if not _holds(path, facts, policy):
+                    self._not_held.add(path)
             expected = self.collected[path] if self._update else _stored(path)
         report = judge(facts, policy, expected)
         if not report.passed:
@@ -93,6 +101,14 @@ def _stored(path: Path) -> Baseline:
     if not path.exists():
         raise UsageError(f"there is no baseline {path} yet; `pytest --agentdbg-update` accepts this run as the first")
     return read_baseline(path)
+
+
+def _holds(path: Path, facts: RunFacts, policy: Policy) -> bool:
+    """Whether a run would pass against the baseline that is stored."""
+    try:
+        return judge(facts, policy, read_baseline(path)).passed
+    except UsageError:
+        return False
 
 
 def _failure_text(report: Report) -> str:
@@ -110,12 +126,37 @@ def _failure_text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def write_collected(collected: Iterable[tuple[str, str]], written: list[tuple[Path, int]]) -> None:
-    """Write the baselines of a session, each a path and its JSON; `written` gets each file and its number of runs."""
+class Accepted(NamedTuple):
+    """A baseline of a session: its file, how many runs made it, and whether the file had to be written."""
+
+    path: Path
+    runs: int
+    is_written: bool
+
+
+def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[Accepted]) -> None:
+    """
+    Write the baselines of a session, as `as_texts` gives them; `accepted` gets each of them.
+
+    A file that says the same already is left alone: new ids and times in it would be noise in a review.
+    """
     by_path: dict[str, list[Baseline]] = {}
-    for path, content in collected:
+    news: set[str] = set()
+    for path, content, holds in collected:
         by_path.setdefault(path, []).append(parse_baseline(json.loads(content), path))
+        if not holds:
+            news.add(path)
     for path, baselines in by_path.items():
         baseline = combine(baselines)
-        write_baseline(Path(path), baseline)
-        written.append((Path(path), len(baseline.runs)))
+        is_written = path in news or _content(read_baseline(Path(path))) != _content(baseline)
+        if is_written:
+            write_baseline(Path(path), baseline)
+        accepted.append(Accepted(Path(path), len(baseline.runs), is_written))
+
+
+def _content(baseline: Baseline) -> dict[str, Any]:
+    """A baseline without what is different each time."""
+    content = baseline.as_json()
+    content["runs"] = len(baseline.runs)
+    content["totals"].pop("duration_ms", None)
+    return content

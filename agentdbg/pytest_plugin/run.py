@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.baseline import Baseline, BaselineRun, Variant
 from agentdbg.analysis.conversation import answer
 from agentdbg.analysis.effects import SideEffect, normal_form
+from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.assert_files import facts_of
 from agentdbg.policy_file import effect_rules
 from agentdbg.storage.layout import run_dir
@@ -186,7 +187,8 @@ class RecordedRun:
 
     def __repr__(self) -> str:
         totals = self.facts().totals
-        said = ", ".join(f"{totals[name]} {name}" for name in ("llm_calls", "tool_calls", "errors"))
+        nouns = (("llm_calls", "model call"), ("tool_calls", "tool call"), ("errors", "error"))
+        said = ", ".join(count_noun(int(totals.get(name) or 0), noun) for name, noun in nouns)
         return f"<agentdbg run {self.run_id[:8]}: {said}; {self.path}>"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 from tests.pytest_plugin.projects import XDIST
@@ -39,6 +40,36 @@ def test_a_baseline_is_accepted_compared_and_accepted_anew(project: Project) -> 
     assert "If this is what the agent should do now: pytest --agentdbg-update" in other.out
     assert "max_tokens: 420 tokens, 385 allowed: the baseline's 1 run needed 220" in costly.out
     assert anew.outcomes == after.outcomes == {"passed": 1}
+
+
+def test_updating_leaves_a_baseline_alone_that_says_the_same(project: Project) -> None:
+    """A hundred files with new ids and times in them hide the one whose side effects changed."""
+    project.test(MARKED)
+    project.run("--agentdbg-update")
+    path = project.folder / "baselines" / "refund.json"
+    before = path.read_bytes()
+    again = project.run("--agentdbg-update")
+
+    assert again.outcomes == {"passed": 1}
+    assert "kept baselines/refund.json, which says the same" in again.out
+    assert path.read_bytes() == before
+    assert "wrote baselines/refund.json, from 1 run" in project.run("--agentdbg-update", TOKENS="101").out
+
+
+def test_updating_accepts_a_run_that_only_took_longer_where_that_is_asked(project: Project) -> None:
+    """Otherwise the test fails, says that an update accepts it, and fails after the update too."""
+    project.test("""
+@pytest.mark.agentdbg(baseline="refund.json", max_duration_s="baseline")
+def test_refund():
+    __import__("time").sleep(0.01)
+    run_agent()
+""")
+    project.run("--agentdbg-update")
+    path = project.folder / "refund.json"
+    path.write_text(re.sub(r'"duration_ms": \[\d+\]', '"duration_ms": [1]', path.read_text()))
+
+    assert project.run().outcomes == {"failed": 1}
+    assert "wrote refund.json, from 1 run" in project.run("--agentdbg-update").out
 
 
 def test_an_assertion_on_a_file_is_accepted_the_same_way(project: Project) -> None:
