@@ -21,7 +21,7 @@ from agentdbg.redaction.user_code import UserCode, mapping_items, sequence_items
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["LONGEST_NAME_READ", "MAX_DEPTH", "Walk", "readable_text"]
+__all__ = ["LONGEST_NAME_READ", "MARGIN_BYTES", "MAX_DEPTH", "Walk", "readable_text"]
 
 MAX_DEPTH = 10
 _MAX_NODES = 60_000
@@ -34,7 +34,7 @@ LONGEST_NAME_READ = 200
 """The first of a pair is a name only up to this length."""
 _NODES_BETWEEN_LOOKS = 16
 """The clock costs more than a node, so it is not read for each."""
-_MARGIN_BYTES = 4096
+MARGIN_BYTES = 4096
 """How far past a limit text is read before it is cut, so that a secret across the cut is still seen whole."""
 
 _LONGEST_REMEMBERED_NAME = 64
@@ -104,7 +104,7 @@ class Walk:
             if spent > _MOST_BYTES or not small_ones_left:
                 plain[TRUNCATED] = TRUNCATED
                 break
-            before = self._bytes_left = self._max_field_bytes + _MARGIN_BYTES
+            before = self._bytes_left = self._max_field_bytes + MARGIN_BYTES
             nodes = self._nodes_left
             self._entry(plain, key, value, 0, pair)
             spent += before - self._bytes_left
@@ -121,7 +121,7 @@ class Walk:
 
     def text(self, value: Any) -> str:
         """Any value as one redacted line of text."""
-        self._bytes_left = self._max_field_bytes + _MARGIN_BYTES
+        self._bytes_left = self._max_field_bytes + MARGIN_BYTES
         plain = self._value(value, MAX_DEPTH)
         return plain if isinstance(plain, str) else readable_text(str(plain))
 
@@ -148,7 +148,7 @@ class Walk:
         return self._object(value, depth)
 
     def _object(self, value: Any, depth: int) -> Any:
-        described = _describe(value, self._user, self._max_field_bytes + _MARGIN_BYTES)
+        described = _describe(value, self._user, self._max_field_bytes + MARGIN_BYTES)
         if type(described) in {dict, list, tuple}:
             return self._container(value, described, depth)
         if described is value:  # nothing knew it; never let it through
@@ -277,8 +277,8 @@ class Walk:
     def _text(self, text: str) -> str:
         """One string: readable as UTF-8, cleaned, and within the limit."""
         limit = self._max_field_bytes
-        if len(text) > limit + _MARGIN_BYTES:
-            text = text[: limit + _MARGIN_BYTES]
+        if len(text) > limit + MARGIN_BYTES:
+            text = text[: limit + MARGIN_BYTES]
         if not text.isascii():
             text = readable_text(text)
         if self._clean is not None and len(text) > 5:

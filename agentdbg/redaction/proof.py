@@ -10,19 +10,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.encoding import encode_json
 from agentdbg.redaction.keys import LONGEST_CACHED_KEY
-from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
+from agentdbg.redaction.plain import LONGEST_NAME_READ, MARGIN_BYTES, MAX_DEPTH
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.redaction.keys import KeyJudge
 
-__all__ = ["MOST_NODES", "Unproved", "prove", "prove_types", "prove_values"]
+__all__ = ["LONG_LIST", "MOST_NODES", "TooLong", "Unproved", "prove", "prove_types", "prove_values"]
 
 MOST_NODES = 5000
 _NUMBERS = frozenset({int, bool, type(None)})
 _COUNTS = frozenset({int, type(None)})
+LONG_LIST = 64
+"""Of a list with more items than these it is asked first whether the rest of it matters."""
 _WORTH_ASKING_AT_ONCE = 8
 """From this many values on, asking for all types at once beats the loop, although the answer may be no."""
 
@@ -33,6 +36,10 @@ class Unproved(Exception):
 
     A new one is raised each time: an exception keeps the frames it passed, and one that is kept keeps all they hold.
     """
+
+
+class TooLong(Unproved):
+    """A list is so long that no more than its first `LONG_LIST` items can be kept."""
 
 
 def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
@@ -105,6 +112,9 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
         room -= len(items[0]) >> 4
         if room < 0 or known.judge(items[0]):
             raise Unproved
+    if len(items) > LONG_LIST:
+        room = _prove_beginning(items[:LONG_LIST], known, limit, depth, room)
+        items = items[LONG_LIST:]
     for item in items:
         kind = type(item)
         if kind is str:
@@ -118,6 +128,13 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
             room = _prove_list(item, known, limit, depth + 1, room)
         elif kind is not float or item - item != 0.0:
             raise Unproved
+    return room
+
+
+def _prove_beginning(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
+    room = _prove_list(items, known, limit, depth, room)
+    if len(encode_json(items)) > limit + MARGIN_BYTES:
+        raise TooLong
     return room
 
 

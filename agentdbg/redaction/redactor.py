@@ -15,8 +15,8 @@ from agentdbg.encoding import encode_json
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.plain import Walk, readable_text
-from agentdbg.redaction.proof import MOST_NODES, Unproved, prove, prove_types, prove_values
+from agentdbg.redaction.plain import MARGIN_BYTES, Walk, readable_text
+from agentdbg.redaction.proof import LONG_LIST, MOST_NODES, TooLong, Unproved, prove, prove_types, prove_values
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_value, fit_fields
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, telling_words
@@ -77,7 +77,9 @@ class Redactor:
     def seal_parts(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> tuple[dict[str, Any], bytes]:
         """The same as a bare pair: making an object takes half as long as encoding a small payload."""
         try:
-            return fields, self._encode_if_harmless(fields, given)
+            return self._seal_if_harmless(fields, given)
+        except TooLong:
+            return self._seal_beginning(fields)
         except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
             return self._seal_carefully(fields)
 
@@ -109,8 +111,8 @@ class Redactor:
             self._clean_names,
         )
 
-    def _encode_if_harmless(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> bytes:
-        """Prove that nothing needs doing and encode the original; raises when that cannot be proved."""
+    def _seal_if_harmless(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> tuple[dict[str, Any], bytes]:
+        """Prove that nothing needs redacting and encode the original; raises when that cannot be proved."""
         limit, judge = self._max_field_bytes, self._judge
         if judge is None:
             prove_types(fields, limit, 1, MOST_NODES)
@@ -120,16 +122,53 @@ class Redactor:
             prove_values(given, judge, limit, 1, MOST_NODES)
         encoded = encode_json(fields)
         size = len(encoded)
-        if size > MAX_ENCODED_BYTES or (size > limit and not all(_fits(value, limit) for value in fields.values())):
+        if size > limit and not all(_fits(value, limit) for value in fields.values()):
+            return self._cut_if_harmless(fields)
+        if size > MAX_ENCODED_BYTES:
             raise Unproved
         # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
         if self._suspicion is not None and self._harmless.get(size) != encoded:
-            # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
-            if self._patterns or self._suspicion.of_encoded(encoded):
-                raise Unproved
+            self._search(encoded)
             if size <= _LONGEST_REMEMBERED:
                 self._remember_harmless(size, encoded)
-        return encoded
+        return fields, encoded
+
+    def _seal_beginning(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """The same where a list is far too long: what comes after its first items can be neither kept nor searched."""
+        try:
+            long = [key for key, value in fields.items() if type(value) is list and len(value) > LONG_LIST]
+            shorter = {**fields, **{key: fields[key][:LONG_LIST] for key in long}}
+            assert self._judge is not None
+            prove(shorter, self._judge, self._max_field_bytes, 1, MOST_NODES)
+            if any(len(encode_json(shorter[key])) <= self._max_field_bytes + MARGIN_BYTES for key in long):
+                raise Unproved
+            return self._cut_if_harmless(shorter)
+        except Exception:  # noqa: BLE001 -- as above
+            return self._seal_carefully(fields)
+
+    def _cut_if_harmless(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """The same where a list or a dict is too long, as the history of a long talk is: only a beginning is kept."""
+        limit = self._max_field_bytes
+        searched, kept = dict(fields), dict(fields)
+        for key, value in fields.items():
+            if not _fits(value, limit):
+                if type(value) is str:
+                    raise Unproved
+                # Searched beyond the cut, so that a secret which it goes through is seen whole.
+                searched[key] = cut_value(value, limit + MARGIN_BYTES)
+                kept[key] = cut_value(searched[key], limit)
+        if self._suspicion is not None:
+            self._search(encode_json(searched))
+        encoded = encode_json(kept)
+        if len(encoded) > MAX_ENCODED_BYTES:
+            raise Unproved
+        return kept, encoded
+
+    def _search(self, encoded: bytes) -> None:
+        assert self._suspicion is not None
+        # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
+        if self._patterns or self._suspicion.of_encoded(encoded):
+            raise Unproved
 
     def _remember_harmless(self, size: int, encoded: bytes) -> None:
         self._harmless[size] = encoded
