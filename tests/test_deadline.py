@@ -1,0 +1,168 @@
+"""The limit of time: it stops a run that records nothing, and only that run."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import pickle
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from agentdbg import (
+    AgentDbgGuardrailExceeded,
+    record_llm_call,
+    record_tool_call,
+    trace,
+    traced_run,
+)
+from agentdbg.recorder.context import current_scope
+from agentdbg.recorder.deadline import Deadline
+
+if TYPE_CHECKING:
+    from tests.conftest import Recorded
+
+
+def test_time_stops_a_busy_thread_that_records_nothing(recorded: Recorded) -> None:
+    """An agent stuck in its own code is stuck all the same."""
+
+    @trace(max_duration_s=0.1)
+    def agent() -> None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    started = time.monotonic()
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        agent()
+
+    assert time.monotonic() - started < 10
+    assert caught.value.guardrail == "max_duration_s"
+    assert caught.value.threshold == 0.1
+    run = recorded.only()
+    assert run.types() == ["RUN_START", "ERROR", "RUN_END"]
+    assert run.one("ERROR")["payload"]["guardrail"] == "max_duration_s"
+
+
+@pytest.mark.asyncio
+async def test_time_stops_a_waiting_task(recorded: Recorded) -> None:
+    """A task is stopped by cancelling it, and its caller sees why."""
+
+    @trace(max_duration_s=0.05)
+    async def agent() -> None:
+        record_llm_call("m")
+        await asyncio.sleep(20)
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        await agent()
+
+    assert caught.value.guardrail == "max_duration_s"
+    assert recorded.only().types() == ["RUN_START", "LLM_CALL", "ERROR", "RUN_END"]
+    await asyncio.sleep(0)  # the cancelling has been taken back: this task goes on
+
+
+def test_time_also_stops_at_the_next_record(recorded: Recorded) -> None:
+    """The clock is looked at with every event too."""
+    with pytest.raises(AgentDbgGuardrailExceeded), traced_run("slow", max_duration_s=0.02):
+        for n in range(1000):
+            record_tool_call(f"t{n}")
+            time.sleep(0.005)
+
+    assert recorded.only().meta["status"] == "error"
+
+
+def test_time_stops_a_loop_that_waits_inside_a_plain_function(recorded: Recorded) -> None:
+    """`@trace` on a function that calls `asyncio.run` is how most agents begin."""
+
+    @trace(max_duration_s=0.1)
+    def agent() -> None:
+        asyncio.run(asyncio.sleep(20))
+
+    started = time.monotonic()
+    with pytest.raises(AgentDbgGuardrailExceeded):
+        agent()
+
+    assert time.monotonic() - started < 10
+    assert recorded.only().types() == ["RUN_START", "ERROR", "RUN_END"]
+
+
+def test_a_stop_for_time_can_be_sent_between_processes() -> None:
+    """Process pools pickle what a task raised; what cannot be pickled breaks the pool."""
+
+    @trace(max_duration_s=0.05)
+    def agent() -> None:
+        end = time.monotonic() + 20
+        while time.monotonic() < end:
+            pass
+
+    with pytest.raises(AgentDbgGuardrailExceeded) as caught:
+        agent()
+
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert type(copy) is AgentDbgGuardrailExceeded
+    assert (copy.guardrail, copy.threshold, str(copy)) == ("max_duration_s", 0.05, str(caught.value))
+
+
+def test_a_limit_of_ages_is_no_fault(recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+    """Some write a huge number for "no limit"; no clock can wait that long."""
+    with traced_run("long", max_duration_s=1e30):
+        time.sleep(0.05)
+
+    assert recorded.only().meta["dropped_events"] == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_left_just_as_its_time_is_up_is_not_stopped_as_well(recorded: Recorded) -> None:
+    """Ending in time and being stopped exclude each other, and nothing is raised after the run."""
+    with traced_run("just in time", max_duration_s=0.05):
+        scope = current_scope()
+        assert scope is not None
+        run = scope.run
+        # Whatever must be waited for at the end is waited for beyond the limit.
+        run.before_end["slow"] = lambda: time.sleep(0.2)
+    for _ in range(1000):
+        pass
+
+    assert recorded.only().types() == ["RUN_START", "RUN_END"]
+    assert recorded.only().meta["status"] == "ok"
+
+
+@pytest.mark.asyncio
+async def test_a_task_cancelled_by_somebody_else_stays_cancelled(recorded: Recorded) -> None:
+    """A stopped run must not swallow the cancelling of its caller."""
+
+    @trace(max_duration_s=60, max_tool_calls=0)
+    async def agent() -> None:
+        with contextlib.suppress(AgentDbgGuardrailExceeded):
+            record_tool_call("t")
+        await asyncio.sleep(20)
+
+    task = asyncio.create_task(agent())
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert recorded.only().meta["status"] == "error"
+
+
+def test_a_clock_that_strikes_while_the_run_is_being_left_does_not_leave_it_open(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The interpreter raises what the clock asked for at any bytecode, also at one of ours."""
+    real = Deadline.cancel
+    struck: list[bool] = []
+
+    def strike(self: Deadline) -> None:
+        if not struck:
+            struck.append(True)
+            raise AgentDbgGuardrailExceeded("max_duration_s", 60, 61)
+        real(self)
+
+    monkeypatch.setattr(Deadline, "cancel", strike)
+    with traced_run("left", max_duration_s=60):
+        pass
+
+    assert struck
+    assert recorded.only().types() == ["RUN_START", "RUN_END"]
