@@ -11,7 +11,7 @@ A call that failed did nothing and is no effect. A call that never returned may 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -114,8 +114,8 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
 def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
     """The calls of a run that changed something, in the order they stand in the file."""
     reader = EffectReader(rules)
-    for event in events:
-        reader.add(event)
+    for number, event in enumerate(events, 1):
+        reader.add(number, event)
     return reader.found()
 
 
@@ -124,46 +124,43 @@ class EffectReader:
 
     def __init__(self, rules: EffectRules = NO_RULES) -> None:
         self._rules = rules
-        self._number = 0
         self._done: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
         self._by_name: dict[str, Effect] = {}
 
-    def add(self, event: Event) -> Effect | None:
+    def add(self, number: int, event: Event) -> Effect | None:
         """Take the next event; gives its effect if it is a tool's call, or the start of one."""
-        self._number += 1
         event_type = event.get("event_type")
         if event_type not in ("TOOL_CALL", "CALL_START"):
             return None
         payload = _dict(event.get("payload"))
         if event_type == "CALL_START" and payload.get("kind") != "tool":
             return None
-        effect = self._effect(event)
+        name = _tool_name(event)
+        effect = self._effect(event, name)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
             if effect.kind == "write" and status_of(TOOL, payload) != ERROR:
-                self._done.append(self._side_effect(event, payload.get("args"), effect))
+                args = normal_form(payload.get("args"))
+                self._done.append(SideEffect(number, event["event_id"], name, args, effect.source))
         elif effect.kind == "write":
-            call = self._side_effect(event, payload.get("input"), effect)
-            self._open[str(payload.get("call_id"))] = replace(call, returned=False)
+            args = normal_form(payload.get("input"))
+            call = SideEffect(number, event["event_id"], name, args, effect.source, returned=False)
+            self._open[str(payload.get("call_id"))] = call
         return effect
 
     def found(self) -> list[SideEffect]:
         """The effects so far; a call that has not returned is one of them."""
         return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
 
-    def _effect(self, event: Event) -> Effect:
+    def _effect(self, event: Event, name: str) -> Effect:
         """`effect_of`; the few tools of an agent are called again and again."""
         if event.get("meta"):  # it may say so itself, of this call alone
             return effect_of(event, self._rules)
-        name = _tool_name(event)
         known = self._by_name.get(name)
         if known is None:
             known = self._by_name[name] = effect_of(event, self._rules)
         return known
-
-    def _side_effect(self, event: Event, args: Any, effect: Effect) -> SideEffect:
-        return SideEffect(self._number, event["event_id"], _tool_name(event), normal_form(args), effect.source)
 
 
 def normal_form(args: Any) -> Any:

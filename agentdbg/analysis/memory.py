@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MemoryColumns", "token_counts"]
 
+_LARGEST = 1 << 60
+
 
 class MemoryColumns:
     """A run's events and the columns made from them."""
@@ -134,6 +136,11 @@ def token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int |
     usage = payload.get("usage")
     if not isinstance(usage, dict):
         return None, None, None
+    given: tuple[Any, Any, Any] = usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("total_tokens")
+    # Three plain numbers, as nearly always, need no closer look.
+    are_plain = type(given[0]) is type(given[1]) is type(given[2]) is int
+    if are_plain and 0 <= given[0] <= given[2] and 0 <= given[1] <= given[2] < _LARGEST:
+        return given
     tokens_in = _first_number(usage, "prompt_tokens", "input_tokens")
     tokens_out = _first_number(usage, "completion_tokens", "output_tokens")
     total = _first_number(usage, "total_tokens")
@@ -143,4 +150,8 @@ def token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int |
 
 
 def _first_number(usage: dict[str, Any], *keys: str) -> int | None:
-    return next((count for key in keys if (count := number_or_none(usage.get(key))) is not None), None)
+    for key in keys:
+        count = number_or_none(usage.get(key))
+        if count is not None:
+            return count
+    return None

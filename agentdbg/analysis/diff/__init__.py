@@ -75,8 +75,6 @@ class _RowMaker:
         self.rows: list[Row] = []
         self.context: list[tuple[int, Change]] = []
         self._a, self._b = a, b
-        self._depths_a = {step.number: depth for step, depth in a.order}
-        self._depths_b = {step.number: depth for step, depth in b.order}
         self._moved = moved
         self._moved_back = {there: here for here, there in moved.items()}
         self._told: set[tuple[int, int]] = set()
@@ -86,45 +84,48 @@ class _RowMaker:
         if a is not None and b is not None:
             row = self._pair(self._a.steps[a], self._b.steps[b])
         elif a is not None:
-            row = _alone("deleted", self._a.steps[a], self._depths_a[a], self._moved.get(a))
+            row = _alone("deleted", self._a.steps[a], self._moved.get(a))
         else:
             assert b is not None
-            row = _alone("inserted", self._b.steps[b], self._depths_b[b], self._moved_back.get(b))
-            row = row._replace(a=None, b=b)
+            row = _alone("inserted", self._b.steps[b], self._moved_back.get(b))._replace(a=None, b=b)
         self._differs = self._differs or row.op != "same"
         self.rows.append(row)
 
     def _pair(self, a: Step, b: Step) -> Row:
-        changes = changes_between(a, b)
-        told = (a.context_key, b.context_key)
-        if told not in self._told:
-            # Other instructions or tools are the same news in every call that has them; they are told in the first.
-            self._told.add(told)
-            context = context_changes(a, b)
-            self.context += [(len(self.rows), change) for change in context]
-            changes = [*context, *changes]
-        if not changes and a.history != b.history and not self._differs:
+        changes = changes_between(a, b) if a.key != b.key else []
+        if a.context_key != b.context_key:
+            changes = [*self._news(a, b), *changes]
+        if not changes and not self._differs and a.history != b.history:
             # Nothing before explains that the same conversation is remembered differently.
             changes = [Change("history", "changed", a.history[0], b.history[0])]
-        wording = bool(changes) and all(change.wording and not change.is_given for change in changes)
         writes = a.writes or b.writes
         # A write with other words in it did something else.
-        wording = wording and not writes
+        wording = bool(changes) and not writes and all(change.wording and not change.is_given for change in changes)
         return Row(
             "changed" if changes else "same",
             a.number,
             b.number,
             a.kind,
             a.name,
-            min(self._depths_a[a.number], self._depths_b[b.number]),
+            min(a.depth, b.depth),
             writes,
             wording,
-            name_b=b.name if b.name != a.name else None,
-            changes=tuple(changes),
+            None,
+            b.name if b.name != a.name else None,
+            tuple(changes),
         )
 
+    def _news(self, a: Step, b: Step) -> list[Change]:
+        """Other instructions or tools are the same news in every call that has them; they are told in the first."""
+        told = (a.context_key, b.context_key)
+        if told in self._told:
+            return []
+        self._told.add(told)
+        news = context_changes(a, b)
+        self.context += [(len(self.rows), change) for change in news]
+        return news
 
-def _alone(op: Literal["deleted", "inserted"], step: Step, depth: int, moved_to: int | None) -> Row:
-    return Row(
-        op if moved_to is None else "moved", step.number, None, step.kind, step.name, depth, step.writes, other=moved_to
-    )
+
+def _alone(op: Literal["deleted", "inserted"], step: Step, moved_to: int | None) -> Row:
+    shown = op if moved_to is None else "moved"
+    return Row(shown, step.number, None, step.kind, step.name, step.depth, step.writes, other=moved_to)

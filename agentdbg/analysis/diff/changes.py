@@ -36,6 +36,7 @@ _DEEPEST = 40
 _LONGEST = 100_000
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
+_PLAIN_MESSAGE = {"role", "content"}
 _Item = TypeVar("_Item", str, bytes)
 _PIECES = re.compile(r"\d+|\D+")
 _SHIFTED = re.compile(r"\[(\d+)→(\d+)\]")
@@ -111,8 +112,6 @@ def _part_of(path: str) -> str:
 
 def changes_between(a: Step, b: Step) -> list[Change]:
     """What differs in the content of two paired steps; what a prompt only repeats is not said again."""
-    if a.key == b.key:
-        return []
     if a.kind == LLM:
         return sorted_changes(_model_changes(a, b))
     return sorted_changes(_table_changes(a.content, b.content, "", 0))
@@ -183,6 +182,8 @@ def _are_turns(messages: list[Any]) -> bool:
 
 
 def _text_of(message: Any) -> str:
+    if isinstance(message, dict) and message.keys() == _PLAIN_MESSAGE and isinstance(message["content"], str):
+        return message["content"]  # as nearly always
     # A list of nothing but a list would be taken for a batch of prompts.
     return turns([message, None] if isinstance(message, list) else [message])[0].text
 

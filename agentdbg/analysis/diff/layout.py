@@ -21,8 +21,8 @@ Place = tuple[int | None, int | None]
 
 def lay_out(pairing: Pairing, a: Side, b: Side) -> list[Place]:
     """Every step of both runs once. A pair out of order (parallel steps) stands at its place in A."""
-    order_a = [step.number for step, _ in a.order]
-    order_b = [step.number for step, _ in b.order]
+    order_a = [step.number for step in a.order]
+    order_b = [step.number for step in b.order]
     rank_b = {number: rank for rank, number in enumerate(order_b)}
     paired = [number for number in order_a if number in pairing.pairs]
     kept = longest_increasing([rank_b[pairing.pairs[number]] for number in paired])

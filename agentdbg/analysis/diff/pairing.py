@@ -12,13 +12,13 @@ The result does not depend on which run is called A.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.diff.fingerprints import digest
 from agentdbg.analysis.diff.likeness import likeness
 from agentdbg.analysis.diff.lines import LinePairing
+from agentdbg.analysis.diff.sequences import between
 from agentdbg.analysis.wording import as_json
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def _comes_first(side: Side, other: Side) -> bool:
     """Which run is walked first is decided by what is in them alone."""
     if len(side.steps) != len(other.steps):
         return len(side.steps) < len(other.steps)
-    for (step, depth), (other_step, other_depth) in zip(side.order, other.order, strict=True):
-        if (step.key, step.context_key, depth) != (other_step.key, other_step.context_key, other_depth):
-            return _place(step, depth) < _place(other_step, other_depth)
+    for step, twin in zip(side.order, other.order, strict=True):
+        if step.key != twin.key or step.context_key != twin.context_key or step.depth != twin.depth:
+            return _place(step) < _place(twin)
     return False
 
 
-def _place(step: Step, depth: int) -> tuple[bytes, bytes, int]:
-    return step.digest, b"" if step.context is None else digest(step.context), depth
+def _place(step: Step) -> tuple[bytes, bytes, int]:
+    return step.digest, b"" if step.context is None else digest(step.context), step.depth
 
 
 def _pair(left: Side, right: Side) -> Pairing:
@@ -84,9 +84,8 @@ def _pair(left: Side, right: Side) -> Pairing:
             pairs.append((line[at], other[at_other]))
             if line[at].kind != LLM and line[at].children and other[at_other].children:
                 waiting.append((_in_line(line[at].children), _in_line(other[at_other].children)))
-        edges = [(-1, -1), *lines.pairs, (len(line), len(other))]
-        for (begin, begin_other), (end, end_other) in pairwise(edges):
-            opened = _opened(line[begin + 1 : end]), _opened(other[begin_other + 1 : end_other])
+        for begin, end, begin_other, end_other in between(lines.pairs, 0, len(line), 0, len(other)):
+            opened = _opened(line[begin:end]), _opened(other[begin_other:end_other])
             if (opened[0][1] or opened[1][1]) and opened[0][0] and opened[1][0]:
                 waiting.append((opened[0][0], opened[1][0]))
     _pair_findings(pairs, left, right)
@@ -197,7 +196,7 @@ def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> N
 def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
     """Each finding with the nearest paired step before it."""
     before = 0
-    for step, _ in side.order:
+    for step in side.order:
         if step.kind == LOOP:
             yield before, step
         elif step.number in paired:

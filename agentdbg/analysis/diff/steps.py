@@ -8,6 +8,7 @@ a step keeps is small, so a long run is read once and its events need not be kep
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import (
@@ -28,7 +29,7 @@ from agentdbg.analysis.conversation import Turn, answer
 from agentdbg.analysis.diff.fingerprints import digest, fingerprint
 from agentdbg.analysis.diff.prompts import PromptReader
 from agentdbg.analysis.diff.totals import Totals, TotalsCounter
-from agentdbg.analysis.effects import NO_RULES, Effect, EffectReader, SideEffect, normal_form
+from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import timestamp_ms
@@ -50,6 +51,9 @@ _LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", 
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
 _TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
 _DEEPEST = 1_000
+_FAR = 1 << 64
+"""Added to the time of a run's end, and taken from that of its start: nothing stands behind or before them."""
+_BEGINNING = attrgetter("start_ms")
 _NAMELESS = (LLM, START, END)
 """Steps that stay the same under another name."""
 _LOOP_PARTS = ("pattern", "kind", "severity")
@@ -62,7 +66,7 @@ class Step:
 
     `content` is what it says itself, `context` what a model was given beside the messages (instructions, tools,
     parameters), `history` how many messages its prompt holds, and their fingerprint. Steps of equal content have the
-    same `key`.
+    same `key`. `writes` marks a tool's call that changes something outside the agent.
     """
 
     number: int
@@ -70,23 +74,20 @@ class Step:
     name: str
     start_ms: int
     end_ms: int
+    failed: bool = False
     content: dict[str, Any] = field(default_factory=dict)
     key: int = 0
     context: dict[str, Any] | None = None
     context_key: int = 0
     history: History = (0, 0)
-    effect: Effect | None = None
-    failed: bool = False
+    writes: bool = False
     parent: Step | None = None
     children: Sequence[Step] = ()
+    depth: int = 0
     words: Any = None
     """What `likeness` keeps of it."""
     _action: int | str = ""
     _said: Turn | None = None
-
-    @property
-    def writes(self) -> bool:
-        return self.effect is not None and self.effect.kind == "write"
 
     @property
     def said(self) -> Turn:
@@ -114,6 +115,8 @@ class Side:
 
     steps: dict[int, Step]
     top: list[Step]
+    order: list[Step]
+    """Every step, parents before children."""
     totals: Totals
     effects: list[SideEffect]
     unknown_tools: tuple[str, ...]
@@ -121,24 +124,6 @@ class Side:
     """The CALL_STARTs that have no step of their own, and the event each belongs to."""
     count: int
     has_findings: bool
-    _order: list[tuple[Step, int]] = field(default_factory=list)
-
-    @property
-    def order(self) -> list[tuple[Step, int]]:
-        """
-        Every step with its depth, parents before children.
-
-        What a model call asked for stands as deep as the call.
-        """
-        if not self._order:
-            stack = [(step, 0) for step in reversed(self.top)]
-            while stack:
-                step, depth = place = stack.pop()
-                self._order.append(place)
-                if step.children:
-                    inside = depth if step.kind == LLM else depth + 1
-                    stack += [(child, inside) for child in reversed(step.children)]
-        return self._order
 
 
 def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: Ignored | None = None) -> Side:
@@ -173,8 +158,11 @@ class _Reader:
             payload = {}
         event_id = str(event.get("event_id") or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
-        step = self._step(number, kind, event, payload)
-        self._totals.add(kind, event, payload, failed=step.failed, moment_ms=step.end_ms)
+        step = _bare_step(number, kind, event, payload)
+        self._read(step, event, payload)
+        if self._ignored is not None:
+            step.content = self._ignored.strip(step.content)
+        step.key = fingerprint(_comparable(step))
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
@@ -185,28 +173,32 @@ class _Reader:
         self._parents[number] = event.get("parent_id")
         self._steps[number] = step
 
-    def _step(self, number: int, kind: int, event: Event, payload: dict[str, Any]) -> Step:
-        name = str(event.get("name") or "")
-        end_ms = timestamp_ms(event.get("ts")) or 0
-        length = event.get("duration_ms")
-        start_ms = end_ms - length if isinstance(length, int) and kind not in (START, END) else end_ms
-        failed = status_of(kind, payload) == ERROR
-        step = Step(number, kind, name, start_ms, end_ms, failed=failed, effect=self._effects.add(event))
+    def _read(self, step: Step, event: Event, payload: dict[str, Any]) -> None:
+        """What the event says, into its step, and what it adds to the run."""
+        kind = step.kind
         if kind == LLM:
+            self._totals.add_model_call(payload)
             self._read_model_call(step, payload)
         elif kind == TOOL:
             self._tools_seen = True
-            if step.effect is not None and step.effect.source == "unknown":
-                self._unknown.add(name)
-            step.content = _tool_content(payload, failed=failed)
+            self._read_effect(step, event)
+            step.content = _tool_content(payload, failed=step.failed)
         elif kind == CALL_START and payload.get("kind") == "tool":
+            self._read_effect(step, event)
             step.content = {"args": parse_embedded(payload.get("input"))}
         else:
+            if kind == START:
+                self._totals.add_start(event)
+            elif kind == END:
+                self._totals.add_end(event, payload)
             step.content = _CONTENTS.get(kind, _other_content)(payload)
-        if self._ignored is not None:
-            step.content = self._ignored.strip(step.content)
-        step.key = fingerprint(_comparable(step))
-        return step
+
+    def _read_effect(self, step: Step, event: Event) -> None:
+        effect = self._effects.add(step.number, event)
+        if effect is not None:
+            step.writes = effect.kind == "write"
+            if effect.source == "unknown" and step.kind == TOOL:
+                self._unknown.add(step.name)
 
     def _read_model_call(self, step: Step, payload: Mapping[str, Any]) -> None:
         new = self._prompts.read(payload.get("prompt"), tools_are_events=self._tools_seen)
@@ -234,6 +226,7 @@ class _Reader:
         step.context, step.context_key = self._context, self._context_key
 
     def finish(self) -> Side:
+        totals = self._totals.totals(self._steps.values())
         open_numbers = {step.number for step in self._open.values()}
         ended = {number: call_id for number, call_id in self._starts.items() if number not in open_numbers}
         for number in ended:
@@ -242,7 +235,8 @@ class _Reader:
         return Side(
             self._steps,
             top,
-            self._totals.totals(),
+            _in_order(top),
+            totals,
             [self._without_ignored(effect) for effect in self._effects.found()],
             tuple(sorted(self._unknown)),
             {number: self._numbers[call_id] for number, call_id in ended.items() if call_id in self._numbers},
@@ -270,8 +264,37 @@ class _Reader:
             self._steps[number].children = children
         for siblings in (top, *families.values()):
             if len(siblings) > 1:
-                siblings.sort(key=lambda step: (step.kind == END, step.kind != START, step.start_ms, step.number))
+                siblings.sort(key=_BEGINNING)  # those that begin together stay in the order of the file
         return top
+
+
+def _in_order(top: Sequence[Step]) -> list[Step]:
+    """Every step, each told its depth. What a model call asked for stands as deep as the call."""
+    order: list[Step] = []
+    waiting = list(reversed(top))
+    while waiting:
+        step = waiting.pop()
+        order.append(step)
+        if step.children:
+            depth = step.depth if step.kind == LLM else step.depth + 1
+            for child in reversed(step.children):
+                child.depth = depth
+                waiting.append(child)
+    return order
+
+
+def _bare_step(number: int, kind: int, event: Event, payload: dict[str, Any]) -> Step:
+    """A step that has its place and its name, but no content yet."""
+    end_ms = timestamp_ms(event.get("ts")) or 0
+    if kind == START:
+        start_ms = end_ms - _FAR
+    elif kind == END:
+        start_ms = end_ms + _FAR
+    else:
+        length = event.get("duration_ms")
+        start_ms = end_ms - length if isinstance(length, int) else end_ms
+    failed = status_of(kind, payload) == ERROR
+    return Step(number, kind, str(event.get("name") or ""), start_ms, end_ms, failed)
 
 
 def _is_above(step: Step, below: Step | None) -> bool:

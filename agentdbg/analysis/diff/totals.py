@@ -1,20 +1,20 @@
-"""What a run came to: calls, failures, tokens, cost and time, counted while its events are read."""
+"""What a run came to: calls, failures, tokens, cost and time."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import END, LLM, START, TOOL
+from agentdbg.analysis.columns import CALL_KINDS, LLM, TOOL
 from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import number_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    from agentdbg.analysis.diff.steps import Step
 
 __all__ = ["Totals", "TotalsCounter"]
-
-_LARGEST = 1 << 60
 
 
 @dataclass(frozen=True)
@@ -37,63 +37,42 @@ class Totals:
 
 
 class TotalsCounter:
-    """Counts one event after the other."""
+    """Notes what the events of one run say of its cost and length; the rest is counted at the end."""
 
     def __init__(self) -> None:
-        self._events = self._llm_calls = self._tool_calls = self._failed_calls = 0
         self._tokens: list[tuple[int | None, int | None, int | None]] = []
         self._cost: float | None = None
-        self._first_ms: int | None = None
-        self._last_ms = 0
         self._duration_ms: int | None = None
         self._status: str | None = None
         self._knows_times = True
 
-    def add(
-        self, kind: int, event: Mapping[str, Any], payload: dict[str, Any], *, failed: bool, moment_ms: int
-    ) -> None:
-        self._events += 1
-        if kind == LLM:
-            self._llm_calls += 1
-            self._failed_calls += failed
-            self._add_usage(payload)
-        elif kind == TOOL:
-            self._tool_calls += 1
-            self._failed_calls += failed
-        elif kind == END:
-            status = payload.get("status")
-            self._status = status if isinstance(status, str) else None
-            self._duration_ms = number_or_none(event.get("duration_ms"))
-        elif kind == START:
-            self._knows_times = not _lacks_times(event)
-        if moment_ms:
-            if self._first_ms is None or moment_ms < self._first_ms:
-                self._first_ms = moment_ms
-            self._last_ms = max(self._last_ms, moment_ms)
-
-    def _add_usage(self, payload: dict[str, Any]) -> None:
-        self._tokens.append(_token_counts(payload))
+    def add_model_call(self, payload: dict[str, Any]) -> None:
+        self._tokens.append(token_counts(payload))
         cost = payload.get("cost_usd")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
             self._cost = (self._cost or 0.0) + cost
 
-    def totals(self) -> Totals:
-        length = self._duration_ms
-        if not self._knows_times:
-            length = None
-        elif length is None and self._first_ms is not None:
-            length = self._last_ms - self._first_ms
-        cost = None if self._cost is None else round(self._cost, 9)
+    def add_start(self, event: Mapping[str, Any]) -> None:
+        self._knows_times = not _lacks_times(event)
+
+    def add_end(self, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        status = payload.get("status")
+        self._status = status if isinstance(status, str) else None
+        self._duration_ms = number_or_none(event.get("duration_ms"))
+
+    def totals(self, steps: Collection[Step]) -> Totals:
+        """The figures, where `steps` are all events of the run."""
+        kinds = [step.kind for step in steps]
         return Totals(
-            events=self._events,
-            llm_calls=self._llm_calls,
-            tool_calls=self._tool_calls,
-            failed_calls=self._failed_calls,
+            events=len(kinds),
+            llm_calls=kinds.count(LLM),
+            tool_calls=kinds.count(TOOL),
+            failed_calls=sum(step.failed and step.kind in CALL_KINDS for step in steps),
             tokens_in=self._sum_of(0),
             tokens_out=self._sum_of(1),
             total_tokens=self._sum_of(2),
-            cost_usd=cost,
-            duration_ms=length,
+            cost_usd=None if self._cost is None else round(self._cost, 9),
+            duration_ms=self._length_ms(steps) if self._knows_times else None,
             status=self._status,
         )
 
@@ -101,22 +80,15 @@ class TotalsCounter:
         known = [count for counts in self._tokens if (count := counts[place]) is not None]
         return sum(known) if known else None
 
+    def _length_ms(self, steps: Iterable[Step]) -> int | None:
+        if self._duration_ms is not None:
+            return self._duration_ms
+        moments = [step.end_ms for step in steps if step.end_ms]
+        return max(moments) - min(moments) if moments else None
+
 
 def _lacks_times(start: Mapping[str, Any]) -> bool:
     """Whether the run was imported from a file that has no times, and all its events have that of the file."""
     meta = start.get("meta")
     imported = meta.get("imported_from") if isinstance(meta, dict) else None
     return isinstance(imported, dict) and bool(imported.get("times"))
-
-
-def _token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
-    """As `token_counts`, but quick where the usage is three plain numbers, which is nearly always."""
-    usage = payload.get("usage")
-    if isinstance(usage, dict):
-        tokens_in: Any = usage.get("prompt_tokens")
-        tokens_out: Any = usage.get("completion_tokens")
-        total: Any = usage.get("total_tokens")
-        plain = type(tokens_in) is type(tokens_out) is type(total) is int
-        if plain and 0 <= tokens_in <= total and 0 <= tokens_out <= total < _LARGEST:
-            return tokens_in, tokens_out, total
-    return token_counts(payload)

@@ -61,7 +61,7 @@ def _facts(text: str) -> set[str]:
         return set()
     return {
         word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0")
-        for word in filterfalse(str.isalpha, set(head.split()))
+        for word in filterfalse(str.isalpha, head.split())
         if _DIGIT.search(word) and not _LIST_NUMBER.fullmatch(word)
     }
 
