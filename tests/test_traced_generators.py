@@ -159,3 +159,7 @@ def test_a_generator_called_with_wrong_arguments_ends_its_run(recorded: Recorded
         asyncio.run(anext(later()))  # type: ignore[call-arg,arg-type]
 
     assert [run.meta["status"] for run in recorded.all()] == ["error", "error"]
+
+
+async def _collect(stream: AsyncIterator[int]) -> list[int]:
+    return [item async for item in stream]

@@ -294,10 +294,6 @@ def test_a_tool_call_hangs_under_the_model_call_that_led_to_it(recorded: Recorde
     assert parents == [None, start, start, first, start, start, second, start]
 
 
-async def _collect(stream: AsyncIterator[int]) -> list[int]:
-    return [item async for item in stream]
-
-
 @pytest.mark.asyncio
 async def test_a_cancelled_agent_closes_its_run(recorded: Recorded) -> None:
     """Timeouts cancel; the trace of the timed-out agent is the interesting one."""
