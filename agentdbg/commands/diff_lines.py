@@ -43,6 +43,8 @@ _FIGURES = (
     ("cost", "cost_usd"),
 )
 _MOST_CHANGES = 6
+_MOST_WORDING = 40
+"""How many rows with other words are shown; thousands of them would bury what the runs did differently."""
 _ROOM = 72
 _NEAR = 20
 _SPACE = re.compile(r"\s+")
@@ -139,22 +141,26 @@ def _change(name: str, a: Totals, b: Totals) -> str:
 def _print_rows(out: Terminal, diff: Diff) -> None:
     digits = len(str(max(diff.side_a.count, diff.side_b.count))) + 1
     out.line(Styled(f"{'A':>{digits}} {'B':>{digits}}", "muted"))
-    same = 0
+    divergence = diff.first_divergence
+    same = reworded = shown = 0
     for at, row in enumerate(diff.rows):
-        if row.op == "same":
+        if row.op == "same" or (row.wording and shown >= _MOST_WORDING):
             same += 1
+            reworded += row.wording
             continue
-        _print_fold(out, same, digits)
-        same = 0
-        if at == diff.first_divergence:
+        _print_fold(out, same, reworded, digits)
+        same = reworded = 0
+        if at == divergence:
             out.line(Styled(f"{' ' * (2 * digits + 1)} ── here they part ──", "accent"))
         _print_row(out, diff, row, digits)
-    _print_fold(out, same, digits)
+        shown += row.wording
+    _print_fold(out, same, reworded, digits)
 
 
-def _print_fold(out: Terminal, same: int, digits: int) -> None:
+def _print_fold(out: Terminal, same: int, reworded: int, digits: int) -> None:
     if same:
-        out.line(Styled(f"{' ' * (2 * digits + 2)}= {count_noun(same, 'row')} the same", "muted"))
+        sign, more = ("≈", " but for wording") if reworded else ("=", "")
+        out.line(Styled(f"{' ' * (2 * digits + 2)}{sign} {count_noun(same, 'row')} the same{more}", "muted"))
 
 
 def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:

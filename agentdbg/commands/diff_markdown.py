@@ -32,11 +32,18 @@ def markdown(diff: Diff, told: Told, names: tuple[str, str], *, with_rows: bool 
     ]
     rows = [(at, row) for at, row in enumerate(diff.rows) if row.op != "same"]
     if with_rows and rows:
-        listed = [_row(diff, at, row) for at, row in rows[:_MOST_ROWS]]
-        if len(rows) > _MOST_ROWS:
-            listed.append(f"- and {len(rows) - _MOST_ROWS:,} more")
+        divergence = diff.first_divergence
+        # Where not all can be shown, what the runs did differently comes before what they only said differently.
+        chosen = rows if len(rows) <= _MOST_ROWS else [*filter(_is_loud, rows)] or rows
+        listed = [_row(diff, row, parts=at == divergence) for at, row in chosen[:_MOST_ROWS]]
+        if len(rows) > len(listed):
+            listed.append(f"- and {len(rows) - len(listed):,} more")
         sections.append("\n".join(["### Steps that differ", *listed]))
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _is_loud(place: tuple[int, Row]) -> bool:
+    return not place[1].wording
 
 
 def _sentence(sentence: Sentence) -> str:
@@ -57,7 +64,7 @@ def _figures(diff: Diff) -> str:
     return "\n".join(lines)
 
 
-def _row(diff: Diff, at: int, row: Row) -> str:
+def _row(diff: Diff, row: Row, *, parts: bool) -> str:
     sort = "wording" if row.wording else row.op
     numbers = [f"{side}#{number}" for side, number in (("A", row.a), ("B", row.b)) if number is not None]
     line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {_code(row.name)}"
@@ -68,7 +75,7 @@ def _row(diff: Diff, at: int, row: Row) -> str:
         text = step_text(step, 160)
         line += f" {_code(text)}" if text else ""
         line += f", as #{row.other} in {'B' if row.a is not None else 'A'}" if row.op == "moved" else ""
-    if at == diff.first_divergence:
+    if parts:
         line += " (**here they part**)"
     if sort == "wording":
         return f"{line}: {', '.join(_code(change.path) for change in row.changes[:_MOST_CHANGES])}"

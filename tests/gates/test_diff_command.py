@@ -127,3 +127,23 @@ def test_a_file_that_holds_no_run_is_refused_as_a_file(cli: Cli, data_dir: Path)
         ran = cli("diff", path, "latest")
         assert (ran.code, ran.out) == (2, "")
         assert says in ran.err
+
+
+def test_thousands_of_other_words_do_not_bury_what_was_done_differently(cli: Cli, data_dir: Path) -> None:
+    """A chat agent words every answer anew; the one call that is new is what the reader looks for."""
+    stories = Story(), Story()
+    for number in range(100):
+        for story, words in zip(stories, ("Now I look at", "Let me have a look at"), strict=True):
+            story.llm(f"Next, please, day {number}.", f"{words} the connections of this day for you.")
+            story.tool("get_flights", {"day": number}, "none")
+    stories[1].tool("get_trains", {"day": 7}, "none")
+    for story in stories:
+        story.end()
+    a, b = (store(data_dir, story) for story in stories)
+    printed, page = cli("diff", a, b).out, cli("diff", a, b, "--markdown").out
+
+    assert printed.count("≈ gpt-4o") == 40
+    assert "≈ 121 rows the same but for wording\n" in printed
+    assert "+ get_trains  day: 7" in printed
+    assert "`get_trains` `day: 7` (**here they part**)" in page
+    assert "- and 100 more\n" in page
