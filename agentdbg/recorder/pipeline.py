@@ -182,8 +182,9 @@ class ActiveRun:
         """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
         call_id = new_id()
         clean_name, name_json = self._log.name(name)
-        fields = {"call_id": call_id, "kind": kind, "name": clean_name, "input": given}
-        payload = self._short_redactor.seal(fields).encoded
+        fields = {"kind": kind, "name": clean_name, "input": given}
+        encoded = self._short_redactor.seal_parts(fields, (given,))[1]
+        payload = b'{"call_id":"%b",%b' % (call_id.encode(), encoded[1:])  # ours, and never the same twice
         meta_bytes = self._log.seal_meta(meta)[1]
         line = self._log.line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
         with self.lock:

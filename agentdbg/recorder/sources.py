@@ -37,15 +37,11 @@ def user_source(depth: int = 1) -> str | None:
     except ValueError:  # called by the interpreter itself, at exit for example
         return None
     code = frame.f_code
-    place = (id(code), frame.f_lasti)
-    known = _places.get(place)
+    known = _places.get((id(code), frame.f_lasti))
     # The interpreter gives the id of dead code to new code, hence the second look.
     if known is not None and known[0] is code.co_filename:
         return known[1]
-    source = _find_source(frame)
-    if source is not None and _kinds[code.co_filename] == _USER and len(_places) < _MOST_PLACES:
-        _places[place] = (code.co_filename, source)
-    return source
+    return _find_source(frame)
 
 
 def _find_source(frame: FrameType | None) -> str | None:
@@ -58,14 +54,28 @@ def _find_source(frame: FrameType | None) -> str | None:
         if kind is None:
             kind = _classify(path)
         if kind == _USER:
-            return f"{_shown.get(path) or _display(path)}:{frame.f_lineno}"
+            return _user_line(frame)
         if kind == _LIBRARY and nearest is None:
             nearest = frame
         frame = frame.f_back
-    if nearest is None:
-        return None
-    path = nearest.f_code.co_filename
-    return f"{_shown.get(path) or _display(path)}:{nearest.f_lineno}"
+    return None if nearest is None else _line(nearest)
+
+
+def _user_line(frame: FrameType) -> str:
+    """The line of a frame of the user's own, which is remembered."""
+    code = frame.f_code
+    place = (id(code), frame.f_lasti)
+    known = _places.get(place)
+    if known is None or known[0] is not code.co_filename:
+        known = (code.co_filename, _line(frame))
+        if len(_places) < _MOST_PLACES:
+            _places[place] = known
+    return known[1]
+
+
+def _line(frame: FrameType) -> str:
+    path = frame.f_code.co_filename
+    return f"{_shown.get(path) or _display(path)}:{frame.f_lineno}"
 
 
 def function_source(path: str) -> str:
