@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from agentdbg.analysis.columns import END
+from agentdbg.analysis.columns import CALL_KINDS, END
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import count_noun
@@ -19,12 +19,12 @@ from agentdbg.analysis.wording import count_noun
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentdbg.analysis.diff.result import Diff
+    from agentdbg.analysis.diff.result import Diff, Row
     from agentdbg.analysis.diff.steps import Side
     from agentdbg.analysis.diff.told import Sentence
     from agentdbg.analysis.sentences import VerdictPart
 
-__all__ = ["Log", "Part", "Told", "tell"]
+__all__ = ["Log", "Part", "Told", "has_failed", "tell"]
 
 Part = Literal["effects", "tools", "prompts"]
 _PATHS_NAMED = 3
@@ -62,6 +62,13 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
     is_good = diff.verdict != "different_effects" and not ending
     told = [*ending, *sentences(diff)]
     return Told(_SIGNS[diff.verdict], VERDICT_WORDS[diff.verdict], is_good, told, [*notes(diff), *damage])
+
+
+def has_failed(diff: Diff, row: Row) -> bool:
+    """Whether the call of a row failed wherever it was made: then it changed nothing, whatever it was meant to do."""
+    places = ((diff.side_a, row.a), (diff.side_b, row.b))
+    steps = [side.steps[number] for side, number in places if number is not None]
+    return row.kind in CALL_KINDS and all(step.failed for step in steps)
 
 
 class _Ending(NamedTuple):

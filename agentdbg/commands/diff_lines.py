@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.compared import has_failed
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.totals import Totals
     from agentdbg.commands.terminal import Terminal
 
-__all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "print_diff"]
+__all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "mark_of", "print_diff"]
 
 _SIGNS = {"same": "=", "wording": "≈", "changed": "≠", "deleted": "-", "inserted": "+", "moved": "⇄"}
 COUNT_WORDS = {
@@ -172,8 +173,8 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
         "  " * row.depth,
         Styled(row.name, "strong" if row.effect or sort != "wording" else ""),
     ]
-    if row.effect:
-        head.append(Styled(" writes", "warn"))
+    mark = mark_of(diff, row)
+    head.append(Styled(f" {mark}" if mark else "", "error" if mark == "failed" else "warn"))
     if row.name_b is not None:
         head.append(Styled(f" → {row.name_b}", "warn"))
     if row.op in ("deleted", "inserted", "moved"):
@@ -194,6 +195,11 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
     if len(row.changes) > _MOST_CHANGES:
         more = len(row.changes) - _MOST_CHANGES
         out.line(Styled(f"and {count_noun(more, 'more change')}; --json has them all", "muted"), indent=indent)
+
+
+def mark_of(diff: Diff, row: Row) -> str:
+    """What stands behind the name of a call: that it failed, or that it changes something."""
+    return "failed" if has_failed(diff, row) else "writes" if row.effect else ""
 
 
 def _number(number: int | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
-from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles
+from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles, mark_of
 from agentdbg.commands.terminal import clean
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ def _row(diff: Diff, row: Row, *, parts: bool) -> str:
     sort = "wording" if row.wording else row.op
     numbers = [f"{side}#{number}" for side, number in (("A", row.a), ("B", row.b)) if number is not None]
     line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {_code(row.name)}"
-    if row.effect:
-        line += " writes"
+    mark = mark_of(diff, row)
+    line += f" {mark}" if mark else ""
     if row.op in ("deleted", "inserted", "moved"):
         step = diff.side_a.steps[row.a] if row.a is not None else diff.side_b.steps[row.b or 0]
         text = step_text(step, 160)

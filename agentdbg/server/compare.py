@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from agentdbg.analysis.compared import Log, tell
+from agentdbg.analysis.compared import Log, has_failed, tell
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
 from agentdbg.analysis.wording import as_json, cut
@@ -97,7 +97,7 @@ def compare_runs(request: Request, a: RunId, b: RunId) -> Response:
             "signs": "".join(map(_sign, diff.rows)),
             "numbers_a": [row.a or 0 for row in diff.rows],
             "numbers_b": [row.b or 0 for row in diff.rows],
-            "effect_rows": [place for place, row in enumerate(diff.rows) if row.effect],
+            "effect_rows": _effect_rows(diff),
             "diverging_rows": [place for place, row in enumerate(diff.rows) if row.diverges],
         }
     )
@@ -141,6 +141,10 @@ def _log(run: RunMeta) -> Log:
 
 def _sign(row: AlignedRow) -> str:
     return "~" if row.wording else _SIGNS[row.op]
+
+
+def _effect_rows(diff: Diff) -> list[int]:
+    return [place for place, row in enumerate(diff.rows) if row.effect and not has_failed(diff, row)]
 
 
 def _effect(effect: SideEffect) -> dict[str, Any]:

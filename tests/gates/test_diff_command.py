@@ -147,3 +147,16 @@ def test_thousands_of_other_words_do_not_bury_what_was_done_differently(cli: Cli
     assert "+ get_trains  day: 7" in printed
     assert "`get_trains` `day: 7` (**here they part**)" in page
     assert "- and 100 more\n" in page
+
+
+def test_a_write_that_failed_is_no_write(cli: Cli, data_dir: Path) -> None:
+    """`writes` beside a call that only one run made, under the verdict that both did the same, cannot be understood."""
+    story = refund_story(ended=False)
+    story.tool("send_email", {"to": "x" * 300}, error={"error_type": "Timeout", "message": "30 s"})
+    story.end()
+    a, b = store(data_dir, refund_story()), store(data_dir, story)
+    ran = cli("diff", a, b)
+
+    assert ran.out.startswith("≈ Same effects")
+    assert "+ send_email failed  to: " in ran.out
+    assert "`send_email` failed `to: " in cli("diff", a, b, "--markdown").out

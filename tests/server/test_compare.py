@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.pairs import write_pair
+from tests.cli.stored import store
+from tests.gates.runs import refund_story
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +47,23 @@ def test_the_changes_of_rows_are_asked_for_by_their_places(served: RunningViewer
         {"path": "args.flights[1].number", "op": "changed", "was": '"HAT172"', "now": '"HAT132"', "wording": False}
     ]
     assert (whole["changes"][0]["was"], whole["changes"][0]["now"]) == ("HAT172", "HAT132")
+
+
+def test_how_the_runs_ended_and_what_could_not_be_read_is_told_too(served: RunningViewer, data_dir: Path) -> None:
+    """The page shows the sentences as they come; a write that failed is none of its effects."""
+    story = refund_story(ended=False)
+    story.tool("send_email", {"to": "me"}, error={"error_type": "Timeout", "message": "30 s"})
+    story.end("error", error={"error_type": "ValueError", "message": "kaputt"})
+    a, b = store(data_dir, refund_story()), store(data_dir, story, "error")
+    log = data_dir / "runs" / a / "events.jsonl"
+    log.write_text(log.read_text().replace("\n", '\n{"torn\n', 1))
+    found = served.ask(f"/api/compare?a={a}&b={b}").json()
+    words = "".join(part["text"] for part in found["sentences"][0]["parts"])
+
+    assert words == "A finished, B failed: ValueError: kaputt."
+    assert any(note.startswith("A is not whole: 1 line of its log is damaged") for note in found["notes"])
+    assert found["verdict"] == "same_effects"
+    assert len(found["effect_rows"]) == 1
 
 
 @pytest.mark.parametrize(
