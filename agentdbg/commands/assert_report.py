@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.wording import count_noun, one_line
+from agentdbg.commands.markdown_text import as_text, with_code
 from agentdbg.commands.terminal import Styled, Terminal, clean
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = ["FORMATS", "junit", "markdown", "text_lines", "write_report"]
 
 _INDENT = 4
 _HANG = 6
-_CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -78,9 +78,9 @@ def _diff_style(line: str) -> str:
 def markdown(report: Report) -> str:
     """The report to paste or to post on a pull request."""
     facts = report.facts
-    name = _cell(one_line(facts.run_name, 120))
+    name = as_text(one_line(facts.run_name, 120))
     marks = {True: "✅", False: "❌"}
-    rows = [f"| {marks[result.passed]} | `{result.name}` | {_cell(result.sentence)} |" for result in report.results]
+    rows = [f"| {marks[result.passed]} | `{result.name}` | {with_code(result.sentence)} |" for result in report.results]
     table = "\n".join(["| | check | |", "|---|---|---|", *rows])
     sections = [f"## {marks[report.passed]} {_counted(report)}: {name}", table]
     for result in report.failures:
@@ -91,22 +91,6 @@ def markdown(report: Report) -> str:
             sections.append(f"### {result.name}\n\n{fence}diff\n{body}\n{fence}")
     sections.append(f"Run `{facts.run_id}`; `agentdbg show {facts.run_id[:8]} --event n` shows event `#n` in full.")
     return "\n\n".join(sections) + "\n"
-
-
-def _cell(text: str) -> str:
-    """
-    Recorded words as they stand on a pull request: on one line, and no column, no HTML, no link, no picture.
-
-    `#5` is an event here and `@team` a word, so both become code: a comment must neither point at an issue nor call
-    anybody.
-    """
-    pieces = _CODE.split(clean(text).replace("\\", "\\\\").replace("|", "\\|"))
-    return "".join(piece if number % 2 else _as_text(piece) for number, piece in enumerate(pieces))
-
-
-def _as_text(text: str) -> str:
-    escaped = re.sub(r"[*_~\[\]`]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return re.sub(r"(?<!\w)(#\d+|@[\w-]+)", r"`\1`", escaped)
 
 
 def junit(report: Report) -> str:

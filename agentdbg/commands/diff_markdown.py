@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles, mark_of
-from agentdbg.commands.terminal import clean
+from agentdbg.commands.markdown_text import as_code, as_text
 
 if TYPE_CHECKING:
     from agentdbg.analysis.compared import Told
@@ -22,11 +22,11 @@ _MOST_CHANGES = 4
 
 def markdown(diff: Diff, told: Told, names: tuple[str, str], *, with_rows: bool = True) -> str:
     """The verdict, the figures as a table, and the steps that differ as a list."""
-    title = " and ".join(dict.fromkeys(map(_plain, names)))
+    title = " and ".join(dict.fromkeys(map(as_text, names)))
     sections = [
         f"## {told.verdict}: {title}",
         "\n".join(f"- {_sentence(sentence)}" for sentence in told.sentences),
-        "\n\n".join(clean(note) for note in told.notes),
+        "\n\n".join(as_text(note) for note in told.notes),
         _figures(diff),
         counts_text(diff),
     ]
@@ -48,7 +48,7 @@ def _is_loud(place: tuple[int, Row]) -> bool:
 
 def _sentence(sentence: Sentence) -> str:
     text = "".join(
-        _code(part["text"]) if part["style"] != "plain" else _plain(part["text"]) for part in sentence["parts"]
+        as_code(part["text"]) if part["style"] != "plain" else as_text(part["text"]) for part in sentence["parts"]
     )
     numbers = numbers_of(sentence)
     return f"{text} ({numbers})" if numbers else text
@@ -67,31 +67,22 @@ def _figures(diff: Diff) -> str:
 def _row(diff: Diff, row: Row, *, parts: bool) -> str:
     sort = "wording" if row.wording else row.op
     numbers = [f"{side}#{number}" for side, number in (("A", row.a), ("B", row.b)) if number is not None]
-    line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {_code(row.name)}"
+    line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {as_code(row.name)}"
     mark = mark_of(diff, row)
     line += f" {mark}" if mark else ""
     if row.op in ("deleted", "inserted", "moved"):
         step = diff.side_a.steps[row.a] if row.a is not None else diff.side_b.steps[row.b or 0]
         text = step_text(step, 160)
-        line += f" {_code(text)}" if text else ""
-        line += f", as #{row.other} in {'B' if row.a is not None else 'A'}" if row.op == "moved" else ""
+        line += f" {as_code(text)}" if text else ""
+        line += f", as `#{row.other}` in {'B' if row.a is not None else 'A'}" if row.op == "moved" else ""
     if parts:
         line += " (**here they part**)"
     if sort == "wording":
-        return f"{line}: {', '.join(_code(change.path) for change in row.changes[:_MOST_CHANGES])}"
+        return f"{line}: {', '.join(as_code(change.path) for change in row.changes[:_MOST_CHANGES])}"
     for change in row.changes[:_MOST_CHANGES]:
-        was, now = (_code(cut(as_json(item), 120)) for item in (change.was, change.now))
+        was, now = (as_code(cut(as_json(item), 120)) for item in (change.was, change.now))
         told = {"added": f"+ {now}", "removed": f"- {was}", "changed": f"{was} → {now}"}[change.op]
-        line += f"\n  - {_code(change.path)} {told}"
+        line += f"\n  - {as_code(change.path)} {told}"
     if len(row.changes) > _MOST_CHANGES:
         line += f"\n  - and {len(row.changes) - _MOST_CHANGES} more"
     return line
-
-
-def _code(text: str) -> str:
-    return f"`{clean(text).replace('`', chr(39))}`"
-
-
-def _plain(text: str) -> str:
-    """Text that Markdown takes for text."""
-    return "".join(f"\\{character}" if character in "\\`*_[]<>|#" else character for character in clean(text))

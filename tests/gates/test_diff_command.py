@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import pytest
+from markdown_it import MarkdownIt
 
 from tests.analysis.story import Story
 from tests.cli.stored import Ran, store
@@ -160,3 +164,27 @@ def test_a_write_that_failed_is_no_write(cli: Cli, data_dir: Path) -> None:
     assert ran.out.startswith("≈ Same effects")
     assert "+ send_email failed  to: " in ran.out
     assert "`send_email` failed `to: " in cli("diff", a, b, "--markdown").out
+
+
+HOSTILE_MARKDOWN = "send_ ![p](http://e/p.png) <img src=x> [l](http://e) `c` *b* @team #12 | x\n# head\n- item"
+
+
+@pytest.mark.parametrize("command", ["diff", "assert"])
+def test_recorded_words_are_only_words_to_a_reader_of_markdown(cli: Cli, data_dir: Path, command: str) -> None:
+    """It is posted on pull requests, where a picture, a link or a heading of its own would be taken for ours."""
+    runs = []
+    for words in "ab":
+        story = refund_story(ended=False)
+        story.tool(HOSTILE_MARKDOWN, {"x": HOSTILE_MARKDOWN + words}, HOSTILE_MARKDOWN + words)
+        story.end(result=HOSTILE_MARKDOWN)
+        runs.append(store(data_dir, story, name=HOSTILE_MARKDOWN))
+    gate = ("--tools", "x", "--max-steps", "1", "--effects", "none", "--format", "markdown")
+    page = cli(command, *runs, "--markdown").out if command == "diff" else cli(command, runs[0], *gate).out
+    blocks = MarkdownIt("gfm-like", {"linkify": False, "html": True}).parse(page)
+    pieces = [piece for block in blocks for piece in block.children or ()]
+    headings = [blocks[at + 1].content for at, block in enumerate(blocks) if block.type == "heading_open"]
+
+    assert {piece.type for piece in pieces} <= {"text", "code_inline", "strong_open", "strong_close"}
+    assert not re.search(r"@team|#12", "".join(piece.content for piece in pieces if piece.type == "text"))
+    assert len(headings) == (2 if command == "diff" else 4)
+    assert headings[0].count("img") == (2 if command == "diff" else 1)

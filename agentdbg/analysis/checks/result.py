@@ -55,7 +55,8 @@ def numbered(events: Iterable[EventRef]) -> str:
 
 def diff_text(lines: Sequence[str]) -> str:
     """The lines of a difference as one text that a person can read, however many there are."""
-    shown = [cut(line, _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    # What a tool is called may hold anything; a line of its own would read as another difference.
+    shown = [cut(line.replace("\n", " "), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
     return "\n".join([*shown, f"  {len(lines) - _MOST_LINES:,} more lines"] if len(lines) > _MOST_LINES else shown)
 
 
