@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.ledger import Candidate
-from agentdbg.loops.similar import is_near, jaccard
+from agentdbg.loops.similar import Vocabulary, is_near, jaccard
 from agentdbg.loops.steps import COMPARED_CALLS
 
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
     from agentdbg.loops.tape import Tape
+    from agentdbg.loops.turns import UserTurns
     from agentdbg.loops.values import Outcome
 
 __all__ = ["RecentCalls"]
 
 _NEAR_INPUT = 0.8
-_REPHRASED_INPUT = 0.6
+_REPHRASED_PERCENT = 60
+_REPHRASED_INPUT = _REPHRASED_PERCENT / 100
 """Enough when the result is the same "no" every time and only words, no figures, were changed."""
 _NEAR_RESULT = 0.9
 
@@ -28,12 +30,13 @@ _NEAR_RESULT = 0.9
 class RecentCalls:
     """What the tools were asked of late."""
 
-    __slots__ = ("_recent", "_repetitions", "_tape")
+    __slots__ = ("_recent", "_repetitions", "_tape", "_turns")
 
-    def __init__(self, repetitions: int, recent: int, tape: Tape) -> None:
+    def __init__(self, repetitions: int, recent: int, tape: Tape, turns: UserTurns) -> None:
         self._repetitions = repetitions
         self._recent = max(COMPARED_CALLS, recent)
         self._tape = tape
+        self._turns = turns
 
     def keep(self, step: Step, lone: Step | None) -> bool:
         """
@@ -58,31 +61,39 @@ class RecentCalls:
         if step.streak >= wanted:
             calls = _streak_of(step, wanted)
             new_work = self._worked_between(calls)
-            if step.failed and calls[0].turn == step.turn and not new_work:
+            if step.failed and not new_work and calls[0].number >= self._turns.first:
                 return Candidate("error_retry", [step], calls, step.streak)
             is_recent = len(calls) == wanted and (not new_work or self._is_recent(calls[0]))
             if is_recent and not self._only_confirm(calls):
                 return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        similar = self._similar(step) if are_enough else []
-        if len(similar) < wanted or self._only_confirm(similar):
+        return self.stall(step) if are_enough else None
+
+    def stall(self, step: Step) -> Candidate | None:
+        """The stall that a call completes together with nearly equal ones."""
+        calls = step.named.recent or [step]
+        is_first_time = not step.was_asked and calls[0].number >= self._tape.steps[0].number
+        # Most calls ask for something else than the ones before them, which shows without a look at the result.
+        if is_first_time and len(calls) > 1 and _asks_otherwise(step, calls):
+            return None
+        is_brief = step.got.is_brief()
+        if is_brief and is_first_time:
+            return None  # an acknowledgement of something that none of them asked
+        similar = self._similar(step, calls, is_brief=is_brief)
+        if len(similar) < self._repetitions or self._only_confirm(similar):
             return None
         return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
 
-    def _similar(self, step: Step) -> list[Step]:
+    def _similar(self, step: Step, calls: list[Step], *, is_brief: bool) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
-        calls = step.named.recent or [step]
         oldest = step.call_number - COMPARED_CALLS
         found = [step]
         key = step.arguments_key
-        is_brief = step.got.is_brief()
-        if is_brief and not step.was_asked and calls[0].number >= self._tape.oldest():
-            return found  # an acknowledgement of something that none of them asked
         for other in calls[-2::-1]:
             if other.call_number <= oldest:
                 break
             if is_brief and other.arguments_key != key:
                 continue
-            if _nothing_new(other, step):
+            if self._brings_nothing_new(other, step):
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))
                 if len(found) == self._repetitions:
@@ -90,6 +101,18 @@ class RecentCalls:
             elif other.arguments_key == key:
                 break  # the same question had another answer since: that was progress
         return found[::-1]
+
+    def _brings_nothing_new(self, earlier: Step, later: Step) -> bool:
+        """Whether `later` asked nearly what `earlier` asked in the same turn and got nearly what it got."""
+        if earlier.failed != later.failed or earlier.forgotten:
+            return False
+        is_same = earlier.arguments_key == later.arguments_key
+        alike = 1.0 if is_same else jaccard(earlier.words(), later.words(earlier))
+        if alike < _REPHRASED_INPUT or not (later.failed or earlier.number >= self._turns.first):
+            return False
+        if earlier.outcome_key() == later.outcome_key():
+            return alike >= _NEAR_INPUT or (later.got.is_negative() and _differ_in_words(earlier, later))
+        return not is_same and alike >= _NEAR_INPUT and _near_results(earlier.got, later.got)
 
     def _only_confirm(self, calls: list[Step]) -> bool:
         """
@@ -133,6 +156,21 @@ class RecentCalls:
         return False
 
 
+def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
+    """Whether `step`, the last of the calls, has surely too few words in common with each of the others."""
+    before, named = calls[-2], step.named
+    words = step.words(before)
+    vocabulary = named.vocabulary
+    if vocabulary is None or named.worded is not before or vocabulary.is_full:
+        vocabulary = named.vocabulary = Vocabulary()
+        for call in calls[:-1]:
+            vocabulary.add(call.words())
+    is_far = vocabulary.is_far(words, _REPHRASED_PERCENT)
+    vocabulary.add(words)
+    named.worded = step
+    return is_far
+
+
 def _asks_like(step: Step, other: Step) -> bool:
     return step.named is other.named and jaccard(step.words(), other.words(step)) >= _REPHRASED_INPUT
 
@@ -145,20 +183,6 @@ def _streak_of(step: Step, number: int) -> list[Step]:
         chain.append(previous)
         previous = previous.previous
     return chain[::-1]
-
-
-def _nothing_new(earlier: Step, later: Step) -> bool:
-    """Whether `later` asked nearly what `earlier` asked and got nearly what it got."""
-    if earlier.failed != later.failed or earlier.forgotten or (earlier.turn != later.turn and not later.failed):
-        return False
-    if earlier.arguments_key == later.arguments_key:
-        return earlier.outcome_key() == later.outcome_key()
-    alike = jaccard(earlier.words(), later.words(earlier))
-    if alike < _REPHRASED_INPUT:
-        return False
-    if earlier.outcome_key() == later.outcome_key():
-        return alike >= _NEAR_INPUT or (later.got.is_negative() and _differ_in_words(earlier, later))
-    return alike >= _NEAR_INPUT and _near_results(earlier.got, later.got)
 
 
 def _near_results(earlier: Outcome, later: Outcome) -> bool:

@@ -19,12 +19,16 @@ from agentdbg.loops.kinds import classify, is_one_failing_call
 from agentdbg.loops.ledger import Candidate, Held
 from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
+from agentdbg.loops.turns import has_spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.events import Event
+    from agentdbg.loops.aside import Key
     from agentdbg.loops.findings import ActiveLoop, LoopFinding
+    from agentdbg.loops.rounds import Expected
+    from agentdbg.loops.turns import Heard
 
 __all__ = ["LoopDetector"]
 
@@ -71,48 +75,68 @@ class LoopDetector(Intake):
         )
 
     def take(
-        self, event_type: str, event_id: str, ts: str, name: str, payload: dict[str, Any], meta: dict[str, Any]
+        self,
+        event_type: str,
+        event_id: str,
+        ts: str,
+        name: str,
+        payload: dict[str, Any],
+        meta: dict[str, Any],
+        encoded: bytes = b"",
     ) -> LoopFinding | None:
-        """The same for an event that is only being made."""
+        """
+        The same for an event that is only being made.
+
+        `encoded` is the payload as it will be written, if that is known: what is written the same is the same.
+        """
+        heard: Heard | None = None
+        round_ = self._round
+        if round_ is not None and round_.is_learnt:
+            expected = round_.next
+            # In line: a loop that goes on and on should cost next to nothing.
+            is_same = encoded == expected.encoded and name == expected.name and event_type == expected.event_type
+            if (is_same and encoded and not meta) or round_.expects(event_type, name, payload, meta, encoded):
+                if self._count(round_, expected, event_id, ts, payload):
+                    return None
+                heard = True
         kind = _KINDS.get(event_type)
         if kind is None or (kind == "state" and "span" in meta):
             return None
         key = (kind, "" if kind == "state" else name if type(name) is str else f"{name}")
-        ledger, round_ = self._ledger, self._round
+        tape, ledger = self._tape, self._ledger
+        named = tape.known.get(key)
         if round_ is not None and round_.is_learnt:  # nothing lies aside then
-            spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
-            if not spoke and self._only_count(round_, event_type, event_id, ts, name, payload, meta):
-                return None
             self._catch_up(round_)
-        else:
-            named = self._tape.known.get(key)
-            if (
-                (named is None or not named.present)
-                and key not in self._aside.calls
-                and self._held is None
-                and round_ is None
-                and ledger.current is None
-                and kind != "state"
-                and self._put_aside(key, event_id, ts, payload, meta)
-            ):
-                return None
-            if self._aside.calls:
-                self._take_in()
-            spoke = kind == "model" and self._turns.begins_turn(payload.get("prompt"), self._last_call)
+        elif (named is None or not named.present) and self._lies_aside(key, event_id, ts, payload, meta):
+            return None
+        elif self._aside.calls:
+            self._take_in()
+        if heard is None:
+            heard = kind == "model" and self._turns.hear(payload.get("prompt"), self._last_call)
         ledger.current = None
-        step = Step(event_id, ts, self._tape.named(key), self._turn, ledger.spent)
-        finer = self._look_into(step, key[1], payload, meta, spoke)
+        step = Step(event_id, ts, tape.named(key), ledger.spent)
+        finer = self._look_into(step, key[1], payload, meta, heard)
         if finer is None and not step.recurs:
             return self._no_block()
         finding = self._judge(step, finer)
-        may_be_steady = self._until == self._tape.number or self._states_in_a_row
-        if may_be_steady and finding is None and self._is_steady():
+        if (self._until == tape.number or self._states_in_a_row) and finding is None and self._is_steady():
             if self._round is not None or not self._is_unlike:
                 self._learn(step, name, fingerprint(event_type, payload, meta))
         else:
             self._round = None
             self._is_unlike = False
         return finding
+
+    def _lies_aside(self, key: Key, event_id: str, ts: str, payload: dict[str, Any], meta: dict[str, Any]) -> bool:
+        """Whether a call of a new name was put aside."""
+        return (
+            key not in self._aside.calls
+            and self._held is None
+            and self._round is None
+            and self._ledger.current is None
+            and key[0] != "state"
+            and self._put_aside(key, event_id, ts, payload, meta)
+        )
 
     def finish(self) -> LoopFinding | None:
         """What was still held back when the run ended; to be asked for once, before RUN_END."""
@@ -137,6 +161,8 @@ class LoopDetector(Intake):
         if self._until == self._tape.number:
             if self._going < self._period * (self._repetitions + 1):
                 return False
+            if not self._going_is_severe and not any(step.polling for step in self._tape.last(self._period)):
+                return False  # one call alone was marked as polling: without it the block will be a cycle
             has_tool = self._tape.number - self._last_tool < self._period
         else:
             has_tool = False
@@ -153,29 +179,22 @@ class LoopDetector(Intake):
             self._round = None
             self._is_unlike = True
 
-    def _only_count(
-        self,
-        round_: Round,
-        event_type: str,
-        event_id: str,
-        ts: str,
-        name: str,
-        payload: dict[str, Any],
-        meta: dict[str, Any],
-    ) -> bool:
-        """Count an event that was expected; False when it is another one."""
-        expected = round_.expected()
-        if (
-            event_type != expected.event_type
-            or name != expected.name
-            or fingerprint(event_type, payload, meta) != expected.fingerprint
-        ):
-            return False
-        round_.count((event_id, ts, self._ledger.spent))
-        if event_type == "LLM_CALL":
-            self._ledger.spend(payload)
-        elif event_type == "TOOL_CALL":
+    def _count(self, round_: Round, expected: Expected, event_id: str, ts: str, payload: dict[str, Any]) -> bool:
+        """Count an event that was expected; False when a person spoke in it."""
+        spent = self._ledger.spent
+        if expected.event_type == "LLM_CALL":
+            prompt, turns = payload.get("prompt"), self._turns
+            if type(prompt) is str and prompt == turns.question:
+                turns.was_called = False
+            elif has_spoken(turns.hear(prompt, self._last_call)):
+                return False
+            self._ledger.spend(expected.price)
+        elif expected.event_type == "TOOL_CALL":
             self._last_call = expected.step
+            self._turns.was_called = True
+        round_.counted += 1
+        round_.next = expected.following
+        round_.kept.append((event_id, ts, spent))
         return True
 
     def _note_counted(self, round_: Round) -> None:
@@ -199,7 +218,7 @@ class LoopDetector(Intake):
             calls = skip_rounds(self._tape.last(2 * round_.period), skipped)
             self._tape.skip(skipped * round_.period, calls)
         for like, (event_id, ts, spent) in counted:
-            step = Step(event_id, ts, like.step.named, self._turn, spent)
+            step = Step(event_id, ts, like.step.named, spent)
             step.hold(like.asked, like.got)
             step.arguments_key = like.step.arguments_key
             step.polling = like.step.polling
@@ -241,9 +260,20 @@ class LoopDetector(Intake):
 
     def _exact_period(self) -> int:
         """The length of the block that the run ends with, repeated without a difference since the user last spoke."""
+        known = self._turns.known_to_have_spoken
+        period = self._period_since(known)
+        # Whether somebody spoke after that is found out only here, where it matters.
+        if period and self._turns.spoken != known:
+            period = self._period_since(self._turns.spoken)
+        return period
+
+    def _period_since(self, first: int) -> int:
+        """The same for what came since the step with that number."""
         tape, wanted = self._tape, self._repetitions
-        length = min(self._window, self._tape.number - self._turn_began)
-        since_tool = self._tape.number - self._last_tool
+        number = tape.number
+        length = number - first + 1
+        length = min(length, self._window)
+        since_tool = number - self._last_tool
         if self._block_with_tool_is_possible():
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
@@ -251,7 +281,7 @@ class LoopDetector(Intake):
         if not since_tool:
             return 0
         # No tool for a while: a block of model calls, so their answers decide.
-        quiet = min(length, tape.quiet.length)
+        quiet = min(since_tool, length)
         if quiet < wanted or self._states_in_a_row >= wanted:
             return 0
         if self._new_answer is not None and self._replies.can_tell(self._new_answer, self._longest_block):
@@ -283,15 +313,12 @@ class LoopDetector(Intake):
 
     def _repetition(self) -> Candidate | None:
         """The documents' rule: a block of names at the end of the window, often enough."""
-        wanted = self._repetitions
-        if not self._tape.names_may_repeat(self._longest_block, wanted):
+        names, known = self._tape.names, self._names_period
+        if known:
+            if names[-1] == names[-1 - known]:
+                return None  # a told block of names goes on
             self._names_period = 0
-            return None
-        names = self._tape.names
-        known = self._names_period
-        if known and names[-1] == names[-1 - known]:
-            return None  # a told block of names goes on
-        self._names_period = 0
+        wanted = self._repetitions
         period = find_period(names, wanted, self._window)
         if not period:
             return None
@@ -322,7 +349,7 @@ class LoopDetector(Intake):
         """
         begun = candidate.steps[0].number
         length = self._tape.number - begun + 1
-        if length > self._window or begun <= self._turn_began:
+        if length > self._window or begun < self._turns.spoken:
             return 0
         if all(step.kind == "state" for step in candidate.steps) or is_one_failing_call(candidate):
             return 0

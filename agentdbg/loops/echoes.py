@@ -1,21 +1,24 @@
 """
 Judge a model's answer against its earlier ones: does it say the same again, does it fail again?
 
-Only answers in words count; an answer that asks for tools is judged by what the tools bring. The detector clears the
-memory when a tool brings something new or the user speaks: after that, similar words are no sign of a loop.
+Only answers in words count; an answer that asks for tools is judged by what the tools bring. After a tool brought
+something new, when the detector clears the memory, or the user spoke, similar words are no sign of a loop.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
+
+from agentdbg.loops.similar import Vocabulary
 
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
+    from agentdbg.loops.turns import UserTurns
 
 __all__ = ["RecentReplies"]
 
-_NEAR_REPLY = 0.8
+_NEAR_REPLY = 80
+"""In percent of the words of both."""
 _COMPARED = 8
 _FEWEST_WORDS = 5
 """Shorter answers ("Done.", "Yes, please go on.") are alike without meaning anything."""
@@ -24,30 +27,47 @@ _FEWEST_SHARED = 4
 
 
 class RecentReplies:
-    """What the models said since something new happened, and which of them fails."""
+    """What the models said since a tool brought something new, and which of them fails."""
 
-    __slots__ = ("_failing", "_repetitions", "kept")
+    __slots__ = ("_are_heard", "_failing", "_has_new_word", "_repetitions", "_turns", "_vocabulary", "kept")
 
-    def __init__(self, repetitions: int) -> None:
+    def __init__(self, repetitions: int, turns: UserTurns) -> None:
         self._repetitions = repetitions
+        self._turns = turns
         self._failing: dict[str, list[Step]] = {}
         self.kept: list[tuple[frozenset[bytes] | None, Step]] = []
         """The last answers with their words, so far as they were asked for; the newest last."""
+        self._vocabulary = Vocabulary()
+        self._are_heard = True
+        """Whether the words of all that is kept are in the vocabulary."""
+        self._has_new_word = False
+        """Whether the newest answer, if it is a short one, has a word that none of the others has."""
 
     def clear(self) -> None:
         """Something new happened."""
         self.kept.clear()
+        self._vocabulary.clear()
+        self._are_heard = True
 
-    def echoes(self, step: Step) -> list[Step]:
+    def echoes(self, step: Step, *, asks_nothing: bool) -> list[Step]:
         """The answers, the newest first, that say nearly the same, as many as make a finding; and remember this one."""
         if self._failing:
             self._failing.pop(step.signature, None)
-        if step.asked.text:
+        if not asks_nothing:
             return []
-        kept = self.kept
-        said = step.got.words() if step.recurs and kept else None
         found = [step]
-        if said is not None and len(said) >= _FEWEST_SHARED:
+        self._has_new_word = False
+        if not self.kept or not step.recurs:
+            self._keep(None, step)
+            return found
+        heard, last = self.kept[-1]
+        said = heard if heard is not None and step.answers_like(last) else step.said()
+        vocabulary = self._vocabulary
+        if not self._are_heard:
+            self._hear()
+        if len(said) < _FEWEST_WORDS:
+            self._has_new_word = not vocabulary.has_all(said)
+        if len(said) >= _FEWEST_SHARED and not vocabulary.is_far(said, _NEAR_REPLY):
             self._compare(step, said, found)
         self._keep(said, step)
         return found
@@ -62,34 +82,49 @@ class RecentReplies:
         kept = self.kept
         kept.append((said, step))
         if len(kept) > _COMPARED:
-            words, oldest = kept.pop(0)
-            # Words take more room than the text, and memory that is used again is still in the processor's cache.
-            if not any(heard is words for heard, _ in kept):
-                oldest.got.forget_words()
+            del kept[0]
+        if said is None:
+            self._are_heard = False
+        else:
+            self._vocabulary.add(said)
+            if self._vocabulary.is_full:
+                self._hear()
+
+    def _hear(self) -> None:
+        """Put together the vocabulary of what is kept."""
+        self._vocabulary.clear()
+        self._are_heard = True
+        for place, (heard, step) in enumerate(self.kept):
+            said = step.said() if heard is None else heard
+            self.kept[place] = said, step
+            self._vocabulary.add(said)
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
-        # No more than a fifth of the words may be missing from the other answer; nearly always these are.
-        few = frozenset(islice(said, size // 5 + 1))
         for heard, other in reversed(self.kept):
             if heard is None:
-                heard = other.got.words()  # noqa: PLW2901 -- a second name would cost every comparison
+                continue
             if heard is not said:
-                if heard.isdisjoint(few):
-                    continue
                 # In line, since nearly every answer is compared with eight others to no avail.
                 common = len(heard & said)
-                if common < _NEAR_REPLY * (len(heard) + size - common):
+                if 100 * common < _NEAR_REPLY * (len(heard) + size - common):
                     continue
             if len(heard) >= _FEWEST_WORDS and other.signature == step.signature and not other.forgotten:
+                if other.number < self._turns.first:
+                    return  # the user has spoken since
                 found.append(other)
                 step.near = max(step.near, other.near + 1, len(found))
                 if len(found) == self._repetitions:
                     return
 
     def can_tell(self, step: Step, distance: int) -> bool:
-        """Whether an answer that is like none of the kept ones cannot equal any of the last `distance` answers."""
-        return distance <= _COMPARED and len(step.got.words()) >= _FEWEST_WORDS
+        """Whether the newest answer, which is like none of the kept ones, cannot equal any of the last `distance`."""
+        if distance > _COMPARED:
+            return False
+        heard, last = self.kept[-1]
+        if len(heard if heard is not None and last is step else step.said()) >= _FEWEST_WORDS:
+            return True
+        return self._has_new_word and step.is_lasting()
 
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""

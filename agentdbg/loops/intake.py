@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.loops.aside import PutAside
 from agentdbg.loops.calls import RecentCalls
 from agentdbg.loops.echoes import RecentReplies
-from agentdbg.loops.ledger import Candidate, Ledger
+from agentdbg.loops.ledger import Candidate, Ledger, price_of
 from agentdbg.loops.signatures import says_it_failed
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import TEXTS_KEPT, Tape
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.loops.aside import Key
+    from agentdbg.loops.turns import Heard
     from agentdbg.loops.values import Unread
 
 __all__ = ["Intake"]
@@ -39,17 +40,15 @@ class Intake:
         self._longest_block = window // repetitions
         self._ignored = frozenset(ignore_tools)
         reach = max(2 * window, _MIN_REACH)
-        self._tape = Tape(window, reach)
-        self._calls = RecentCalls(repetitions, window * 2 // 3, self._tape)
-        self._replies = RecentReplies(repetitions)
-        self._aside = PutAside(reach, TEXTS_KEPT)
         self._turns = UserTurns()
+        self._tape = Tape(window, reach, self._turns)
+        self._calls = RecentCalls(repetitions, window * 2 // 3, self._tape, self._turns)
+        self._replies = RecentReplies(repetitions, self._turns)
+        self._aside = PutAside(reach, TEXTS_KEPT)
         self._ledger = Ledger(window)
         self._tool_is_new = False
         self._are_enough = False
         """Whether the last tool was called often enough of late for its calls to be compared."""
-        self._turn = 0
-        self._turn_began = 0
         self._states_in_a_row = 0
         self._names_period = 0
         self._last_tool = 0
@@ -70,9 +69,9 @@ class Intake:
             polling = (meta and meta.get("polling")) or key[1] in self._ignored
         else:
             unread = unread_reply(payload)
-            if unread is None:
+            if unread is None or payload.get("prompt") is not None:  # in which a person may have spoken
                 return False
-            self._ledger.spend(payload)
+            self._ledger.spend(price_of(payload))
         aside = self._aside
         aside.texts.append(unread)
         aside.calls[key] = event_id, ts, spent, bool(polling)
@@ -87,13 +86,17 @@ class Intake:
         tape.skip(aside.out_of_reach, aside.tools_out_of_reach)
         self._states_in_a_row = self._names_period = 0
         for key, (event_id, ts, spent, polling), unread in aside.take_out():
-            step = Step(event_id, ts, tape.named(key), self._turn, spent)
-            step.unread = unread
+            step = Step(event_id, ts, tape.named(key), spent)
+            if isinstance(unread, tuple):
+                step.asked, step.unread = Input(unread[0]), unread[1]
+            else:
+                step.unread = unread
             step.polling = polling
             tape.append(step)
             if step.named.is_tool:
                 self._last_tool = step.number
                 self._last_call = step
+                self._turns.was_called = True
                 self._tool_is_new = True
                 if self._replies.kept:
                     self._replies.clear()
@@ -103,32 +106,37 @@ class Intake:
                 self._replies.remember(step)
 
     def _look_into(
-        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], spoke: bool
+        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], heard: Heard
     ) -> Candidate | None:
         """Take an event that may repeat another; the finer finding it completes, if any."""
         named = step.named
         if named.is_tool:
-            compared = compared_input(payload.get("args"), named.asked)
-            asked, step.arguments_key = compared
-            named.asked = compared if len(asked) <= MAX_COMPARED_BYTES else None
-            result = unread_result(payload)
-            if result is None:
-                step.hold(Input(asked, step.arguments_key), self._tape.recall.result(payload))
+            self._turns.was_called = True
+            asked, key = named.asked = compared_input(payload.get("args"), named.asked)
+            if len(asked) > MAX_COMPARED_BYTES:
+                named.asked = None
+            step.arguments_key = key
+            step.asked = Input(asked, key)
+            by_input = named.by_input
+            step.unread = unread_result(payload, is_new_input=by_input is not None and key not in by_input)
+            if step.unread is None:
+                step.hold(step.asked, self._tape.recall.result(payload))
             else:
-                step.unread = (asked, result)
-                step.failed = says_it_failed(result)
-            if (meta and meta.get("polling")) or name in self._ignored:
+                step.failed = says_it_failed(payload.get("result"))
+            if name in self._ignored or (meta and meta.get("polling")):
                 step.polling = True
             return self._take_tool_call(step)
-        if step.kind == "model":
-            got, asked_for = self._tape.recall.reply(payload)
-            step.hold(asked_for, got)
-            self._note_turn(step, payload, spoke)
-            finer = self._take_model_call(step)
-            self._ledger.spend(payload)
-            return finer
-        self._take_state(step)
-        return None
+        if named.kind == "state":
+            self._take_state(step)
+            return None
+        step.unread = unread_reply(payload)
+        if step.unread is None:
+            said, asked_for = self._tape.recall.reply(payload)
+            step.hold(asked_for, said)
+        self._note_turn(payload.get("prompt"), heard)
+        finer = self._take_model_call(step)
+        self._ledger.spend(price_of(payload))
+        return finer
 
     def _take_tool_call(self, step: Step) -> Candidate | None:
         """The finer finding that a call completes, which is the newest step from here on."""
@@ -144,29 +152,39 @@ class Intake:
             return None
         self._are_enough = self._calls.keep(step, lone)
         # Whether a call that came often enough is a finding is decided when it turns out not to be part of a block.
-        return self._repeated(step) if step.streak < self._repetitions and self._are_enough else None
+        if not self._are_enough or step.polling or step.streak >= self._repetitions:
+            return None
+        return self._calls.stall(step)
 
     def _repeated(self, step: Step) -> Candidate | None:
         return None if step.polling else self._calls.repeated(step, are_enough=self._are_enough)
 
-    def _note_turn(self, step: Step, payload: dict[str, Any], spoke: bool) -> None:
-        if spoke:
-            self._begin_turn(step)
-            self._turn_began = self._tape.number
-        elif self._asked_nothing and self._last_tool < self._tape.number and is_cut(payload.get("prompt")):
+    def _note_turn(self, prompt: Any, heard: Heard) -> None:
+        number = self._tape.number + 1
+        if heard:
+            self._turns.note(heard, number, self._oldest_compared(number))
+        if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
-            self._begin_turn(step)
+            self._turns.begin(number)
+
+    def _oldest_compared(self, number: int) -> int:
+        """The oldest step that the one with that number, or a later one, is compared with."""
+        if self._last_tool:
+            return 0  # calls are compared however long ago they were, if there were few since
+        kept = self._replies.kept
+        oldest = number - self._window + 1
+        return min(oldest, kept[0][1].number) if kept else oldest
 
     def _take_model_call(self, step: Step) -> Candidate | None:
         """The finer finding that an answer completes, which is the newest step from here on."""
-        self._asked_nothing = not step.asked.text
+        self._asked_nothing = asks_nothing = type(step.unread) is str or not step.asked.text
         self._tape.append(step)
         self._states_in_a_row = 0
         self._new_answer = None
         if step.failed:
             calls = self._replies.failures(step)
             return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
-        calls = self._replies.echoes(step)
+        calls = self._replies.echoes(step, asks_nothing=asks_nothing)
         if len(calls) >= self._repetitions:
             return Candidate("echo", [step], calls[::-1], step.near)
         if len(calls) == 1 and step.recurs:
@@ -176,7 +194,3 @@ class Intake:
     def _take_state(self, step: Step) -> None:
         self._tape.append(step)
         self._states_in_a_row += 1
-
-    def _begin_turn(self, step: Step) -> None:
-        step.turn = self._turn = self._turn + 1
-        self._replies.clear()

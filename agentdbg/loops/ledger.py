@@ -16,9 +16,9 @@ from agentdbg.loops.spans import Spans
 from agentdbg.loops.steps import NOTHING_SPENT
 
 if TYPE_CHECKING:
-    from agentdbg.loops.steps import Step
+    from agentdbg.loops.steps import Spent, Step
 
-__all__ = ["Candidate", "Held", "Ledger"]
+__all__ = ["Candidate", "Held", "Ledger", "price_of"]
 
 _MAX_EVIDENCE = 1_000
 _MAX_REMEMBERED = 4_096
@@ -95,18 +95,11 @@ class Ledger:
         """The severe loop that the newest event belongs to."""
         return None if self.current is None else ActiveLoop(self.current, self._repetitions)
 
-    def spend(self, payload: dict[str, Any]) -> None:
+    def spend(self, price: Spent) -> None:
         """Add up what a model call cost."""
         llm_calls, tokens, cost_usd, priced = self.spent
-        usage = payload.get("usage")
-        if type(usage) is dict:
-            total = usage.get("total_tokens")
-            tokens += total if type(total) is int else _parts(usage)
-        cost = payload.get("cost_usd")
-        if type(cost) is float or type(cost) is int:
-            cost_usd += cost
-            priced += 1
-        self.spent = (llm_calls + 1, tokens, cost_usd, priced)
+        new_calls, new_tokens, new_cost_usd, new_priced = price
+        self.spent = (llm_calls + new_calls, tokens + new_tokens, cost_usd + new_cost_usd, priced + new_priced)
 
     def knows(self, candidate: Candidate) -> bool:
         """Whether this pattern was told as severely before."""
@@ -175,6 +168,16 @@ class Ledger:
         if finding is not None:
             self._latest = self.current = finding
             self._repetitions = repetitions
+
+
+def price_of(payload: dict[str, Any]) -> Spent:
+    """What one model call cost."""
+    usage, cost = payload.get("usage"), payload.get("cost_usd")
+    tokens = 0
+    if type(usage) is dict:
+        total = usage.get("total_tokens")
+        tokens = total if type(total) is int else _parts(usage)
+    return (1, tokens, cost, 1) if type(cost) is float or type(cost) is int else (1, tokens, 0.0, 0)
 
 
 def _parts(usage: dict[str, Any]) -> int:

@@ -8,13 +8,15 @@ differs in a number, an id or a few of many words is the same question asked aga
 from __future__ import annotations
 
 import re
+from itertools import compress, count
+from operator import ne
 
 __all__ = ["ask_differently"]
 
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
-_FIRST_WORD = re.compile(r"\S{1,40}")
-_LAST_WORD = re.compile(r"\S+\Z")
 _LONGEST_WORD = 40
+_FEW = 64
+"""So many characters are compared one by one."""
 
 
 def ask_differently(before: str, prompt: str) -> bool:
@@ -22,25 +24,30 @@ def ask_differently(before: str, prompt: str) -> bool:
     if not before or prompt.startswith(before):
         return False
     start = _common_start(before, prompt)
-    rest, new_rest = before[start:], prompt[start:]
-    end = _common_start(rest[::-1], new_rest[::-1])
+    end = _common_start(before[start:][::-1], prompt[start:][::-1])
     # The words that the difference cuts through belong to it.
-    begun = _LAST_WORD.search(before, max(0, start - _LONGEST_WORD), start)
-    ended = _FIRST_WORD.match(prompt, len(prompt) - end) if end else None
-    start = begun.start() if begun else start
-    end -= len(ended[0]) if ended else 0
-    old = set(_WORD.findall(before, start, len(before) - end))
+    start -= _length_of_word(before[max(0, start - _LONGEST_WORD) : start][::-1])
+    if end:
+        end -= _length_of_word(prompt[len(prompt) - end :][:_LONGEST_WORD])
     new = set(_WORD.findall(prompt, start, len(prompt) - end))
-    return bool(new - old) and 2 * len(old & new) < len(old | new)
+    if not new:
+        return False
+    old = set(_WORD.findall(before, start, len(before) - end))
+    return not new <= old and 2 * len(old & new) < len(old | new)
 
 
 def _common_start(one: str, other: str) -> int:
     """How many characters two texts have in common at their beginning."""
     low, high = 0, min(len(one), len(other))
-    while low < high:
+    while high - low > _FEW:
         middle = (low + high + 1) // 2
         if one.startswith(other[low:middle], low):
             low = middle
         else:
             high = middle - 1
-    return low
+    return next(compress(count(low), map(ne, one[low:high], other[low:high])), high)
+
+
+def _length_of_word(text: str) -> int:
+    """How many characters the word has that the text begins with."""
+    return 0 if not text or text[0].isspace() else len(text.split(None, 1)[0])

@@ -58,11 +58,6 @@ class QuietStretch:
         self._last = self._last_key = None
         self._beginnings.clear()
 
-    @property
-    def length(self) -> int:
-        """How many steps there are, up to the window."""
-        return min(len(self._characters) + len(self.waiting), self._window)
-
     def ends_with_a_new_one(self) -> bool:
         """Whether the newest step is known to be like none of the others; that nothing repeats is then clear."""
         if self.waiting:
@@ -101,25 +96,29 @@ class QuietStretch:
 
     def _character(self, step: Step) -> str:
         """The character of an equal answer, or a new one; nothing is worked out for one that begins like no other."""
-        alphabet = self._alphabet
-        beginning = step.got.beginning() if step.kind == "model" and not step.asked.text else b""
+        beginning = step.got.beginning() if step.named.kind == "model" and not step.asked.text else b""
         if not beginning:
             self._last_key = None
-            return alphabet.take(_content(step))
+            return self._known_or_new(step)
         self._last_key = key = (step.named.name, beginning)
         oldest = step.number - self._window
         before, character = self._beginnings.get(key, (None, ""))
         if before is None or before.number <= oldest:
             self._newest_is_new = True
-            character = alphabet.take_unnamed()
+            character = self._alphabet.take_unnamed()
             self._beginnings[key] = step, character
             if len(self._beginnings) > 2 * self._window:
                 self._beginnings = {key: kept for key, kept in self._beginnings.items() if kept[0].number > oldest}
             return character
         if character and not before.forgotten:
-            alphabet.name(character, _content(before))
+            self._alphabet.name(character, _content(before))
         self._beginnings[key] = step, ""
-        return alphabet.take(_content(step))
+        return self._known_or_new(step)
+
+    def _known_or_new(self, step: Step) -> str:
+        content = _content(step)
+        self._newest_is_new = content not in self._alphabet.known
+        return self._alphabet.take(content)
 
 
 def _is_again(last: Step, step: Step) -> bool:

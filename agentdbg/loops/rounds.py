@@ -14,6 +14,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
+from agentdbg.loops.ledger import price_of
+from agentdbg.loops.steps import NOTHING_SPENT
 from agentdbg.loops.turns import is_cut
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ _MAX_PRINT = 16_384
 _ROUNDS_LOOKED_BACK = 8
 """As many as there are calls or answers that nearly equal ones are looked for among."""
 
+_TELLING = frozenset({"polling", "span"})
 _TYPES = {"tool": "TOOL_CALL", "model": "LLM_CALL", "state": "STATE_UPDATE"}
 
 Counted = tuple[str, str, "Spent"]
@@ -35,12 +38,18 @@ Counted = tuple[str, str, "Spent"]
 class Expected:
     """An event of the block: how to know it again, and what it was reduced to."""
 
-    __slots__ = ("asked", "event_type", "fingerprint", "got", "name", "step")
+    __slots__ = ("asked", "encoded", "event_type", "fingerprint", "following", "got", "name", "price", "step")
 
     def __init__(self, name: str, known: str | bytes, step: Step) -> None:
         self.name = name
         self.fingerprint = known
         self.event_type = _TYPES[step.kind]
+        self.encoded = b""
+        """The payload as it was last written, if that is known: what is written the same needs no fingerprint."""
+        self.price = NOTHING_SPENT
+        """What a model call with that payload cost."""
+        self.following = self
+        """What has to come after it."""
         self.step = step
         # The step lets go of them after a while.
         self.asked: Input = step.asked
@@ -50,7 +59,7 @@ class Expected:
 class Round:
     """One round of a block, and the events that went round since it was learnt."""
 
-    __slots__ = ("_expected", "_kept", "counted", "is_learnt", "period")
+    __slots__ = ("_expected", "counted", "is_learnt", "kept", "next", "period")
 
     def __init__(self, period: int, reach: int, repetitions: int) -> None:
         self.period = period
@@ -58,28 +67,40 @@ class Round:
         self.is_learnt = False
         rounds = max(-(-reach // period), _ROUNDS_LOOKED_BACK, repetitions) + 2
         self._expected: list[Expected] = []
-        self._kept: deque[Counted] = deque(maxlen=rounds * period)
+        self.kept: deque[Counted] = deque(maxlen=rounds * period)
+        self.next: Expected
+        """What has to come next, once the round is learnt."""
 
     def learn(self, step: Step, name: str, known: str | bytes | None) -> bool:
         """Remember the next event of the round; False when it is one that has to be looked into each time."""
         if known is None:
             return False
-        self._expected.append(Expected(name, known, step))
-        self.is_learnt = len(self._expected) == self.period
+        expected = Expected(name, known, step)
+        if self._expected:
+            self._expected[-1].following = expected
+        self._expected.append(expected)
+        if len(self._expected) == self.period:
+            expected.following = self.next = self._expected[0]
+            self.is_learnt = True
         return True
 
-    def expected(self) -> Expected:
-        """What has to come next."""
-        return self._expected[self.counted % self.period]
-
-    def count(self, event: Counted) -> None:
-        """Count the event that had to come."""
-        self.counted += 1
-        self._kept.append(event)
+    def expects(
+        self, event_type: str, name: str, payload: dict[str, Any], meta: dict[str, Any], encoded: bytes
+    ) -> bool:
+        """Whether this event is what has to come next."""
+        expected = self.next
+        if event_type != expected.event_type or name != expected.name or (meta and not _TELLING.isdisjoint(meta)):
+            return False
+        if fingerprint(event_type, payload, meta) != expected.fingerprint:
+            return False
+        expected.encoded = encoded
+        if event_type == "LLM_CALL":
+            expected.price = price_of(payload)
+        return True
 
     def replay(self) -> tuple[int, list[tuple[Expected, Counted]]]:
         """How many whole rounds were let go, and the events after them with what each repeats."""
-        kept, period = self._kept, self.period
+        kept, period = self.kept, self.period
         skipped = -((len(kept) - self.counted) // period)
         for _ in range(skipped * period - (self.counted - len(kept))):
             kept.popleft()

@@ -68,7 +68,7 @@ def encode(value: Any) -> bytes:
 def encode_plain(value: Any) -> bytes | None:
     """The value as JSON, a long list cut short; None for what is not plain JSON."""
     try:
-        return encode_whole(value)
+        return encode_json(value) if type(value) is dict else encode_whole(value)
     except (TypeError, ValueError, RecursionError):
         return None
 

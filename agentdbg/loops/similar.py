@@ -7,9 +7,10 @@ in a row, which also sees order. Only the beginning of a long text is looked at,
 
 from __future__ import annotations
 
-__all__ = ["first_words", "is_near", "jaccard", "runs", "words"]
+__all__ = ["Vocabulary", "first_words", "is_near", "jaccard", "runs", "words"]
 
 _MAX_WORDS = 96
+_MOST_IN_VOCABULARY = 1_024
 _WORD_LENGTH = 10
 """What to expect of a word with the gap after it."""
 _WORD_BYTES = bytes(
@@ -46,6 +47,44 @@ def jaccard(left: frozenset[bytes], right: frozenset[bytes]) -> float:
 def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -> bool:
     """Whether two sets have at least that much in common."""
     return left is right or jaccard(left, right) >= threshold
+
+
+class Vocabulary:
+    """The words of a few texts taken together, by which most others are seen at once to be near none of them."""
+
+    __slots__ = ("_fewest", "_words")
+
+    def __init__(self) -> None:
+        self._words: set[bytes] = set()
+        self._fewest = _MAX_WORDS
+
+    def add(self, words: frozenset[bytes]) -> None:
+        """Take in the words of one more text."""
+        self._words |= words
+        self._fewest = min(self._fewest, len(words))
+
+    def clear(self) -> None:
+        """Forget all words."""
+        self._words.clear()
+        self._fewest = _MAX_WORDS
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to begin anew with the texts that still count."""
+        return len(self._words) > _MOST_IN_VOCABULARY
+
+    def has_all(self, words: frozenset[bytes]) -> bool:
+        """Whether each of these words is in one of the texts."""
+        return words <= self._words
+
+    def is_far(self, words: frozenset[bytes], percent: int) -> bool:
+        """
+        Whether a text with these words has surely less than that much in common with each text.
+
+        No text shares more words with it than all together do, nor has fewer words than the shortest.
+        """
+        common = len(words & self._words)
+        return common * (100 + percent) < percent * (len(words) + self._fewest)
 
 
 def runs(text: bytes) -> frozenset[bytes]:

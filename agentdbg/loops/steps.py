@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input
+from agentdbg.loops.signatures import encode
+from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, is_lasting, reply_words
 
 if TYPE_CHECKING:
-    from agentdbg.loops.values import Outcome, Recall, Unread
+    from agentdbg.loops.similar import Vocabulary
+    from agentdbg.loops.values import Outcome, Recall
 
 __all__ = ["COMPARED_CALLS", "NOTHING_SPENT", "Named", "Spent", "Step"]
 
@@ -39,6 +41,8 @@ class Named:
         "present",
         "recall",
         "recent",
+        "vocabulary",
+        "worded",
     )
 
     def __init__(self, kind: str, name: str, character: str, recall: Recall) -> None:
@@ -59,6 +63,10 @@ class Named:
         """The last call for each input; None before the second call."""
         self.recent: list[Step] | None = None
         """The last few calls, from the second on."""
+        self.vocabulary: Vocabulary | None = None
+        """The words of what they asked; None before that matters."""
+        self.worded: Step | None = None
+        """The newest call whose words are among them."""
 
     @property
     def signature(self) -> str:
@@ -70,10 +78,9 @@ class Step:
     """One event, and its place among its like."""
 
     __slots__ = (
-        "_asked",
         "_got",
-        "_words",
         "arguments_key",
+        "asked",
         "call_number",
         "event_id",
         "exact",
@@ -90,16 +97,14 @@ class Step:
         "spent",
         "streak",
         "ts",
-        "turn",
         "unread",
         "was_asked",
     )
 
-    def __init__(self, event_id: str, ts: str, named: Named, turn: int, spent: Spent) -> None:
+    def __init__(self, event_id: str, ts: str, named: Named, spent: Spent) -> None:
         self.event_id = event_id
         self.ts = ts
         self.named = named
-        self.turn = turn
         self.spent = spent
         self.recurs = named.present > 0
         # The first call of a tool needs no character of its own: nothing else has the one of its name.
@@ -113,11 +118,10 @@ class Step:
         self.previous: Step | None = None
         self.arguments_key: int | None = None
         self.known_outcome_key: int | None = None
-        self.unread: Unread | None = None
-        """What was asked and got, as it came; nearly always it is forgotten before anyone asks."""
-        self._asked = NOTHING_ASKED
+        self.unread: bytes | str | None = None
+        """What came back, as it came; nearly always it is forgotten before anyone asks."""
+        self.asked = NOTHING_ASKED
         self._got = FORGOTTEN
-        self._words: frozenset[bytes] | None = None
 
     @property
     def kind(self) -> str:
@@ -135,13 +139,6 @@ class Step:
         return self.named.character
 
     @property
-    def asked(self) -> Input:
-        """What was asked."""
-        if self.unread is not None:
-            self._read(self.unread)
-        return self._asked
-
-    @property
     def got(self) -> Outcome:
         """What came back."""
         if self.unread is not None:
@@ -150,15 +147,27 @@ class Step:
 
     def words(self, like: Step | None = None) -> frozenset[bytes]:
         """The words of what was asked, which may begin like what another step asked."""
-        found = self._words
-        if found is None:
-            found = self._words = self.asked.words(None if like is None else like.asked)
-        return found
+        return self.asked.words(None if like is None else like.asked)
+
+    def said(self) -> frozenset[bytes]:
+        """The first words of a model's answer."""
+        return reply_words(self._answer())
+
+    def is_lasting(self) -> bool:
+        """Whether nothing in a model's answer can hide that it is equal to another."""
+        return is_lasting(self._answer())
+
+    def _answer(self) -> bytes:
+        unread = self.unread
+        return encode(unread) if type(unread) is str else self._got.text
+
+    def answers_like(self, other: Step) -> bool:
+        """Whether two answers are seen to be the same without a look at their words."""
+        return self._got is other._got if self.unread is None else self.unread == other.unread
 
     def hold(self, asked: Input, got: Outcome) -> None:
         """Take what was asked and what came back."""
-        self._asked = asked
-        self._words = None
+        self.asked = asked
         self._got = got
         if got.failed:
             self.failed = True
@@ -175,10 +184,10 @@ class Step:
         if self.unread is not None:
             self._read(self.unread)
 
-    def _read(self, unread: Unread) -> None:
+    def _read(self, unread: bytes | str) -> None:
         self.unread = None
-        if isinstance(unread, str):
-            self.hold(NOTHING_ASKED, self.named.recall.words(unread))
-            return
-        asked, got = unread
-        self.hold(Input(asked, self.arguments_key), self.named.recall.unread(got))
+        recall = self.named.recall
+        if self.named.is_tool:
+            self.hold(self.asked, recall.unread(unread))
+        elif isinstance(unread, str):
+            self.hold(NOTHING_ASKED, recall.words(unread))

@@ -6,7 +6,7 @@ words out, since they differ between identical calls. `quiet` holds the model ca
 their answers apart.
 
 Nothing is compared before it can matter: a call's input is hashed when its tool is called again, its result when that
-input recurs. The strings are put together when they are asked for.
+input recurs. `exact` is put together when it is asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, R
 if TYPE_CHECKING:
     from agentdbg.loops.aside import Key
     from agentdbg.loops.steps import Step
+    from agentdbg.loops.turns import UserTurns
 
 __all__ = ["TEXTS_KEPT", "Tape"]
 
@@ -37,17 +38,15 @@ class Tape:
         "_alphabet",
         "_exact",
         "_is_quiet",
-        "_last_names",
         "_longest",
         "_made",
-        "_most_stretches",
-        "_names",
-        "_seen",
-        "_stretches",
+        "_turns",
+        "_whole",
         "_window",
         "_written",
         "calls",
         "known",
+        "names",
         "number",
         "quiet",
         "reach",
@@ -55,10 +54,13 @@ class Tape:
         "steps",
     )
 
-    def __init__(self, window: int, reach: int) -> None:
+    def __init__(self, window: int, reach: int, turns: UserTurns) -> None:
+        self._turns = turns
         self._window = window
         self._longest = 2 * window
         self.reach = reach
+        self._whole = min(reach, TEXTS_KEPT)
+        """With no more steps than this, all are kept with their texts."""
         self.number = 0
         """How many events there were."""
         self.calls = 0
@@ -69,16 +71,12 @@ class Tape:
         self._alphabet = Alphabet()
         self.known: dict[Key, Named] = {}
         self._made = 0
-        self._names = self._exact = ""
+        self.names = ""
+        """One character a step, the same for steps of one name."""
+        self._exact = ""
         self._written = 0
-        """The number of the last step that is in the strings."""
+        """The number of the last step in `_exact`."""
         self._is_quiet = False
-        self._last_names = ""
-        self._stretches: dict[str, int] = {}
-        """The names of four steps in a row, and the number of the step that last ended them."""
-        self._most_stretches = 4 * window
-        self._seen = 0
-        """Where the last four names were seen before."""
 
     def named(self, key: Key) -> Named:
         """The one of that kind and name; kept for a while after its last step is gone, since most come back."""
@@ -91,13 +89,6 @@ class Tape:
         return named
 
     @property
-    def names(self) -> str:
-        """One character a step, the same for steps of one name."""
-        if self._written != self.number:
-            self._write()
-        return self._names
-
-    @property
     def exact(self) -> str:
         """One character a step, the same for equal tool calls and for all calls of one model."""
         if self._written != self.number:
@@ -107,16 +98,11 @@ class Tape:
     def append(self, step: Step) -> None:
         """Add the newest step and link it to the last one that asked the same."""
         named = step.named
-        step.number = self.number = number = self.number + 1
+        step.number = self.number = self.number + 1
         named.present += 1
-        self._last_names = last_names = self._last_names[-3:] + named.character
-        stretches = self._stretches
-        self._seen = stretches.get(last_names, 0)
-        stretches[last_names] = number
-        if not named.is_tool:
-            self.quiet.waiting.append(step)
-            self._is_quiet = True
-        else:
+        names = self.names + named.character
+        self.names = names if len(names) < self._longest else names[-self._window :]
+        if named.is_tool:
             step.call_number = self.calls = self.calls + 1
             if self._is_quiet:
                 self.quiet.clear()
@@ -126,28 +112,13 @@ class Tape:
             else:
                 named.lone = step
                 named.alike = 1
-        if len(stretches) > self._most_stretches:
-            self._stretches = {names: last for names, last in stretches.items() if last > number - self._window}
+        else:
+            self.quiet.waiting.append(step)
+            self._is_quiet = True
         steps = self.steps
         steps.append(step)
-        size = len(steps)
-        if size > TEXTS_KEPT:
-            _forget_text(steps[-TEXTS_KEPT - 1])
-            if size > self.reach:
-                self._evict(steps.popleft())
-        elif size > self.reach:
-            self._evict(steps.popleft())
-
-    def names_may_repeat(self, longest: int, repetitions: int) -> bool:
-        """
-        Whether the names may end with a block of up to `longest` steps that repeats; nearly always they do not.
-
-        A block of two or more, three times, means that its last four names were there one block earlier.
-        """
-        if repetitions < 3 or self._seen >= self.number - longest:
-            return True
-        last = self._last_names
-        return last[-3:] == last[-1] * 3
+        if len(steps) > self._whole:
+            self._let_go()
 
     def skip(self, events: int, calls: int) -> None:
         """Number on as if so many events had been appended, of which so many were tool calls."""
@@ -165,20 +136,21 @@ class Tape:
         return self.steps[0].number
 
     def _write(self) -> None:
-        """Put into the strings what came since."""
-        new = self.number - self._written
+        """Put into `_exact` what came since."""
+        new = min(self.number - self._written, self._longest)
         self._written = self.number
+        steps = self.steps
         if new == 1:
-            step = self.steps[-1]
-            self._names += step.named.character
-            self._exact += step.exact
+            exact = self._exact + (steps[-1].exact or self._character(steps[-1]))
         else:
-            steps = self.last(min(new, self._longest))
-            self._names += "".join([step.named.character for step in steps])
-            self._exact += "".join([step.exact for step in steps])
-        if len(self._names) >= self._longest:
-            self._names = self._names[-self._window :]
-            self._exact = self._exact[-self._window :]
+            exact = self._exact + "".join([step.exact or self._character(step) for step in self.last(new)])
+        self._exact = exact if len(exact) < self._longest else exact[-self._window :]
+
+    def _character(self, step: Step) -> str:
+        """The character of a step, which most calls with a new input get only when it matters."""
+        if not step.exact:
+            step.exact = self._alphabet.take_unnamed()
+        return step.exact
 
     def _identify(self, step: Step, named: Named) -> None:
         """Give the step the character of an equal call, if there is one within reach."""
@@ -194,21 +166,20 @@ class Tape:
         key = step.arguments_key
         earlier = by_input.get(key)
         by_input[key] = step
+        step.exact = ""
         if earlier is None:
-            step.exact = self._alphabet.take_unnamed()
             return
         step.was_asked = True
         if earlier.forgotten and earlier.known_outcome_key is None:
-            step.exact = self._alphabet.take_unnamed()
             return
         if earlier.outcome_key() != step.outcome_key():
             # The same question with another answer is progress.
             self._tell_apart(earlier, step)
             return
         step.is_new = False
-        self._share(step, earlier.exact)
+        self._share(step, self._character(earlier))
         # Asking again because the user spoke is no loop, but what failed before they spoke still fails.
-        if earlier.turn == step.turn or step.failed:
+        if step.failed or earlier.number >= self._turns.first:
             step.previous = earlier
             step.streak = earlier.streak + 1
 
@@ -216,7 +187,7 @@ class Tape:
         """Give a call whose last answer was another one the character of an older one with this answer, if any."""
         alphabet = self._alphabet
         signature = step.signature
-        alphabet.name(earlier.exact, (signature, step.arguments_key, earlier.outcome_key()))
+        alphabet.name(self._character(earlier), (signature, step.arguments_key, earlier.outcome_key()))
         content = (signature, step.arguments_key, step.outcome_key())
         character = alphabet.known.get(content)
         if character is None:
@@ -232,24 +203,32 @@ class Tape:
         else:
             self._alphabet.take_again(character)
 
-    def _evict(self, step: Step) -> None:
-        """Undo what the oldest step added when it was appended."""
-        named = step.named
-        named.present -= 1
+    def _let_go(self) -> None:
+        """Let go of the text of a step that became too old for that, and of the step that went out of reach."""
+        steps = self.steps
+        if len(steps) > TEXTS_KEPT:
+            _forget_text(steps[-TEXTS_KEPT - 1])
+        if len(steps) > self.reach:
+            step = steps.popleft()
+            step.named.present -= 1
+            if step.named.is_tool:
+                self._evict(step, step.named)
+
+    def _evict(self, step: Step, named: Named) -> None:
+        """Undo what the oldest call added when it was appended."""
         if named.lone is step:  # nothing came after it that it could have been compared with
             named.lone = None
             return
-        if named.is_tool:
-            step.previous = None
-            if step.exact != named.character:
-                self._alphabet.release(step.exact)
-            else:
-                named.alike -= 1
-                if not named.alike:
-                    self._alphabet.unname(step.exact)
-            by_input = named.by_input
-            if by_input is not None and by_input.get(step.arguments_key) is step:
-                del by_input[step.arguments_key]
+        step.previous = None
+        if step.exact == named.character:
+            named.alike -= 1
+            if not named.alike:
+                self._alphabet.unname(step.exact)
+        elif step.exact:
+            self._alphabet.release(step.exact)
+        by_input = named.by_input
+        if by_input is not None and by_input.get(step.arguments_key) is step:
+            del by_input[step.arguments_key]
 
     def _sweep(self) -> None:
         """Let go of the names that have no step within reach; now and then, since most of them come back."""

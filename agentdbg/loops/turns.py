@@ -15,7 +15,7 @@ from agentdbg.loops.questions import ask_differently
 if TYPE_CHECKING:
     from agentdbg.loops.steps import Step
 
-__all__ = ["UserTurns", "is_cut"]
+__all__ = ["Heard", "UserTurns", "has_spoken", "is_cut"]
 
 _USER_ROLES = frozenset({"user", "human"})
 _MODEL_ROLES = frozenset({"assistant", "model", "ai"})
@@ -23,30 +23,95 @@ _RESULT_PARTS = frozenset({"tool_result", "function_call_output", "function_resp
 _RESULT_OPENINGS = ("observation", "tool result", "tool output", "function result", "result:", "output:", "<tool_r")
 _LOOK_BACK = 40
 _REMEMBERED = 64
+_MOST_OPEN = 16
+
+
+Heard = bool | tuple[str, str]
+"""Whether a person spoke; or the two texts that say so when they are compared, which takes time."""
 
 
 class UserTurns:
-    """Remembers the user messages of late, so as to know a new one."""
+    """
+    Remembers the user messages of late, so as to know a new one, and where the user's turn began.
 
-    __slots__ = ("_call_then", "_question", "_seen")
+    Where that is matters only once something repeats, so what takes time to find out is left open until then.
+    """
+
+    __slots__ = ("_first", "_open", "_seen", "known_to_have_spoken", "question", "was_called")
 
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
-        self._question = ""
-        self._call_then: Step | None = None
+        self.question = ""
+        """The last prompt that was one text."""
+        self.was_called = False
+        """Whether a tool was called since the last prompt that was one text."""
+        self._open: list[tuple[int, str, str]] = []
+        self._first = 1
+        self.known_to_have_spoken = 1
+        """The same as `spoken` while nothing is open; else a person may have spoken since."""
 
-    def begins_turn(self, prompt: Any, last_call: Step | None) -> bool:
+    @property
+    def first(self) -> int:
+        """The number of the first step of the turn: what came before it is not compared."""
+        if self._open:
+            self._decide()
+        return self._first
+
+    @property
+    def spoken(self) -> int:
+        """The number of the step in whose prompt a person was last seen to speak."""
+        if self._open:
+            self._decide()
+        return self.known_to_have_spoken
+
+    def hear(self, prompt: Any, last_call: Step | None) -> Heard:
         """Whether `prompt` ends in a user message not seen before that is not just the last tool's result."""
-        if type(prompt) is str:
-            return self._asks_else(prompt, last_call)
-        if type(prompt) is not list and type(prompt) is not dict:
-            return False
-        text = _newest_user_text(prompt)
-        if text is None:
+        if type(prompt) is not str:
+            if type(prompt) is not list and type(prompt) is not dict:
+                return False
+            text = _newest_user_text(prompt)
+            if text is not None:
+                return text != "" and self._is_new(text, last_call)
             given = prompt.values() if type(prompt) is dict else prompt
-            return self._asks_else("\n".join(value for value in given if type(value) is str), last_call)
-        if not text:
+            prompt = "\n".join(value for value in given if type(value) is str)
+        before, self.question = self.question, prompt
+        # What is new in a prompt that is one text may be the result of a call.
+        was_called, self.was_called = self.was_called, False
+        if was_called or not before or prompt.startswith(before):
             return False
+        return before, prompt
+
+    def note(self, heard: Heard, number: int, oldest: int) -> None:
+        """
+        Begin a turn with the step of that number, if a person spoke.
+
+        No step before `oldest` is compared with anything any more.
+        """
+        if isinstance(heard, tuple):
+            left_open = self._open
+            left_open.append((number, *heard))
+            if left_open[0][0] <= oldest:
+                del left_open[0]
+            elif len(left_open) > _MOST_OPEN:
+                self._decide()
+        elif heard:
+            self._first = self.known_to_have_spoken = number
+            self._open.clear()
+
+    def begin(self, number: int) -> None:
+        """Begin a turn with the step of that number, although nobody was seen to speak."""
+        self._first = number
+
+    def _decide(self) -> None:
+        """Find out when a person spoke last; whether that was the first time no longer matters."""
+        left_open, self._open = self._open, []
+        for number, before, prompt in reversed(left_open):
+            if ask_differently(before, prompt):
+                self.known_to_have_spoken = number
+                self._first = max(self._first, number)
+                return
+
+    def _is_new(self, text: str, last_call: Step | None) -> bool:
         # Digits are left out: "step 4 of 10" is the harness counting, not a person speaking.
         start = text[:2000]
         key = hash(start.encode(errors="replace").translate(None, b"0123456789"))
@@ -57,12 +122,10 @@ class UserTurns:
             del self._seen[next(iter(self._seen))]
         return not _is_result(start, b"" if last_call is None else last_call.got.text)
 
-    def _asks_else(self, prompt: str, last_call: Step | None) -> bool:
-        """The same for a prompt that is one text: after a tool call what is new in it may be that call's result."""
-        before, self._question = self._question, prompt
-        was_called = last_call is not self._call_then
-        self._call_then = last_call
-        return prompt != before and not was_called and ask_differently(before, prompt)
+
+def has_spoken(heard: Heard) -> bool:
+    """Whether a person spoke, found out at once."""
+    return heard if isinstance(heard, bool) else ask_differently(*heard)
 
 
 def is_cut(prompt: Any) -> bool:

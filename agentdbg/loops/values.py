@@ -39,6 +39,8 @@ __all__ = [
     "Recall",
     "Unread",
     "compared_input",
+    "is_lasting",
+    "reply_words",
     "unread_call",
     "unread_reply",
     "unread_result",
@@ -54,7 +56,7 @@ _MAX_UNREAD = 2 * MAX_COMPARED_BYTES
 _REMEMBERED = 64
 _SHORT = 256
 """Longer texts are looked up by their length and then compared: that is quicker than to hash them."""
-_REPLY_WORDS = 48
+_FIRST_WORDS = 48
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
@@ -115,7 +117,6 @@ class Outcome:
         "_key",
         "_more_words",
         "_runs",
-        "_words",
         "failed",
         "has_volatile_keys",
         "rest",
@@ -133,7 +134,6 @@ class Outcome:
         self.has_volatile_keys = True
         """Whether fields that belong to the single call may be among those of the result."""
         self._key: int | None = None
-        self._words: frozenset[bytes] | None = None
         self._more_words: frozenset[bytes] | None = None
         self._runs: frozenset[bytes] | None = None
         self._is_bare: bool | None = None
@@ -147,17 +147,6 @@ class Outcome:
             stripped = _volatile().strip_volatile(self.text, has_keys=self.has_volatile_keys)
             key = self._key = hash((stripped, self.rest, self.failed))
         return key
-
-    def words(self) -> frozenset[bytes]:
-        """The first words of the answer."""
-        found = self._words
-        if found is None:
-            found = self._words = frozenset(words(self.text, _REPLY_WORDS))
-        return found
-
-    def forget_words(self) -> None:
-        """Let go of the words; they are found again should anyone ask."""
-        self._words = None
 
     def more_words(self) -> frozenset[bytes]:
         """The words of the result."""
@@ -204,7 +193,7 @@ class Outcome:
         """Whether the result is a failure or has a "no" among its first words."""
         found = self._is_negative
         if found is None:
-            found = self._is_negative = self.failed or not _NEGATIVE.isdisjoint(self.words())
+            found = self._is_negative = self.failed or not _NEGATIVE.isdisjoint(words(self.text, _FIRST_WORDS))
         return found
 
 
@@ -349,24 +338,37 @@ def unread_call(payload: dict[str, Any]) -> Unread | None:
     return (asked, result) if len(asked) + len(result) <= _MAX_UNREAD else None
 
 
-def unread_result(payload: dict[str, Any]) -> str | None:
-    """The text that a tool brought, to be read when it matters; None for what has to be read at once."""
-    get = payload.get
-    result = get("result")
-    if type(result) is not str or len(result) > _MAX_UNREAD or get("error") is not None or get("status") == "error":
+def unread_result(payload: dict[str, Any], *, is_new_input: bool) -> bytes | str | None:
+    """
+    What a tool brought, to be read when it matters; None for what has to be read at once.
+
+    A text is read then too. Anything else is met again as the object it was read as, which is worth it where the same
+    was asked before.
+    """
+    result = payload.get("result")
+    if payload.get("error") is not None or payload.get("status") == "error":
         return None
-    return result
+    if type(result) is str:
+        unread: bytes | str | None = result
+    else:
+        unread = encode_plain(result) if is_new_input else None
+    return None if unread is None or len(unread) > _MAX_UNREAD else unread
 
 
 def unread_reply(payload: dict[str, Any]) -> str | None:
-    """
-    What a model said in plain words that was not called before; None for what has to be read at once.
-
-    That is also an answer to a prompt, in which a person may have spoken.
-    """
+    """What a model said in plain words, to be read when it matters; None for what has to be read at once."""
     get = payload.get
     response = get("response")
-    if type(response) is not str or len(response) > _MAX_UNREAD:
+    if type(response) is not str or len(response) > _MAX_UNREAD or get("error") is not None or get("status") == "error":
         return None
-    unusual = get("prompt") is not None or get("error") is not None or get("status") == "error"
-    return None if unusual else response
+    return response
+
+
+def is_lasting(text: bytes) -> bool:
+    """Whether an answer can equal no other that has other words, whatever ids and clocks that has."""
+    return len(text) <= MAX_COMPARED_BYTES and bool(_volatile().is_lasting(text))
+
+
+def reply_words(text: bytes) -> frozenset[bytes]:
+    """The first words of an answer."""
+    return frozenset(words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS))

@@ -17,14 +17,16 @@ from itertools import islice
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.loops.signatures import VOLATILE_KEYS
 
-__all__ = ["VOLATILE_KEYS", "lasting_beginning", "strip_volatile"]
+__all__ = ["VOLATILE_KEYS", "is_lasting", "lasting_beginning", "strip_volatile"]
 
 _FEW = 4
 """How many different ids an answer may carry and still be an envelope around the same content."""
 _MOST_PLACES = 64
+_SHORT = 256
 
 _STRIDE = 3
 _HEX = bytes(120 if byte in b"0123456789abcdefABCDEF-" else 32 for byte in range(256))
+_LONG_NUMBER = b"x" * 10
 _TEN_DIGITS, _HEX_ID = b"x" * (10 // _STRIDE), b"x" * (16 // _STRIDE)
 """What runs of ten and of sixteen bytes come to, at least, in the sample."""
 
@@ -37,7 +39,11 @@ _REST_OF_TIME = re.compile(rb"(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?")
 _DATE = re.compile(rb"\d{4}-\d\d-\d\d[T ]")
 _EPOCH = re.compile(rb"(?<!\d)1[5-9]\d{8}(?:\d{3})?(?:\.\d+)?(?!\d)")
 _FRACTION_OF_TIME = re.compile(rb"\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
+_BEFORE_ADDRESS = b" at 0x"
 _ADDRESS = re.compile(rb"0x(?<= at 0x)[0-9a-fA-F]{6,16}")
+_MARKS = b":_-"
+_TAKEN_OUT = b"<>"
+"""What stands where something was."""
 _LONGEST_SHORT_WORD = 9
 _HARMLESS = bytes(byte for byte in range(128) if chr(byte).isalnum()) + b" ,;!?'\"()*#`/"
 """In a short word of these bytes nothing can be volatile, but for a memory address."""
@@ -77,10 +83,17 @@ def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
     """
     if has_keys and text.startswith(b"{"):
         text = _without_keys(text)
+    if len(text) <= _SHORT and _is_unmarked(text):
+        return text
     marks = text[::_STRIDE].translate(_HEX)
     runs = _stretch(marks)
     spans = _clocks(text, runs) + _ids(text, marks, runs)
     return _without(text, spans) if spans else text
+
+
+def is_lasting(text: bytes) -> bool:
+    """Whether a text is surely equal to no other text, whatever ids and clocks are taken out of that."""
+    return text[:1] != b"{" and text.find(_TAKEN_OUT) < 0 and _is_unmarked(text)
 
 
 def lasting_beginning(text: bytes) -> bytes:
@@ -89,15 +102,19 @@ def lasting_beginning(text: bytes) -> bytes:
 
     Texts that differ here differ in more than ids and clocks, which is known without looking for those.
     """
-    end = -1
-    for _ in range(3):
-        begin = end + 1
-        end = text.find(b" ", begin)
-        if not 0 < end - begin <= _LONGEST_SHORT_WORD:
-            return b""
-    words = text[:end]
+    *beginning, _ = text[: 3 * _LONGEST_SHORT_WORD + 3].split(b" ", 3)
+    if len(beginning) < 3 or not all(beginning) or len(max(beginning, key=len)) > _LONGEST_SHORT_WORD:
+        return b""
+    words = b" ".join(beginning)
     # What a tool printed as an address may be short, and stands behind a space.
     return b"" if words.translate(None, _HARMLESS) or words.find(b" 0x") >= 0 else words
+
+
+def _is_unmarked(text: bytes) -> bool:
+    """Whether a text has none of the marks, without one of which nothing is volatile."""
+    if text.find(b".") >= 0 or text.find(_BEFORE_ADDRESS) >= 0 or len(text.translate(None, _MARKS)) < len(text):
+        return False
+    return text.translate(_HEX).find(_LONG_NUMBER) < 0
 
 
 def _without_keys(text: bytes) -> bytes:
@@ -119,7 +136,7 @@ def _clocks(text: bytes, runs: tuple[int, int] | None) -> list[tuple[int, int]]:
     if runs is not None:
         spans += _epochs(text, *_place(*runs))
     last_x = text.rfind(b"x")
-    if last_x > 0 and text.find(b" at 0x", 0, last_x + 1) >= 0:
+    if last_x > 0 and text.find(_BEFORE_ADDRESS, 0, last_x + 1) >= 0:
         spans += [match.span() for match in islice(_ADDRESS.finditer(text), _MOST_PLACES)]
     if text.find(b".") >= 0:
         for match in _FRACTION_OF_TIME.finditer(text):
@@ -214,4 +231,4 @@ def _without(text: bytes, spans: list[tuple[int, int]]) -> bytes:
             kept.append(text[position:begin])
             position = end
     kept.append(text[position:])
-    return b"<>".join(kept)
+    return _TAKEN_OUT.join(kept)
