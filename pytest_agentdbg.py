@@ -106,9 +106,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         return
     error = outcome.excinfo[1] if outcome.excinfo else None
     instead = None if error is None else recorded.recording.public_form(error)
-    # An assertion of the test, a skip and the like are what the test says of the run, and no failure of the agent.
-    is_judgement = isinstance(error, _JUDGEMENTS)
-    recorded.recording.close(None if is_judgement else instead or error)
+    _end(recorded, instead or error)
     if instead is not None:
         outcome.force_exception(instead)
     markers = list(item.iter_markers("agentdbg"))
@@ -117,6 +115,11 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
             _failing_kindly(lambda: _check_marked(recorded, markers))
         except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
             outcome.force_exception(failure)
+
+
+def _end(recorded: _Recorded, error: BaseException | None) -> None:
+    """End the run. An assertion, a skip and the like are what a test says of it, and no failure of the agent."""
+    recorded.recording.close(None if isinstance(error, _JUDGEMENTS) else error)
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -154,14 +157,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Say in the report of a failed test where its run is; send on the baselines of one that passed."""
     outcome: Any = yield
     recorded = item.stash.get(_RECORDED, None)
-    if recorded is None or call.when != "call":
+    if recorded is None or call.when == "teardown":
         return
     report = outcome.get_result()
     if report.failed:
         from agentdbg.pytest_plugin.failure import failure_section  # noqa: PLC0415
 
+        if call.excinfo is not None:  # of a fixture that runs the agent: nothing has ended its run yet
+            _end(recorded, call.excinfo.value)
         report.sections.append(("agentdbg", failure_section(recorded.run)))
-    elif report.passed and recorded.expectations.collected:
+    elif report.passed and call.when == "call" and recorded.expectations.collected:
         setattr(report, _COLLECTED, recorded.expectations.as_texts())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -129,3 +130,22 @@ def test_effects(agentdbg_run):
 """)
 
     assert project.run().outcomes == {"passed": 1}
+
+
+def test_an_agent_that_fails_in_a_fixture_is_reported_like_one_that_fails_in_a_test(project: Project) -> None:
+    """Its run is what one wants to look at, wherever the agent was started."""
+    project.test("""
+@pytest.fixture
+def answered(agentdbg_run):
+    run_agent()
+    raise ValueError("no such order")
+
+def test_it(answered):
+    pass
+""")
+    session = project.run()
+
+    assert session.outcomes == {"error": 1}
+    assert "2 model calls, 2 tool calls, 1 error" in session.out
+    assert re.search(r"critical: #\d+ The first failure was ValueError: no such order", session.out)
+    assert "agentdbg view" in session.out
