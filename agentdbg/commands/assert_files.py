@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.baseline_reading import parse_baseline
@@ -17,12 +18,10 @@ from agentdbg.storage.lines import iter_lines, open_events
 from agentdbg.storage.reader import load_events, load_run_meta, run_folder
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from agentdbg.analysis.baseline import Baseline
     from agentdbg.analysis.effects import EffectRules
 
-__all__ = ["baseline_bytes", "count_damaged_lines", "facts_of", "read_baseline", "write_baseline"]
+__all__ = ["baseline_bytes", "count_damaged_lines", "facts_of", "facts_of_named", "read_baseline", "write_baseline"]
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -70,6 +69,18 @@ def _layout(content: dict[str, Any]) -> str:
 
 def _json(value: Any, indent: int | None = None) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=False)
+
+
+def facts_of_named(wanted: str, data_dir: Path, rules: EffectRules) -> RunFacts:
+    """The facts of the run that a person names: by its id, the beginning of it, `latest`, or a file or folder."""
+    # Whoever tests an agent has its run at hand, and looks for none.
+    from agentdbg.commands.finding import find  # noqa: PLC0415
+    from agentdbg.commands.run_files import is_path, read_run_file  # noqa: PLC0415
+
+    if not is_path(wanted):
+        return facts_of(find(wanted, data_dir), data_dir, rules)
+    file = read_run_file(Path(wanted))
+    return replace(gather(lambda: file.events, file.meta(), rules), damaged_lines=file.damaged_lines)
 
 
 def facts_of(run_id: str, data_dir: Path, rules: EffectRules) -> RunFacts:

@@ -13,7 +13,7 @@ from agentdbg.commands.markdown_text import as_text, with_code
 from agentdbg.commands.terminal import Styled, Terminal, clean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentdbg.analysis.checks.gate import Report
     from agentdbg.analysis.checks.result import CheckResult
@@ -25,18 +25,20 @@ _HANG = 6
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_report(out: Terminal, report: Report, output: str, stored: str | None = None) -> None:
-    """Print the report in one of the formats; `stored` is a run of the baseline that can be looked at."""
+def write_report(out: Terminal, report: Report, output: str, hints: Sequence[str] = ()) -> None:
+    """Print the report in one of the formats; `hints` are for a person, and stand below the text."""
     if output == "json":
         out.json(report.as_json())
     elif output == "text":
-        for pieces in text_lines(report, stored):
+        for pieces in text_lines(report):
             out.sentence(*pieces, hang=_HANG)
+        for hint in hints:
+            out.sentence(Styled(hint, "muted"), hang=_HANG)
     else:
         out.bytes(_WRITERS[output](report).encode("utf-8", "replace"))
 
 
-def text_lines(report: Report, stored: str | None = None) -> list[list[str | Styled]]:
+def text_lines(report: Report) -> list[list[str | Styled]]:
     """The report line by line: the verdict, every check, and under a failed one what caused it."""
     facts, failures = report.facts, report.failures
     verdict = Styled("FAIL", "error") if failures else Styled("PASS", "ok")
@@ -49,13 +51,6 @@ def text_lines(report: Report, stored: str | None = None) -> list[list[str | Sty
         style = "muted" if result.passed else ""
         lines.append([mark, Styled(result.name.ljust(width), "strong"), "  ", Styled(result.sentence, style)])
         lines += [[" " * _INDENT, Styled(line, _diff_style(line))] for line in _diff_lines(result)]
-    shown = next((event for result in failures for event in result.events if event.number), None)
-    if shown is not None:
-        hint = f"agentdbg show {facts.run_id[:8]} --event {shown.number} shows #{shown.number} in full."
-        lines.append([Styled(hint, "muted")])
-    if failures and stored is not None:
-        hint = f"agentdbg diff {stored[:8]} {facts.run_id[:8]} compares it with a run of the baseline."
-        lines.append([Styled(hint, "muted")])
     return lines
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
-from agentdbg.commands.assert_files import facts_of, read_baseline
+from agentdbg.commands.assert_files import facts_of_named, read_baseline
 from agentdbg.commands.assert_report import FORMATS, write_report
-from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option, chosen_format
+from agentdbg.commands.run_files import is_path
 from agentdbg.commands.terminal import Terminal
 from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.policy_file import effect_rules, find_policy, read_policy
@@ -32,7 +33,9 @@ _NO_RULES = ("run", "baseline_file", "policy_file", "output", "as_json")
 
 
 def command(
-    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    run: Annotated[
+        str, Argument("[RUN]", "A run: its id, the beginning of it, `latest`, or a file or folder.", "runs")
+    ] = "latest",
     baseline_file: Annotated[
         str | None, Option("--baseline", "-b", metavar="FILE", help="What `agentdbg baseline` made of good runs.")
     ] = None,
@@ -101,19 +104,23 @@ def command(
     baseline = None if baseline_file is None else read_baseline(Path(baseline_file))
     policy = make_policy(from_file, read_rules(given, "the options"), with_baseline=baseline is not None)
     data_dir = default_data_dir()
-    facts = facts_of(find(run, data_dir), data_dir, effect_rules(policy))
+    facts = facts_of_named(run, data_dir, effect_rules(policy))
     report = judge(facts, policy, baseline)
-    write_report(Terminal(), report, output, _stored_run(report, data_dir))
+    write_report(Terminal(), report, output, _what_to_look_at(run, report, data_dir))
     if not report.passed:
         raise SystemExit(1)
 
 
-def _stored_run(report: Report, data_dir: Path) -> str | None:
-    """The first run of the baseline that is still there, to compare a run with that does not pass."""
-    runs = () if report.passed or report.baseline is None else report.baseline.runs
-    for run in runs:
+def _what_to_look_at(run: str, report: Report, data_dir: Path) -> list[str]:
+    """Commands that show why a run did not pass: the first event at fault, and a run of the baseline beside it."""
+    said, run_id = [], report.facts.run_id[:8]
+    at_fault = next((event for result in report.failures for event in result.events if event.number), None)
+    if at_fault is not None and not is_path(run):
+        said.append(f"agentdbg show {run_id} --event {at_fault.number} shows #{at_fault.number} in full.")
+    for good in () if report.passed or report.baseline is None else report.baseline.runs:
         with contextlib.suppress(AgentDbgError):
-            found = find_run(run.run_id, data_dir)
-            if found != report.facts.run_id:
-                return found
-    return None
+            stored = find_run(good.run_id, data_dir)
+            if stored != report.facts.run_id:
+                named = shlex.quote(run) if is_path(run) else run_id
+                return [*said, f"agentdbg diff {stored[:8]} {named} compares it with a run of the baseline."]
+    return said

@@ -8,8 +8,7 @@ from typing import Annotated
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.result import joined
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.assert_files import baseline_bytes, facts_of, write_baseline
-from agentdbg.commands.finding import find
+from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, write_baseline
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
@@ -24,7 +23,7 @@ agentdbg baseline a41f 77c0 19be --out refund.json    # several runs: it knows i
 
 
 def command(
-    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of ids, or `latest`.", "runs")],
+    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of them, `latest`, or files.", "runs")],
     out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where to; `-` is standard output.")] = "-",
     policy_file: Annotated[
         str | None,
@@ -39,7 +38,7 @@ def command(
     """
     rules = effect_rules_of(find_policy() if policy_file is None else Path(policy_file))
     data_dir = default_data_dir()
-    facts = [facts_of(run_id, data_dir, rules) for run_id in (find(run, data_dir) for run in runs)]
+    facts = [facts_of_named(run, data_dir, rules) for run in runs]
     for one in facts:
         if one.status == "running":
             raise UsageError(f"run {one.run_id[:8]} is still being recorded; wait for its end")

@@ -14,11 +14,12 @@ from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.lines import events_path
+from agentdbg.storage.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentdbg.events import Event
+    from agentdbg.events import Event, RunMeta
 
 __all__ = ["RunFile", "is_path", "read_run_file"]
 
@@ -32,6 +33,13 @@ class RunFile(NamedTuple):
     name: str
     events: list[Event]
     damaged_lines: int
+
+    def meta(self) -> RunMeta:
+        """What run.json would say of it, counted from its events."""
+        tally = Tally(self.run_id)
+        for number, event in enumerate(self.events):
+            tally.add(encode_json(event), number)
+        return {**tally.result(is_live=False, folder_time=""), "run_name": self.name}
 
 
 def is_path(wanted: str) -> bool:

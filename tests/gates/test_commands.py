@@ -83,6 +83,23 @@ def test_a_baseline_of_a_failed_run_is_made_but_not_without_a_word(cli: Cli, dat
     assert cli("assert", failed, "-b", "b.json").code == 0
 
 
+def test_a_run_from_elsewhere_is_judged_where_it_lies(cli: Cli, data_dir: Path, good: str, wrong: str) -> None:
+    """What a CI job uploaded is a folder or a file on another machine, and nobody wants to import it first."""
+    cli("export", wrong, "--out", "wrong.json")
+    folder = data_dir / "runs" / wrong
+    kept, made = (cli("baseline", run, "--json").json for run in (good, str(data_dir / "runs" / good)))
+    cli("baseline", good, "--out", "b.json")
+    by_id = cli("assert", wrong, "-b", "b.json", "--max-errors", "0", "--json").json
+
+    assert {**made, "runs": []} == {**kept, "runs": []}
+    for path in ("wrong.json", str(folder), str(folder / "events.jsonl")):
+        told = cli("assert", path, "-b", "b.json", "--max-errors", "0", "--json").json
+        assert told["checks"] == by_id["checks"]
+    printed = cli("assert", "wrong.json", "-b", "b.json").out
+    assert "agentdbg show" not in printed
+    assert f"agentdbg diff {good[:8]} wrong.json compares it with a run of the baseline." in printed
+
+
 def test_nothing_to_check_is_wrong_use(cli: Cli, good: str) -> None:
     """Exit 2 and not 0: an empty gate is a mistake."""
     Path(".agentdbg").mkdir()
