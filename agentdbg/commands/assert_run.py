@@ -50,13 +50,13 @@ def command(
     max_errors: Annotated[str | None, Option("--max-errors", metavar=_AMOUNT, help="At most so many errors.")] = None,
     loops: Annotated[str | None, Option("--loops", metavar="WHICH", help="none, baseline or off.")] = None,
     must_not_find: Annotated[
-        list[str] | None, Option("--must-not-find", metavar="KIND", help="A kind of finding that must not be there.")
+        list[str] | None, Option("--must-not-find", metavar="A,B,...", help="Kinds of findings that must not be there.")
     ] = None,
     must_call: Annotated[
-        list[str] | None, Option("--must-call", metavar="TOOL", help="A tool that has to be called.")
+        list[str] | None, Option("--must-call", metavar="A,B,...", help="Tools that have to be called.")
     ] = None,
     must_not_call: Annotated[
-        list[str] | None, Option("--must-not-call", metavar="TOOL", help="A tool that must not be called.")
+        list[str] | None, Option("--must-not-call", metavar="A,B,...", help="Tools that must not be called.")
     ] = None,
     order: Annotated[
         str | None, Option("--order", metavar="A,B,...", help="No tool before those that stand before it.")
@@ -77,13 +77,13 @@ def command(
         str | None, Option("--tolerance", metavar="SHARE", help="How much over the baseline's largest: 0.75.")
     ] = None,
     write_tools: Annotated[
-        list[str] | None, Option("--write-tools", metavar="TOOL", help="A tool with side effects; `*` allowed.")
+        list[str] | None, Option("--write-tools", metavar="A,B,...", help="Tools with side effects; `*` allowed.")
     ] = None,
     read_tools: Annotated[
-        list[str] | None, Option("--read-tools", metavar="TOOL", help="A tool without side effects.")
+        list[str] | None, Option("--read-tools", metavar="A,B,...", help="Tools without side effects.")
     ] = None,
     ignore_args: Annotated[
-        list[str] | None, Option("--ignore-args", metavar="NAME", help="An argument that is not compared.")
+        list[str] | None, Option("--ignore-args", metavar="A,B,...", help="Arguments that are not compared.")
     ] = None,
 ) -> None:
     """

@@ -180,7 +180,7 @@ def test_a_run_that_was_expected_to_fail_and_did_not_is_named_too() -> None:
     ("rules", "says"),
     [
         ({"max_cost_usd": 0.0101}, "$0.010140, $0.010100 allowed; #2 went over it."),
-        ({"max_duration_s": 1.02}, "1,040 ms, 1,020 ms allowed."),
+        ({"max_duration_s": 1.02}, "1,040 ms, 1,020 ms allowed; the longest call was #2, `gpt-4o`, 1 s."),
     ],
 )
 def test_what_was_spent_and_what_is_allowed_are_told_apart(rules: dict[str, Any], says: str) -> None:

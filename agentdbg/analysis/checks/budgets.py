@@ -90,8 +90,12 @@ def _overspent(
         needed = most if least == most else f"{least} to {most}"
         said += f": the baseline's {count_noun(len(known), 'run')} needed {needed}"
     crossing = _crossing(budget, facts.steps, allowed)
+    longest = max(facts.steps, key=lambda step: step.duration_ms, default=None)
     if crossing is not None:
         said += f"; #{crossing.number} went over it"
+    elif longest is not None and longest.duration_ms and budget.shown is duration:
+        crossing = longest.event
+        said += f"; the longest call was #{crossing.number}, `{longest.name}`, {duration(longest.duration_ms)}"
     diff = [f"- {budget.total} {limit}", f"+ {budget.total} {shown}"]
     if baseline is not None:
         diff += _more_calls(facts, baseline)

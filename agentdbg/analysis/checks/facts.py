@@ -63,6 +63,7 @@ class Step(NamedTuple):
     is_llm: bool
     tokens: int | None = 0
     cost_usd: float | None = 0.0
+    duration_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -182,12 +183,12 @@ class _Watched:
             begun = self.open_calls.pop(ref.event_id, None)
             failed = status_of(TOOL, payload) == ERROR
             self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
-            self.steps.append(Step(ref, name, is_llm=False))
+            self.steps.append(Step(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
             if effect_of(event, self._rules).source == "unknown":
                 self.unknown_tools.add(name)
             self._note_failed_call(ref, name, TOOL, payload)
         elif event_type == "LLM_CALL":
-            self._count_usage(ref, name, payload)
+            self._count_usage(ref, name, payload, _duration_ms(event))
             self._note_failed_call(ref, name, LLM, payload)
         elif event_type == "CALL_START" and payload.get("kind") == "tool":
             started = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
@@ -207,7 +208,7 @@ class _Watched:
             self._told_by_calls.add(text)
             self.errors.append(Failed(ref, name, text))
 
-    def _count_usage(self, ref: EventRef, name: str, payload: dict[str, Any]) -> None:
+    def _count_usage(self, ref: EventRef, name: str, payload: dict[str, Any], duration_ms: int) -> None:
         total = token_counts(payload)[2]
         if total is not None:
             self.tokens = (self.tokens or 0) + total
@@ -215,7 +216,11 @@ class _Watched:
         cost = None if number_or_none(cost) is None else float(cost or 0)
         if cost is not None:
             self.cost_usd = round((self.cost_usd or 0.0) + cost, 12)  # a sum of cents shows no 1.3749999999
-        self.steps.append(Step(ref, name, is_llm=True, tokens=total, cost_usd=cost))
+        self.steps.append(Step(ref, name, is_llm=True, tokens=total, cost_usd=cost, duration_ms=duration_ms))
+
+
+def _duration_ms(event: Event) -> int:
+    return number_or_none(event.get("duration_ms")) or 0
 
 
 def _ending(run: RunMeta, watched: _Watched, findings: Iterable[Finding]) -> str:
