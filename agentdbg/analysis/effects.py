@@ -106,7 +106,7 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
     declared = meta.get("effect") if isinstance(meta, dict) else None
     if declared in ("write", "read"):
         return Effect(declared, "declared")
-    name = _tool_name(event)
+    name = _tool_name(event, _dict(event.get("payload")))
     configured = rules.kind_of(name)
     return Effect(configured, "configured") if configured else guess(name)
 
@@ -136,7 +136,7 @@ class EffectReader:
         payload = _dict(event.get("payload"))
         if event_type == "CALL_START" and payload.get("kind") != "tool":
             return None
-        name = _tool_name(event)
+        name = _tool_name(event, payload)
         effect = self._effect(event, name)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
@@ -170,12 +170,13 @@ def normal_form(args: Any) -> Any:
     An id made for the single call (`idempotency_key`, `request_id`) is no part of what was asked.
     """
     args = parse_embedded(args)
-    if isinstance(args, dict):
+    if isinstance(args, dict) and not _IDS_OF_THE_CALL.isdisjoint(args):
         args = {key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL}
     return {} if args is None or args == [] else _plain(args)
 
 
 _DEEPEST = 100
+_PLAIN = frozenset({str, int, bool, type(None)})
 _IDS_OF_THE_CALL = frozenset(
     {"call_id", "correlation_id", "idempotency_key", "nonce", "request_id", "span_id", "tool_call_id", "trace_id"}
 )
@@ -184,10 +185,15 @@ _IDS_OF_THE_CALL = frozenset(
 def _plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:  # stored arguments are ten deep at most; those of others may be anything
         return value
+    # Most arguments are texts and whole numbers, not worth a call of their own.
     if isinstance(value, dict):
-        return {key: _plain(value[key], depth + 1) for key in sorted(value, key=str)}
+        plain = {}
+        for key in sorted(value, key=str):
+            item = value[key]
+            plain[key] = item if type(item) in _PLAIN else _plain(item, depth + 1)
+        return plain
     if isinstance(value, list):
-        return [_plain(item, depth + 1) for item in value]
+        return [item if type(item) in _PLAIN else _plain(item, depth + 1) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
@@ -243,8 +249,7 @@ _WRITES_OR_THINGS = _words("""
 _THINGS_TOLD = _words("balance detail details history info information policy price rate rates status summary")
 
 
-def _tool_name(event: Mapping[str, Any]) -> str:
-    payload = _dict(event.get("payload"))
+def _tool_name(event: Mapping[str, Any], payload: dict[str, Any]) -> str:
     if event.get("event_type") == "CALL_START":
         return str(payload.get("name") or event.get("name") or "")
     return str(payload.get("tool_name") or event.get("name") or "")

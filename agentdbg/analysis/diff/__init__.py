@@ -17,13 +17,14 @@ from agentdbg.analysis.diff.ignoring import Ignored
 from agentdbg.analysis.diff.layout import lay_out
 from agentdbg.analysis.diff.pairing import pair_sides
 from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
+from agentdbg.analysis.diff.reading import read_side
 from agentdbg.analysis.diff.result import Diff, Row, mirror
-from agentdbg.analysis.diff.steps import Side, Step, read_side
 from agentdbg.analysis.effects import NO_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.effects import EffectRules
     from agentdbg.events import Event
 

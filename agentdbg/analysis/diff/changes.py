@@ -34,6 +34,7 @@ __all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "va
 _MOST = 200
 _DEEPEST = 40
 _LONGEST = 100_000
+_SHORTEST_ID = 10
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
 _PLAIN_MESSAGE = {"role", "content"}
@@ -251,6 +252,8 @@ def _says_the_same(was: str, now: str) -> bool:
     if TRUNCATED in was or TRUNCATED in now:
         kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
         return kept.startswith(kept_now) or kept_now.startswith(kept)
+    if _begin_otherwise(was, now):
+        return False
     # Without a digit there is neither an id nor a clock in it.
     if len(was) > _LONGEST or len(now) > _LONGEST or not (has_digit(was) and has_digit(now)):
         return False
@@ -260,6 +263,12 @@ def _says_the_same(was: str, now: str) -> bool:
     if stripped == was_bytes and b"<>" not in was_bytes and not now.startswith("{"):
         return False
     return stripped == strip_volatile(now_bytes)
+
+
+def _begin_otherwise(was: str, now: str) -> bool:
+    """Whether both begin with another word or code, each too short to be an id or a clock: seen at a glance."""
+    word, word_now = was[:_SHORTEST_ID].partition(" ")[0], now[:_SHORTEST_ID].partition(" ")[0]
+    return word != word_now and max(len(word), len(word_now)) < _SHORTEST_ID and word.isalnum() and word_now.isalnum()
 
 
 def _inner_changes(was: Any, now: Any, path: str, depth: int) -> Iterator[Change]:

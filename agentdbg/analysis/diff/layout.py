@@ -30,16 +30,13 @@ def lay_out(pairing: Pairing, a: Side, b: Side) -> list[Place]:
     taken = set(pairing.pairs.values())
     places: list[Place] = []
     at_b = 0
-
-    def put_until(rank: int) -> None:
-        nonlocal at_b
-        places.extend((None, number) for number in order_b[at_b:rank] if number not in taken)
-        at_b = rank + 1
-
     for number in order_a:
         partner = pairing.pairs.get(number)
-        if number in spine and partner is not None:
-            put_until(rank_b[partner])
+        if partner is not None and number in spine:
+            rank = rank_b[partner]
+            if rank > at_b:
+                places += [(None, alone) for alone in order_b[at_b:rank] if alone not in taken]
+            at_b = rank + 1
         places.append((number, partner))
-    put_until(len(order_b))
+    places += [(None, alone) for alone in order_b[at_b:] if alone not in taken]
     return places

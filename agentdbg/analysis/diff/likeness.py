@@ -20,6 +20,7 @@ __all__ = ["Arguments", "are_akin", "likeness"]
 
 _WORD = re.compile(r"\w+")
 _MOST_TEXT = 1_500
+_SPACES = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 
 Words = frozenset[str]
 _NONE: Words = frozenset()
@@ -138,8 +139,9 @@ class Arguments:
 
 
 def _words(value: Any) -> Words:
-    text = value if isinstance(value, str) else as_json(value)
-    return frozenset(_WORD.findall(text[:_MOST_TEXT].lower()))
+    text = (value if isinstance(value, str) else as_json(value))[:_MOST_TEXT].lower()
+    # Putting a space for every other sign is twice as quick as a pattern, where there are few different signs.
+    return frozenset(text.translate(_SPACES).split() if text.isascii() else _WORD.findall(text))
 
 
 def _shared(left: Words, right: Words) -> float:

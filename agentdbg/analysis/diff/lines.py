@@ -81,7 +81,10 @@ class LinePairing:
     def _pair_by_likeness(self, begin: int, end: int, begin_right: int, end_right: int) -> None:
         """The pairs, in order on both sides, that are together most alike."""
         others = self._right[begin_right:end_right]
-        table = [[likeness(step, other) for other in others] for step in self._left[begin:end]]
+        table = [
+            [likeness(step, other) if step.kind == other.kind else 0.0 for other in others]
+            for step in self._left[begin:end]
+        ]
         best = _best_sums(table, len(others))
         row, column = end - begin, len(others)
         while row and column:

@@ -19,7 +19,8 @@ _CONVERSATIONS = 8
 """How many conversations of one run may go on side by side."""
 _SYSTEM = frozenset({"system", "developer"})
 _MODEL = frozenset({"assistant", "ai", "model", "function_call"})
-_TOOL = frozenset({"tool", "function", "function_call_output"})
+_MODEL_AND_TOOL = _MODEL | {"tool", "function", "function_call_output"}
+_NO_ROLES: frozenset[str] = frozenset()
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
 _BARE_MESSAGE = frozenset({"role", "content"})
@@ -31,12 +32,17 @@ History = tuple[int, int]
 
 
 class NewPart(NamedTuple):
-    """A prompt, without what earlier prompts said: `history` counts its messages and stands for all of them."""
+    """
+    A prompt, without what earlier prompts said, and the answer to it, without its ids.
+
+    `history` counts the messages of the prompt and stands for all of them.
+    """
 
     system: Any
     appended: list[Any]
     rest: dict[str, Any]
     history: History
+    response: Any
 
 
 @dataclass
@@ -48,14 +54,16 @@ class _Conversation:
 
     def overlap(self, messages: list[Any]) -> tuple[int, int]:
         """How many messages another prompt shares at the beginning, and where its new ones begin."""
-        length = len(self.messages)
-        if messages[:length] == self.messages:
-            return length, length
+        mine = self.messages
+        if messages[: len(mine)] == mine:
+            return len(mine), len(mine)
         shared = 0
-        while shared < len(messages) and self.messages[shared] == messages[shared]:
+        while shared < len(messages) and mine[shared] == messages[shared]:
             shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
-        last = self.messages[-1]
+        last = mine[-1]
+        if last not in messages:
+            return shared, shared
         behind = messages[:shared:-1] if shared else messages[::-1]
         return (shared, len(messages) - behind.index(last)) if last in behind else (shared, shared)
 
@@ -68,8 +76,8 @@ class PromptReader:
         self._answer: Any = None
         self._plain_answer: Any = None
 
-    def read(self, prompt: Any, *, tools_are_events: bool) -> NewPart:
-        """The parts of one prompt; `tools_are_events` where the results it repeats stand in events of their own."""
+    def read(self, prompt: Any, response: Any, *, tools_are_events: bool) -> NewPart:
+        """The parts of one call; `tools_are_events` where the results it repeats stand in events of their own."""
         system, messages, rest = _split(prompt)
         known, shared, begin = self._find(messages)
         prints = known.prints[:shared]
@@ -79,20 +87,18 @@ class PromptReader:
                 prints += known.prints[shared + slid : begin + slid]
             else:
                 prints += [fingerprint(without_ids(message)) for message in messages[shared:begin]]
+        # The model's own words, and the results of its tools, are in the events before.
+        echoes = _NO_ROLES if not known.messages else _MODEL_AND_TOOL if tools_are_events else _MODEL
         appended = []
         for message in messages[begin:]:
+            # The latest answer is most often the first new message.
             plain = self._plain_answer if message == self._answer else without_ids(message)
             prints.append(fingerprint(plain))
-            # The model's own words, and the results of its tools, are in the events before.
-            if not (known.messages and _is_echo(message, tools_are_events)):
+            if _role(message) not in echoes and not (echoes is _MODEL_AND_TOOL and _holds_results(message)):
                 appended.append(plain)
         known.messages, known.prints = messages, prints
-        return NewPart(system, appended, rest, (len(messages), hash(tuple(prints))))
-
-    def read_answer(self, response: Any) -> Any:
-        """The answer to the latest prompt without its ids; most often it is the first new message of the next one."""
         self._answer, self._plain_answer = response, without_ids(response)
-        return self._plain_answer
+        return NewPart(system, appended, rest, (len(messages), hash(tuple(prints))), self._plain_answer)
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
@@ -123,10 +129,12 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
             prompt = prompt[key]
     messages = prompt if isinstance(prompt, list) else [] if prompt is None else [prompt]
     first = 0
-    while first < len(messages) and _role(messages[first]) in _SYSTEM:
+    for message in messages:
+        if _role(message) not in _SYSTEM:
+            break
         first += 1
     if first:
-        said = list(map(_content, messages[:first]))
+        said = [_content(message) for message in messages[:first]]
         if system is not None:
             said.insert(0, system)
         system = said[0] if len(said) == 1 else said
@@ -135,7 +143,9 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
 
 
 def _role(message: Any) -> str:
-    role = message.get("role") or message.get("type") if isinstance(message, dict) else None
+    if not isinstance(message, dict):
+        return ""
+    role = message.get("role") or message.get("type")
     return role if isinstance(role, str) else ""
 
 
@@ -143,14 +153,8 @@ def _content(message: Any) -> Any:
     return message["content"] if message.keys() == _BARE_MESSAGE else message
 
 
-def _is_echo(message: Any, tools_are_events: bool) -> bool:
-    role = _role(message)
-    if role in _MODEL:
-        return True
-    if not tools_are_events:
-        return False
-    if role in _TOOL:
-        return True
+def _holds_results(message: Any) -> bool:
+    """Whether a message is nothing but what tools gave back, as blocks of a user's message."""
     content = message.get("content") if isinstance(message, dict) else None
     return (
         isinstance(content, list)

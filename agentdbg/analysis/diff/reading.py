@@ -1,0 +1,257 @@
+"""
+Read a run into the steps that are compared.
+
+What a step keeps is small, so a long run is read once and its events need not be kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.columns import (
+    CALL_START,
+    END,
+    ERROR,
+    EXCEPTION,
+    LLM,
+    LOOP,
+    SPAN,
+    START,
+    STATE,
+    TOOL,
+    kind_of,
+    status_of,
+)
+from agentdbg.analysis.diff.fingerprints import fingerprint
+from agentdbg.analysis.diff.prompts import PromptReader
+from agentdbg.analysis.diff.steps import Side, Step, comparable
+from agentdbg.analysis.diff.totals import TotalsCounter
+from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.wording import timestamp_ms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from agentdbg.analysis.diff.ignoring import Ignored
+    from agentdbg.analysis.effects import EffectRules
+    from agentdbg.events import Event
+
+__all__ = ["read_side"]
+
+# Numbers that follow from the rest, places in the code, and what only repeats the event's name.
+_NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
+_LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | _NOT_CONTENT
+_START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
+_TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
+_LOOP_PARTS = ("pattern", "kind", "severity")
+_DEEPEST = 1_000
+_FAR = 1 << 64
+"""Added to the time of a run's end, and taken from that of its start: nothing stands behind or before them."""
+
+
+def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: Ignored | None = None) -> Side:
+    """Read one run."""
+    reader = _Reader(rules, ignored)
+    for event in events:
+        reader.add(event)
+    return reader.finish()
+
+
+class _Reader:
+    def __init__(self, rules: EffectRules, ignored: Ignored | None) -> None:
+        self._ignored = ignored
+        self._prompts = PromptReader()
+        self._totals = TotalsCounter()
+        self._steps: dict[int, Step] = {}
+        self._numbers: dict[str, int] = {}
+        self._parents: dict[int, str | None] = {}
+        self._open: dict[str, Step] = {}
+        self._starts: dict[int, str] = {}
+        self._effects = EffectReader(rules)
+        self._unknown: set[str] = set()
+        self._context: dict[str, Any] | None = None
+        self._context_key = 0
+        self._tools_seen = False
+        self._count = 0
+
+    def add(self, event: Event) -> None:
+        self._count = number = self._count + 1
+        payload: Any = event.get("payload")
+        if not isinstance(payload, dict):
+            payload = {}
+        event_id = str(event.get("event_id") or "")
+        kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
+        end_ms = timestamp_ms(event.get("ts")) or 0
+        length = event.get("duration_ms")
+        start_ms = end_ms - length if isinstance(length, int) else end_ms
+        failed = status_of(kind, payload) == ERROR
+        step = Step(number, kind, str(event.get("name") or ""), start_ms, end_ms, failed)
+        if kind == LLM:
+            self._read_model_call(step, payload)
+        elif kind == TOOL:
+            self._tools_seen = True
+            self._read_effect(step, event)
+            step.content = _tool_content(payload, failed=failed)
+        else:
+            self._read_other(step, event, payload)
+        if self._ignored is not None:
+            step.content = self._ignored.strip(step.content)
+        step.key = fingerprint(comparable(step))
+        if kind == CALL_START:
+            call_id = str(payload.get("call_id") or "")
+            self._open[call_id] = step
+            self._starts[number] = call_id
+        elif self._open:
+            self._open.pop(event_id, None)
+        self._numbers.setdefault(event_id, number)
+        self._parents[number] = event.get("parent_id")
+        self._steps[number] = step
+
+    def _read_effect(self, step: Step, event: Event) -> None:
+        effect = self._effects.add(step.number, event)
+        if effect is not None:
+            step.writes = effect.kind == "write"
+            if effect.source == "unknown" and step.kind == TOOL:
+                self._unknown.add(step.name)
+
+    def _read_other(self, step: Step, event: Event, payload: dict[str, Any]) -> None:
+        if step.kind == CALL_START and payload.get("kind") == "tool":
+            self._read_effect(step, event)
+            step.content = {"args": parse_embedded(payload.get("input"))}
+            return
+        if step.kind == START:
+            self._totals.add_start(event)
+            step.start_ms = step.end_ms - _FAR
+        elif step.kind == END:
+            self._totals.add_end(event, payload)
+            step.start_ms = step.end_ms + _FAR
+        step.content = _CONTENTS.get(step.kind, _other_content)(payload)
+
+    def _read_model_call(self, step: Step, payload: dict[str, Any]) -> None:
+        self._totals.add_model_call(payload)
+        new = self._prompts.read(payload.get("prompt"), payload.get("response"), tools_are_events=self._tools_seen)
+        step.history = new.history
+        step.content = {"appended": new.appended, "response": new.response, "stop_reason": payload.get("stop_reason")}
+        if step.failed:
+            step.content["error"] = failure_of(payload).text
+        parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
+        if new.rest:
+            parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
+        context = {
+            "system": new.system,
+            "tools": payload.get("tools", new.rest.get("tools")),
+            "parameters": parameters,
+        }
+        if self._ignored is not None:
+            context = self._ignored.strip(context)
+        # The instructions are long, and the same in nearly every call.
+        if context != self._context:
+            self._context, self._context_key = context, fingerprint(context)
+        step.context, step.context_key = self._context, self._context_key
+
+    def finish(self) -> Side:
+        totals = self._totals.totals(self._steps.values())
+        open_numbers = {step.number for step in self._open.values()}
+        ended = {number: call_id for number, call_id in self._starts.items() if number not in open_numbers}
+        for number in ended:
+            del self._steps[number]
+        top = self._hang()
+        return Side(
+            self._steps,
+            top,
+            _in_order(top),
+            totals,
+            [self._without_ignored(effect) for effect in self._effects.found()],
+            tuple(sorted(self._unknown)),
+            {number: self._numbers[call_id] for number, call_id in ended.items() if call_id in self._numbers},
+            self._count,
+            any(step.kind == LOOP for step in self._steps.values()),
+        )
+
+    def _without_ignored(self, effect: SideEffect) -> SideEffect:
+        if self._ignored is None:
+            return effect
+        return replace(effect, args=normal_form(self._ignored.strip({"args": effect.args}).get("args")))
+
+    def _hang(self) -> list[Step]:
+        """Parents and children; what hangs under RUN_START, under nothing, or in a circle stands at the top."""
+        top: list[Step] = []
+        families: dict[int, list[Step]] = {}
+        for number, step in self._steps.items():
+            parent = self._steps.get(self._numbers.get(self._parents[number] or "", 0))
+            if parent is None or parent.kind in (START, LOOP) or parent is step or _is_above(step, parent.parent):
+                top.append(step)
+            else:
+                step.parent = parent
+                families.setdefault(parent.number, []).append(step)
+        for number, children in families.items():
+            self._steps[number].children = children
+        for siblings in (top, *families.values()):
+            if len(siblings) > 1:
+                siblings.sort(key=attrgetter("start_ms"))  # those that begin together stay in the order of the file
+        return top
+
+
+def _in_order(top: Sequence[Step]) -> list[Step]:
+    """Every step, each told its depth. What a model call asked for stands as deep as the call."""
+    order: list[Step] = []
+    waiting = list(reversed(top))
+    while waiting:
+        step = waiting.pop()
+        order.append(step)
+        if step.children:
+            depth = step.depth if step.kind == LLM else step.depth + 1
+            for child in reversed(step.children):
+                child.depth = depth
+                waiting.append(child)
+    return order
+
+
+def _is_above(step: Step, below: Step | None) -> bool:
+    """Whether hanging `step` there would close a circle, or a chain too long to be a tree of calls."""
+    for _ in range(_DEEPEST):
+        if below is None:
+            return False
+        if below is step:
+            return True
+        below = below.parent
+    return True
+
+
+def _tool_content(payload: Mapping[str, Any], *, failed: bool) -> dict[str, Any]:
+    content = {"args": parse_embedded(payload.get("args")), "result": payload.get("result")}
+    if failed:
+        content["error"] = failure_of(payload).text
+    if not payload.keys() <= _TOOL_PARTS:
+        content.update((key, item) for key, item in payload.items() if key not in _TOOL_PARTS)
+    return content
+
+
+def _start_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    content = {key: payload[key] for key in _START_PARTS if key in payload}
+    if isinstance(content.get("argv"), list):
+        content["argv"] = content["argv"][1:]  # how the program was named says nothing
+    return content
+
+
+def _end_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    content = {key: payload.get(key) for key in ("status", "result", "exit_code") if key in payload}
+    return {**content, "error": failure_of(payload).text} if payload.get("error") else content
+
+
+def _other_content(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: item for key, item in payload.items() if key not in _NOT_CONTENT}
+
+
+_CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    START: _start_content,
+    END: _end_content,
+    STATE: lambda payload: {"state": payload.get("state")},
+    SPAN: lambda payload: {"error": failure_of(payload).text} if payload.get("error") else {},
+    EXCEPTION: lambda payload: {"error": failure_of(payload).text, "context": payload.get("context")},
+    LOOP: lambda payload: {key: payload.get(key) for key in _LOOP_PARTS},
+}
