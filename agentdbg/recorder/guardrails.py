@@ -95,11 +95,12 @@ class Guards:
         elapsed_s: float,
         is_span: bool,
         recorded_by_call: bool,
+        encoded: bytes = b"",
     ) -> Verdict | None:
         """
         The same for an event that is only being made: putting it together would cost more than judging it.
 
-        None when nothing follows from it.
+        `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
         """
         counters = self._counters
         try:
@@ -113,7 +114,7 @@ class Guards:
             else:
                 _count_event(counters, event_type, payload, recorded_by_call)
             try:
-                finding = self._detector.take(event_type, event_id, ts, name, payload, meta)
+                finding = self._detector.take(event_type, event_id, ts, name, payload, meta, encoded)
                 if finding is not None:
                     self._loop_spending.begin(finding)
                 elif self._loop_spending.has_begun and self._detector.is_looping:

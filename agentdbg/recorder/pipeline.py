@@ -158,7 +158,7 @@ class ActiveRun:
             elapsed_s = time.monotonic() - self._started
             recorded_by_call = failed_call_id is not None
             verdict = self._guards.judge_parts(
-                event_type, event_id, ts, clean_name, payload, meta_value, elapsed_s, is_span, recorded_by_call
+                event_type, event_id, ts, clean_name, payload, meta_value, elapsed_s, is_span, recorded_by_call, encoded
             )
             self._last_event_ts = ts
             self._last_parent_id = parent_id
