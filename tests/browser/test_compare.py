@@ -147,6 +147,17 @@ def test_a_run_that_failed_beside_one_that_did_not_comes_first_and_is_not_green(
     assert page.evaluate(colour) != both_fine.evaluate(colour)
 
 
+def test_runs_of_two_names_are_told_apart_by_them(open_pair: Callable[..., Page]) -> None:
+    """Both began today at noon; which column is the run that worked, only its name says."""
+    page = open_pair("healthy", "short b")
+    heads, rows = page.locator("run-compare .heads .half"), page.locator("run-compare tbody th")
+
+    for place, name in enumerate(("support-bot", "booker")):
+        expect(heads.nth(place)).to_contain_text(f"{name}, ")
+        expect(rows.nth(place)).to_contain_text(f"{name}, finished")
+    expect(open_pair().locator("run-compare .heads .half").first).not_to_contain_text("booker")
+
+
 def test_only_changes_and_only_effects(open_pair: Callable[..., Page]) -> None:
     """What is the same can be put away altogether."""
     page = open_pair()
