@@ -37,6 +37,7 @@ class Log:
 
     is_running: bool = False
     damaged_lines: int = 0
+    unwritten_events: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,3 +122,6 @@ def _damage(name: str, log: Log) -> Iterator[str]:
     if log.damaged_lines:
         are = "line of its log is" if log.damaged_lines == 1 else "lines of its log are"
         yield f"{name} is not whole: {log.damaged_lines:,} {are} damaged, and what stood there was not compared."
+    if log.unwritten_events:
+        were = "event was" if log.unwritten_events == 1 else "events were"
+        yield f"{name} is not whole: {log.unwritten_events:,} {were} never written, and could not be compared."

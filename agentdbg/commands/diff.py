@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -99,7 +99,7 @@ def _open(wanted: str) -> ComparedRun:
     data_dir = default_data_dir()
     run_id = find(wanted, data_dir)
     meta = load_run_meta(run_id, data_dir)
-    log = Log(is_running=meta["status"] == "running")
+    log = Log(is_running=meta["status"] == "running", unwritten_events=meta.get("dropped_events") or 0)
     folder = run_folder(run_id, data_dir)
     return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), log, folder)
 
@@ -108,7 +108,7 @@ def _log(run: ComparedRun, events: int) -> Log:
     """What is known of a run's log once its events were read."""
     if run.folder is None or run.log.is_running:  # the last line of one that goes on may be half written
         return run.log
-    return Log(damaged_lines=count_damaged_lines(run.folder, events))
+    return replace(run.log, damaged_lines=count_damaged_lines(run.folder, events))
 
 
 def _print(

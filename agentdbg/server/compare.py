@@ -136,7 +136,7 @@ def _compare(state: ViewerState, a: str, b: str) -> Diff:
 
 
 def _log(run: RunMeta) -> Log:
-    return Log(is_running=run["status"] == "running", damaged_lines=run.get("damaged_lines") or 0)
+    return Log(run["status"] == "running", run.get("damaged_lines") or 0, run.get("dropped_events") or 0)
 
 
 def _sign(row: AlignedRow) -> str:

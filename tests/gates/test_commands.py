@@ -185,6 +185,18 @@ def test_a_damaged_log_does_not_pass(cli: Cli, data_dir: Path, good: str) -> Non
     assert cli("baseline", run).code == 2
 
 
+def test_a_run_of_which_events_were_never_written_does_not_pass(cli: Cli, data_dir: Path, good: str) -> None:
+    """The disk was full, or the agent went on after its run had ended: what it did there is in no log."""
+    cli("baseline", good, "--out", "b.json")
+    run = store(data_dir, refund_story(), dropped_events=2)
+    ran = cli("assert", run, "-b", "b.json")
+
+    assert ran.code == 1
+    assert " ✕ complete    2 events were never written, so nobody can say what happened there." in ran.out
+    assert "is not whole, so nobody can say all that it did" in cli("baseline", run).err
+    assert "B is not whole: 2 events were never written, and could not be compared." in cli("diff", good, run).out
+
+
 def test_json_has_every_check_with_its_events(cli: Cli, good: str, wrong: str) -> None:
     """For programs: nothing has to be read out of a sentence."""
     cli("baseline", good, "--out", "b.json")

@@ -91,6 +91,8 @@ class RunFacts:
     """The ids of the events that findings point at, by their numbers."""
     damaged_lines: int = 0
     """Lines of the log that cannot be read, so that nobody knows what they held."""
+    unwritten_events: int = 0
+    """Events that never came into the log: the disk was full, or the run was over."""
 
     @property
     def loops(self) -> list[Finding]:
@@ -142,6 +144,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         steps=tuple(watched.steps),
         totals=totals,
         event_ids=event_ids,
+        unwritten_events=run.get("dropped_events") or 0,
     )
 
 
