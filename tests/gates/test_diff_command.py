@@ -62,6 +62,17 @@ def test_a_run_that_failed_is_told_before_its_effects(cli: Cli, data_dir: Path) 
     assert "finished" not in both_failed.out
 
 
+def test_two_errors_that_differ_in_an_id_alone_are_one_ending(cli: Cli, data_dir: Path) -> None:
+    """The same failure twice is no difference, whatever number the server gave the request."""
+    runs = []
+    for request in ("7f3c9a52-1111-4222-8333-444455556666", "0b1d2c3e-9999-4888-8777-666655554444"):
+        story = refund_story(ended=False)
+        story.end("error", error={"error_type": "ServerError", "message": f"request {request} failed"})
+        runs.append(store(data_dir, story, "error"))
+
+    assert "failed: " not in cli("diff", *runs).out
+
+
 def test_a_run_that_broke_off_never_ended(cli: Cli, data_dir: Path) -> None:
     """Its last steps are missing because nobody took them, which a list of missing steps does not say."""
     good, died = store(data_dir, refund_story()), store(data_dir, refund_story(ended=False), "running")
