@@ -109,12 +109,30 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     _end(recorded, instead or error)
     if instead is not None:
         outcome.force_exception(instead)
+    try:
+        _warn_of_other_runs(item, recorded)
+    except Warning as warning:  # this project takes warnings for errors
+        outcome.force_exception(warning)
+        return
     markers = list(item.iter_markers("agentdbg"))
     if error is None and markers:
         try:
             _failing_kindly(lambda: _check_marked(recorded, markers))
         except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
             outcome.force_exception(failure)
+
+
+def _warn_of_other_runs(item: pytest.Item, recorded: _Recorded) -> None:
+    """What a test does in a second run is checked by nobody, and must not seem to be."""
+    others = recorded.run.passed_over
+    if others:
+        names = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
+        item.warn(
+            pytest.PytestWarning(
+                f"agentdbg looks at one run of this test, and calls were recorded in others too ({names}): a traced "
+                "function with limits of its own, and a process of its own, make a run of their own"
+            )
+        )
 
 
 def _end(recorded: _Recorded, error: BaseException | None) -> None:

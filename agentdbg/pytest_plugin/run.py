@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.findings import Finding
-    from agentdbg.events import Event
+    from agentdbg.events import Event, RunMeta
     from agentdbg.pytest_plugin.expectations import Expectations
     from agentdbg.pytest_plugin.recording import Recording
 
@@ -48,14 +48,15 @@ class RecordedRun:
     @property
     def run_id(self) -> str:
         """The id of the run."""
-        own = self._recording.run_id
-        runs = list_runs(None, self.data_dir)
-        began = next((run["started_at"] for run in runs if run["run_id"] == own), "")
-        # A folder that is kept has the runs of earlier sessions too.
-        others = [run["run_id"] for run in runs if run["run_id"] != own and run["started_at"] >= began]
-        if others and not any(event["event_type"] in ("LLM_CALL", "TOOL_CALL") for event in self._events_of(own)):
-            return others[0]
-        return own
+        own, others = self._recording.run_id, self._others()
+        return others[0]["run_id"] if others and not self._has_calls(own) else own
+
+    @property
+    def passed_over(self) -> list[str]:
+        """The names of other runs of this test in which calls were recorded, and at which nothing here looks."""
+        others = self._others()
+        meant = self.run_id if others else ""
+        return [str(run["run_name"]) for run in others if run["run_id"] != meant and self._has_calls(run["run_id"])]
 
     @property
     def data_dir(self) -> Path:
@@ -181,6 +182,17 @@ class RecordedRun:
         if value is None and totals.get("llm_calls"):
             raise AssertionError(unknown)
         return value or 0
+
+    def _others(self) -> list[RunMeta]:
+        """The runs that were made in this test beside its own, the newest first."""
+        own = self._recording.run_id
+        runs = list_runs(None, self.data_dir)
+        began = next((run["started_at"] for run in runs if run["run_id"] == own), "")
+        # A folder that is kept has the runs of earlier sessions too.
+        return [run for run in runs if run["run_id"] != own and run["started_at"] >= began]
+
+    def _has_calls(self, run_id: str) -> bool:
+        return any(event["event_type"] in ("LLM_CALL", "TOOL_CALL") for event in self._events_of(run_id))
 
     def _events_of(self, run_id: str) -> Iterable[Event]:
         return load_events(run_id, self.data_dir)

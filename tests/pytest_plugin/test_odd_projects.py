@@ -149,3 +149,29 @@ def test_it(answered):
     assert "2 model calls, 2 tool calls, 1 error" in session.out
     assert re.search(r"critical: #\d+ The first failure was ValueError: no such order", session.out)
     assert "agentdbg view" in session.out
+
+
+def test_calls_in_a_second_run_are_not_passed_over_in_silence(project: Project) -> None:
+    """A test that looks at one of two runs passes whatever the other did."""
+    project.test("""
+from agentdbg import traced_run
+
+def one(limit):
+    with traced_run("limited", max_tool_calls=limit):
+        run_agent()
+
+def test_one(agentdbg_run):
+    one(5)
+    assert agentdbg_run.tools == ["find_order", "refund"]
+
+def test_two(agentdbg_run):
+    one(5)
+    one(6)
+""")
+    session = project.run("-W", "default")
+
+    assert session.outcomes == {"passed": 2}
+    assert session.out.count("agentdbg looks at one run of this test") == 1
+    assert "calls were recorded in others too (limited)" in session.out
+    assert project.run("-W", "error").outcomes == {"failed": 1, "passed": 1}
+    assert "test_two" in session.out
