@@ -109,17 +109,15 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     _end(recorded, instead or error)
     if instead is not None:
         outcome.force_exception(instead)
-    try:
-        _warn_of_other_runs(item, recorded)
-    except Warning as warning:  # this project takes warnings for errors
-        outcome.force_exception(warning)
+    if error is not None:
         return
-    markers = list(item.iter_markers("agentdbg"))
-    if error is None and markers:
-        try:
+    try:
+        _warn_of_other_runs(item, recorded)  # which raises where warnings are errors
+        markers = list(item.iter_markers("agentdbg"))
+        if markers:
             _failing_kindly(lambda: _check_marked(recorded, markers))
-        except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
-            outcome.force_exception(failure)
+    except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
+        outcome.force_exception(failure)
 
 
 def _warn_of_other_runs(item: pytest.Item, recorded: _Recorded) -> None:

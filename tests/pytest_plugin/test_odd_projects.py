@@ -167,11 +167,18 @@ def test_one(agentdbg_run):
 def test_two(agentdbg_run):
     one(5)
     one(6)
+
+def test_two_and_a_failure(agentdbg_run):
+    one(5)
+    one(6)
+    assert agentdbg_run.tools == []
 """)
     session = project.run("-W", "default")
 
-    assert session.outcomes == {"passed": 2}
+    assert session.outcomes == {"passed": 2, "failed": 1}
     assert session.out.count("agentdbg looks at one run of this test") == 1
     assert "calls were recorded in others too (limited)" in session.out
-    assert project.run("-W", "error").outcomes == {"failed": 1, "passed": 1}
+    strict = project.run("-W", "error")
+    assert strict.outcomes == {"failed": 2, "passed": 1}
+    assert "assert agentdbg_run.tools == []" in strict.out
     assert "test_two" in session.out
