@@ -34,7 +34,7 @@ _MARKER = "@pytest.mark.agentdbg"
 
 
 class Expectations:
-    """The expectations of one test. `folder` is where its baselines are, `root` where its policy is looked for."""
+    """The expectations of one test: `folder` has its baselines, and its policy is above there or above `root`."""
 
     def __init__(self, folder: Path, root: Path, *, update: bool) -> None:
         self._folder = folder
@@ -49,13 +49,13 @@ class Expectations:
         __tracebackhide__ = True
         rules = dict(given)
         baseline, policy_file = rules.pop("baseline", None), rules.pop("policy", None)
-        path = find_policy(self._root) if policy_file is None else self._folder / policy_file
+        path = self._policy() if policy_file is None else self._folder / policy_file
         self._check(run, baseline, {} if path is None else read_policy(path), read_rules(rules, _MARKER))
 
     def check(self, run: RecordedRun, baseline: str | Path | Baseline | None, rules: Mapping[str, Any]) -> None:
         """Make the checks that a test asks for itself; the policy's names of tools hold there too."""
         __tracebackhide__ = True
-        path = find_policy(self._root)
+        path = self._policy()
         from_file = {} if path is None else read_policy(path)
         names = {key: value for key, value in from_file.items() if key in ("write_tools", "read_tools", "ignore_args")}
         try:
@@ -69,7 +69,7 @@ class Expectations:
 
     def effect_rules(self) -> EffectRules:
         """Which tools have side effects in this project."""
-        return effect_rules_of(find_policy(self._root))
+        return effect_rules_of(self._policy())
 
     def as_texts(self) -> list[tuple[str, str, bool]]:
         """The collected baselines as processes can send them to each other: path, JSON, whether the file holds yet."""
@@ -77,6 +77,10 @@ class Expectations:
             (str(path), json.dumps(baseline.as_json()), path not in self._not_held)
             for path, baseline in self.collected.items()
         ]
+
+    def _policy(self) -> Path | None:
+        """The project's policy: the nearest above the test, for a repository may hold several projects."""
+        return find_policy(self._folder) or find_policy(self._root)
 
     def _check(self, run: RecordedRun, baseline: str | Path | Baseline | None, *layers: Mapping[str, Any]) -> None:
         __tracebackhide__ = True

@@ -151,6 +151,19 @@ def test_it(answered):
     assert "agentdbg view" in session.out
 
 
+def test_the_policy_nearest_to_the_test_holds(project: Project) -> None:
+    """A repository of several projects is tested from its root, and each has its own rules."""
+    for folder, steps in ((project.folder, 30), (project.folder / "shop", 3)):
+        (folder / ".agentdbg").mkdir(parents=True)
+        (folder / ".agentdbg" / "policy.yaml").write_text(f"max_steps: {steps}\n")
+    project.test("@pytest.mark.agentdbg\ndef test_it():\n    run_agent()\n")
+    (project.folder / "shop" / "test_shop.py").write_text((project.folder / "test_agent.py").read_text())
+    session = project.run("--import-mode=append")
+
+    assert session.outcomes == {"passed": 1, "failed": 1}
+    assert "max_steps: 4 steps, 3 allowed" in session.out
+
+
 def test_calls_in_a_second_run_are_not_passed_over_in_silence(project: Project) -> None:
     """A test that looks at one of two runs passes whatever the other did."""
     project.test("""
