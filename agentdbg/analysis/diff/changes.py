@@ -266,7 +266,9 @@ def _says_the_same(was: str, now: str) -> bool:
 
 
 def _begin_otherwise(was: str, now: str) -> bool:
-    """Whether both begin with another word or code, each too short to be an id or a clock: seen at a glance."""
+    """Whether both begin with another word or code, each too short to be an id or a clock, or only one is a table."""
+    if (was[0] == "{") is not (now[0] == "{"):
+        return True
     word, word_now = was[:_SHORTEST_ID].partition(" ")[0], now[:_SHORTEST_ID].partition(" ")[0]
     return word != word_now and max(len(word), len(word_now)) < _SHORTEST_ID and word.isalnum() and word_now.isalnum()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
@@ -33,10 +34,17 @@ class ChangedEffect:
 
     a: SideEffect
     b: SideEffect
-    changes: tuple[Change, ...]
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What differs, looked for when it is asked for: of many effects only the first few are shown."""
+        found = tuple(sorted_changes(value_changes(self.a.args, self.b.args, "args")))
+        if self.a.returned == self.b.returned:
+            return found
+        return (*found, Change("returned", "changed", self.a.returned, self.b.returned))
 
     def swapped(self) -> ChangedEffect:
-        return ChangedEffect(self.b, self.a, tuple(change.swapped() for change in self.changes))
+        return ChangedEffect(self.b, self.a)
 
     def to_json(self) -> dict[str, Any]:
         changes = [change.to_json() for change in self.changes]
@@ -126,7 +134,7 @@ def _alike(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[ChangedEffe
             by_name.setdefault(effect.name, ([], []))[side].append(effect)
     pairs = [pair for ours, theirs in by_name.values() for pair in _best_pairs(ours, theirs)]
     pairs.sort(key=lambda pair: pair[0].number)
-    return [ChangedEffect(effect, other, _effect_changes(effect, other)) for effect, other in pairs]
+    return [ChangedEffect(effect, other) for effect, other in pairs]
 
 
 def _best_pairs(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[tuple[SideEffect, SideEffect]]:
@@ -146,10 +154,3 @@ def _best_pairs(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[tuple[
             taken_b.add(at_b)
             pairs.append((a[at], b[at_b]))
     return pairs
-
-
-def _effect_changes(a: SideEffect, b: SideEffect) -> tuple[Change, ...]:
-    found = tuple(sorted_changes(value_changes(a.args, b.args, "args")))
-    if a.returned == b.returned:
-        return found
-    return (*found, Change("returned", "changed", a.returned, b.returned))

@@ -7,6 +7,7 @@ Splitting texts into words is most of the work, so each step keeps its words.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.columns import END, LLM, START, TOOL
@@ -24,6 +25,7 @@ _SPACES = {code: " " for code in range(128) if not _WORD.match(chr(code))}
 
 Words = frozenset[str]
 _NONE: Words = frozenset()
+_WORDY = (str, dict, list)
 
 
 def are_akin(left: Step, right: Step) -> bool:
@@ -90,9 +92,9 @@ def _model_words(step: Step) -> _ModelWords:
 
 
 def _arguments(step: Step) -> Arguments:
-    if step.words is None:
-        step.words = Arguments(step.content.get("args"))
-    found: Arguments = step.words
+    found: Arguments | None = step.words
+    if found is None:
+        found = step.words = Arguments(step.content.get("args"))
     return found
 
 
@@ -104,11 +106,16 @@ def _content_words(step: Step) -> Words:
 
 
 class Arguments:
-    """What a tool was given."""
+    """What a tool was given, and the words of each text, list and table in it."""
 
     def __init__(self, args: Any) -> None:
         self._args = args
-        self._words: dict[str | None, Words] = {}
+        parts = args if isinstance(args, dict) else {}
+        self._words = {key: _words(item) for key, item in parts.items() if isinstance(item, _WORDY)}
+
+    @cached_property
+    def _all_words(self) -> Words:
+        return _words(self._args)
 
     def likeness(self, other: Arguments) -> float:
         """The share of arguments that are equal; texts count by the words they share."""
@@ -116,26 +123,17 @@ class Arguments:
         if left == right:
             return 1.0
         if not isinstance(left, dict) or not isinstance(right, dict):
-            return self._likeness_of(None, left, other, right)
+            are_wordy = isinstance(left, _WORDY) and isinstance(right, _WORDY)
+            return 0.9 * _shared(self._all_words, other._all_words) if are_wordy else 0.0
         alike, common = 0.0, 0
         for key, item in left.items():
             if key in right:
                 common += 1
-                alike += self._likeness_of(key, item, other, right[key])
+                if item == right[key]:
+                    alike += 1.0
+                elif key in self._words and key in other._words:
+                    alike += 0.9 * _shared(self._words[key], other._words[key])
         return alike / (len(left) + len(right) - common)
-
-    def _likeness_of(self, key: str | None, item: Any, other: Arguments, other_item: Any) -> float:
-        if item == other_item:
-            return 1.0
-        if isinstance(item, (str, dict, list)) and isinstance(other_item, (str, dict, list)):
-            return 0.9 * _shared(self._words_of(key, item), other._words_of(key, other_item))
-        return 0.0
-
-    def _words_of(self, key: str | None, item: Any) -> Words:
-        words = self._words.get(key)
-        if words is None:
-            words = self._words[key] = _words(item)
-        return words
 
 
 def _words(value: Any) -> Words:

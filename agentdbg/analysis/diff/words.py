@@ -20,9 +20,12 @@ Segment = tuple[Literal["same", "was", "now"], str]
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ASCII_WORD = re.compile(r"[A-Za-z]{2,}")
+"""The same where there is nothing else, and twice as quick."""
 _DIGIT = re.compile(r"\d")
 _DIGITS = "0123456789"
-_LIST_NUMBER = re.compile(r"\d{1,2}[.)]")
+_FACT = re.compile(r"(?!\d{1,2}[.)]\Z)\D*\d")
+"""A word with a digit in it, but not the number of a list."""
 _AROUND = ".,;:!?()[]{}<>\"'`*_$€£%#=~“”‘’-"  # noqa: RUF001
 _PROSE_WORDS = 3
 _MOST_TOKENS = 4_000
@@ -37,9 +40,10 @@ def has_digit(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Whether a text is a sentence rather than a value: at least three words."""
     # A sentence has them at its beginning; a value is looked at for longer.
-    found = len(_WORD.findall(text, 0, 40))
+    words = _ASCII_WORD if text.isascii() else _WORD
+    found = len(words.findall(text, 0, 40))
     if found < _PROSE_WORDS:
-        found = len(_WORD.findall(text, 0, 400))
+        found = len(words.findall(text, 0, 400))
     return found >= _PROSE_WORDS and " " in text[:400]
 
 
@@ -62,7 +66,7 @@ def _facts(text: str) -> set[str]:
     return {
         word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0")
         for word in filterfalse(str.isalpha, head.split())
-        if _DIGIT.search(word) and not _LIST_NUMBER.fullmatch(word)
+        if _FACT.match(word)
     }
 
 
