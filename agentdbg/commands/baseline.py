@@ -42,10 +42,9 @@ def command(
     for one in facts:
         if one.status == "running":
             raise UsageError(f"run {one.run_id[:8]} is still being recorded; wait for its end")
-        if one.damaged_lines or one.unwritten_events:
-            raise UsageError(
-                f"the log of run {one.run_id[:8]} is not whole, so nobody can say all that it did; take another run"
-            )
+        gaps = one.gaps()
+        if gaps:
+            raise UsageError(f"run {one.run_id[:8]} is not whole: {gaps[0]} Take another run")
         if one.status != "ok":
             problem(f"run {one.run_id[:8]} ended with an error, and the baseline will expect that")
     baseline = combine(baseline_of(one) for one in facts)

@@ -172,7 +172,7 @@ class RecordedRun:
         rules = self._expectations.effect_rules() if policy is None else effect_rules(policy)
         facts = facts_of(self.run_id, self.data_dir, rules)
         if self._recording.is_open and facts.run_id == self._recording.run_id:
-            return replace(facts, status="ok")
+            return replace(facts, status="ok", has_end=True)
         return facts
 
     def _total(self, name: str, unknown: str) -> float:

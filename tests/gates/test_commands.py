@@ -185,6 +185,24 @@ def test_a_damaged_log_does_not_pass(cli: Cli, data_dir: Path, good: str) -> Non
     assert cli("baseline", run).code == 2
 
 
+@pytest.mark.parametrize(
+    ("kept", "says"),
+    [
+        (0, "The log holds no events, so nobody can say what the run did."),
+        (-1, "The log stops before the run's end, so nobody can say what came after."),
+    ],
+)
+def test_a_log_that_was_cut_off_does_not_pass(cli: Cli, data_dir: Path, good: str, kept: int, says: str) -> None:
+    """run.json still says that all went well, and no line is damaged: what is missing had no side effects either."""
+    log = data_dir / "runs" / good / "events.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:kept]))
+    ran = cli("assert", good, "--max-steps", "30", "--effects", "none", "--write-tools", "never")
+
+    assert ran.code == 1
+    assert f" ✕ complete   {says}\n" in ran.out
+    assert f"is not whole: {says} Take another run" in cli("baseline", good).err
+
+
 def test_a_run_of_which_events_were_never_written_does_not_pass(cli: Cli, data_dir: Path, good: str) -> None:
     """The disk was full, or the agent went on after its run had ended: what it did there is in no log."""
     cli("baseline", good, "--out", "b.json")
@@ -193,7 +211,7 @@ def test_a_run_of_which_events_were_never_written_does_not_pass(cli: Cli, data_d
 
     assert ran.code == 1
     assert " ✕ complete    2 events were never written, so nobody can say what happened there." in ran.out
-    assert "is not whole, so nobody can say all that it did" in cli("baseline", run).err
+    assert "is not whole: 2 events were never written, so nobody can say what" in cli("baseline", run).err
     assert "B is not whole: 2 events were never written, and could not be compared." in cli("diff", good, run).out
 
 

@@ -20,13 +20,7 @@ _ERRORS_SHOWN = 5
 
 def check_complete(facts: RunFacts, policy: Policy) -> list[CheckResult]:
     """Says so when the log is not the whole run, whatever was asked: what is not in it nobody can vouch for."""
-    said = []
-    if facts.damaged_lines:
-        are = "line of the log is" if facts.damaged_lines == 1 else "lines of the log are"
-        said.append(f"{facts.damaged_lines:,} {are} damaged, so nobody can say what stood there.")
-    if facts.unwritten_events:
-        were = "event was" if facts.unwritten_events == 1 else "events were"
-        said.append(f"{facts.unwritten_events:,} {were} never written, so nobody can say what happened there.")
+    said = facts.gaps()
     if facts.status == "running" and policy.status is None:
         said.append("The run is still being recorded, and what it will do yet nobody knows.")
     return [CheckResult("complete", False, " ".join(said))] if said else []

@@ -99,6 +99,21 @@ class RunFacts:
         """The loops of warning and worse."""
         return [finding for finding in self.findings if finding.kind == "loop"]
 
+    def gaps(self) -> list[str]:
+        """What is not in the log, a sentence each: nobody can vouch for it."""
+        said = []
+        if self.damaged_lines:
+            are = "line of the log is" if self.damaged_lines == 1 else "lines of the log are"
+            said.append(f"{self.damaged_lines:,} {are} damaged, so nobody can say what stood there.")
+        if self.unwritten_events:
+            were = "event was" if self.unwritten_events == 1 else "events were"
+            said.append(f"{self.unwritten_events:,} {were} never written, so nobody can say what happened there.")
+        if self.last_event is None:
+            said.append("The log holds no events, so nobody can say what the run did.")
+        elif self.status == "ok" and not self.has_end:
+            said.append("The log stops before the run's end, so nobody can say what came after.")
+        return said
+
     def call_counts(self) -> dict[str, int]:
         """How often each tool was called, in the order of their first calls."""
         counts: dict[str, int] = {}
