@@ -76,6 +76,9 @@ def command(
     runs = _open(a), _open(b)
     rules = effect_rules_of(find_policy())
     found = compare(runs[0].events, runs[1].events, rules, ignore or ())
+    for run, side in zip(runs, (found.side_a, found.side_b), strict=True):
+        if not side.count:
+            raise UsageError(f"run {run.run_id[:8]} holds no events, so there is nothing to compare")
     if only is not None:
         found = found.only(cast("Part", only))
     told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))

@@ -95,6 +95,16 @@ def test_damaged_lines_are_named_where_runs_are_compared(cli: Cli, data_dir: Pat
     assert "not whole" not in cli("diff", a, a).out
 
 
+def test_a_run_without_events_is_the_same_as_nothing(cli: Cli, data_dir: Path) -> None:
+    """Two logs that were emptied are equal, and `Same` with exit code 0 would say that nothing changed."""
+    run = store(data_dir, refund_story())
+    (data_dir / "runs" / run / "events.jsonl").write_text("")
+    ran = cli("diff", run, run)
+
+    assert ran.code == 2
+    assert f"run {run[:8]} holds no events, so there is nothing to compare" in ran.err
+
+
 def test_prompts_alone_have_a_verdict_of_their_own(cli: Cli, data_dir: Path) -> None:
     """`Different effects` over prompts that are all the same, with exit code 0, says two things at once."""
     a, b = store(data_dir, refund_story()), store(data_dir, refund_story(amount=4000))
