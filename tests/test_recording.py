@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from tests.conftest import Recorded
 
 
+def test_a_recorded_tool_call_can_declare_its_effect(recorded: Recorded) -> None:
+    """Who records afterwards knows as well as who stands around the call whether it wrote."""
+    with traced_run("r"):
+        record_tool_call("checkout", {"cart": 7}, "done", effect="write", meta={"team": "shop"})
+        record_tool_call("peek", effect="read")
+
+    first, second = recorded.only().of_type("TOOL_CALL")
+    assert first["meta"] == {"team": "shop", "effect": "write"}
+    assert second["meta"] == {"effect": "read"}
+    assert "effect" not in first["payload"]
+
+
 def test_a_model_call_has_every_field_of_the_format(recorded: Recorded) -> None:
     """Readers rely on the fields being there, null or not."""
     with traced_run("r"):

@@ -12,7 +12,7 @@ from agentdbg.redaction import RedactionRules, Redactor
 if TYPE_CHECKING:
     from agentdbg.config import Config
 
-__all__ = ["as_mapping", "redactor_of"]
+__all__ = ["as_mapping", "redactor_of", "with_effect"]
 
 
 def redactor_of(config: Config) -> Redactor:
@@ -41,3 +41,8 @@ def as_mapping(meta: Any) -> dict[str, Any]:
     except Exception:  # noqa: BLE001, S110 -- not a mapping after all; kept as it is
         pass
     return {"meta": meta}
+
+
+def with_effect(meta: Any, effect: Any) -> dict[str, Any]:
+    """The meta of a tool call whose effect was declared with it."""
+    return {**({} if meta is None else as_mapping(meta)), "effect": effect}

@@ -8,11 +8,12 @@ being recorded, whether this process has any run at all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
+from agentdbg.recorder.cleaning import with_effect
 from agentdbg.recorder.context import Scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.errors import describe_error, safe_text
 from agentdbg.recorder.runs import IMPLICIT, scope_elsewhere, variables
@@ -95,9 +96,14 @@ def record_tool_call(
     status: str = "ok",
     error: Any = None,
     duration_ms: float | None = None,
+    effect: Literal["write", "read"] | None = None,
     **extra: Any,
 ) -> str | None:
-    """Record a tool call that has been made; it hangs under the model call that led to it."""
+    """
+    Record a tool call that has been made; it hangs under the model call that led to it.
+
+    `effect="write"` says that it changed something outside the agent, `effect="read"` that it did not.
+    """
     scope = own_scope()
     if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
@@ -107,7 +113,7 @@ def record_tool_call(
             "TOOL_CALL",
             name,
             fields,
-            meta,
+            meta if effect is None else with_effect(meta, effect),
             scope.llm_id or scope.parent_id,
             given,
             None if duration_ms is None else whole_ms(duration_ms),

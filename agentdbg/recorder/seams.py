@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from agentdbg.faults import contain
+from agentdbg.recorder.cleaning import with_effect
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, wrap
 from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
@@ -234,11 +235,7 @@ def tool_call(
 
     `effect="write"` says that it changes something outside the agent, `effect="read"` that it does not.
     """
-    if effect is not None:
-        given: Any = meta  # it may be of any type after all
-        known = given if isinstance(given, dict) else {} if given is None else {"meta": given}
-        meta = {**known, "effect": effect}
-    return Call("tool", name, args, meta, extra)
+    return Call("tool", name, args, meta if effect is None else with_effect(meta, effect), extra)
 
 
 def llm_call(model: str = "unknown", prompt: Any = None, *, meta: dict[str, Any] | None = None, **extra: Any) -> Call:
