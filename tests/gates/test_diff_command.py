@@ -209,3 +209,24 @@ def test_recorded_words_are_only_words_to_a_reader_of_markdown(cli: Cli, data_di
     assert not re.search(r"@team|#12", "".join(piece.content for piece in pieces if piece.type == "text"))
     assert len(headings) == (2 if command == "diff" else 4)
     assert headings[0].count("img") == (2 if command == "diff" else 1)
+
+
+def test_runs_that_part_in_their_answers_are_told_with_their_words(cli: Cli, data_dir: Path) -> None:
+    """`A answers, B answers` says nothing; and a finding of ours is not what an agent does next."""
+    stories = refund_story(ended=False, says="You get it back."), refund_story(ended=False, says="You get it back.")
+    stories[1].loop("repetition", "info", "TOOL_CALL:find_order", [3])
+    stories[0].llm("And now?", "Nothing is left to do, good-bye.")
+    stories[1].tool("get_rates", {"day": 1}, "none")
+    stories[1].llm("And then?", "Which of the seven orders 1 to 7 do you mean?")
+    for story in stories:
+        story.end()
+    a, b = (store(data_dir, story) for story in stories)
+    other = refund_story(ended=False, says="You get it back.")
+    other.llm("Hm?", "Order 99 was never paid, so there are 0 dollars to give back.")
+    other.llm("And now?", "Nothing is left to do, good-bye.")
+    other.end()
+    answers = cli("diff", a, store(data_dir, other)).out
+
+    assert "A answers, B runs get_rates." in cli("diff", a, b).out
+    assert "A answers “Nothing is left to do, good-bye.”, B answers “Order 99 was never paid" in answers
+    assert "Every step is the same, 8 on each side." in cli("diff", a, a).out

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from agentdbg.analysis.columns import CALL_START, END, EXCEPTION, LLM, SPAN, START, STATE, TOOL
+from agentdbg.analysis.columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, STATE, TOOL
 from agentdbg.analysis.sentences import VerdictPart, code, line
 from agentdbg.analysis.values import argument_text, parse_embedded, plain_text, value
 from agentdbg.analysis.wording import count_noun, cut, one_line
@@ -41,7 +41,7 @@ def sentences(diff: Diff) -> list[Sentence]:
     """What the reader needs to know first."""
     told = list(_effect_sentences(diff.effects))
     if diff.verdict == "same":
-        return [_say(None, None, f"Every step is the same, {count_noun(len(diff.rows), 'event')} on each side."), *told]
+        return [_say(None, None, f"Every step is the same, {len(diff.rows):,} on each side."), *told]
     spoken_of = {(sentence["a"], sentence["b"]) for sentence in told} - {(None, None)}
     parting = [sentence for sentence in _parting(diff) if (sentence["a"], sentence["b"]) not in spoken_of]
     return [*told, *parting, *_given(diff)]
@@ -138,16 +138,27 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
         said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1))
     else:
         said = ("A ", *_does(a), ", B ", *_does(b), ".")
+        if _only_answers(a) and _only_answers(b):
+            said = ("A answers ", _words(a), ", B answers ", _words(b), ".")
     yield _say(*numbers, *after, ": ", *said, quiet if at else "")
 
 
 def _next_step(diff: Diff, at: int, side: str) -> Step | None:
-    """The first step of one run at or after a row."""
+    """The first step of one run at or after a row; a finding of ours is none."""
     for row in diff.rows[at:]:
         number = row.a if side == "a" else row.b
-        if number is not None:
+        if number is not None and row.kind != LOOP:
             return (diff.side_a if side == "a" else diff.side_b).steps[number]
     return None
+
+
+def _only_answers(step: Step | None) -> bool:
+    return step is not None and step.kind == LLM and not step.said.calls
+
+
+def _words(step: Step | None) -> str:
+    """How an answer begins."""
+    return "" if step is None else f"“{one_line(step.said.text, _ROOM)}”"
 
 
 def _does(step: Step | None) -> tuple[str | VerdictPart, ...]:
