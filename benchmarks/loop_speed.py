@@ -5,8 +5,8 @@ Measure what the loop detector adds to an event, and what a wide window costs th
     python -m benchmarks loops
 
 Each figure is processor time, the median of interleaved rounds. "Does not recur" are calls whose name is new;
-"recurs" are calls of a tool or model that was called before, with 2 KB of text each, in the ways agents repeat
-themselves.
+"recurs" are calls of a tool or model that was called before, short ones and some with 2 KB of text, in the ways agents
+repeat themselves.
 """
 
 from __future__ import annotations
@@ -97,6 +97,10 @@ def cases() -> dict[str, list[Event]]:
         "does not recur: tool, 200 B": _made(lambda run, _, n: run.tool(f"tool_{n}", {"q": "x" * 100}, "y" * 100)),
         "does not recur: tool, 2 KB": _made(lambda run, chance, n: run.tool(f"tool_{n}", {"q": n}, _text(chance))),
         "does not recur: model, 2 KB": _made(lambda run, chance, n: run.model(_text(chance), None, f"model_{n}")),
+        "recurs, short: other prompt and answer": _made(
+            lambda run, _, n: run.model(f"Paris {n} is the capital of France.", f"What is the capital {n} {n * n}?")
+        ),
+        "recurs, short: other input and result": _made(lambda run, _, n: run.tool("search", {"q": f"x{n}"}, {"r": n})),
         **{f"recurs, 2 KB: {kind}": _same_call(kind) for kind in kinds},
     }
 

@@ -70,10 +70,12 @@ class RecentCalls:
 
     def stall(self, step: Step) -> Candidate | None:
         """The stall that a call completes together with nearly equal ones."""
-        calls = step.named.recent or [step]
+        calls = step.named.recent
+        if calls is None or (not step.failed and calls[-2].number < self._turns.known_first):
+            return None  # the user has spoken since
         is_first_time = not step.was_asked and calls[0].number >= self._tape.steps[0].number
         # Most calls ask for something else than the ones before them, which shows without a look at the result.
-        if is_first_time and len(calls) > 1 and _asks_otherwise(step, calls):
+        if is_first_time and _asks_otherwise(step, calls):
             return None
         is_brief = step.got.is_brief()
         if is_brief and is_first_time:
@@ -159,15 +161,17 @@ class RecentCalls:
 def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
     """Whether `step`, the last of the calls, has surely too few words in common with each of the others."""
     before, named = calls[-2], step.named
-    words = step.words(before)
+    words = step.asked.words(before.asked)
+    if words is before.asked.words():
+        return False
     vocabulary = named.vocabulary
-    if vocabulary is None or named.worded is not before or vocabulary.is_full:
+    if vocabulary is None or named.worded is not before or vocabulary.is_full():
         vocabulary = named.vocabulary = Vocabulary()
         for call in calls[:-1]:
             vocabulary.add(call.words())
+    named.worded = step
     is_far = vocabulary.is_far(words, _REPHRASED_PERCENT)
     vocabulary.add(words)
-    named.worded = step
     return is_far
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.events import Event
-    from agentdbg.loops.aside import Key
     from agentdbg.loops.findings import ActiveLoop, LoopFinding
     from agentdbg.loops.rounds import Expected
     from agentdbg.loops.turns import Heard
@@ -47,7 +46,7 @@ class LoopDetector(Intake):
         self._held: Held | None = None
         # The exact block going round: its length, its newest event, and how many events have gone round by now.
         self._period = self._until = self._going = 0
-        self._going_is_severe = False
+        self._going_is_severe = self._going_is_known = False
         self._round: Round | None = None
         self._is_unlike = False
 
@@ -107,14 +106,20 @@ class LoopDetector(Intake):
         named = tape.known.get(key)
         if round_ is not None and round_.is_learnt:  # nothing lies aside then
             self._catch_up(round_)
-        elif (named is None or not named.present) and self._lies_aside(key, event_id, ts, payload, meta):
+        elif (
+            (named is None or not named.present)
+            and self._held is None
+            and round_ is None
+            and self._put_aside(key, event_id, ts, payload, meta)
+        ):
             return None
         elif self._aside.calls:
             self._take_in()
+            named = tape.known.get(key)
         if heard is None:
             heard = kind == "model" and self._turns.hear(payload.get("prompt"), self._last_call)
         ledger.current = None
-        step = Step(event_id, ts, tape.named(key), ledger.spent)
+        step = Step(event_id, ts, named or tape.named(key), ledger.spent)
         finer = self._look_into(step, key[1], payload, meta, heard)
         if finer is None and not step.recurs:
             return self._no_block()
@@ -126,17 +131,6 @@ class LoopDetector(Intake):
             self._round = None
             self._is_unlike = False
         return finding
-
-    def _lies_aside(self, key: Key, event_id: str, ts: str, payload: dict[str, Any], meta: dict[str, Any]) -> bool:
-        """Whether a call of a new name was put aside."""
-        return (
-            key not in self._aside.calls
-            and self._held is None
-            and self._round is None
-            and self._ledger.current is None
-            and key[0] != "state"
-            and self._put_aside(key, event_id, ts, payload, meta)
-        )
 
     def finish(self) -> LoopFinding | None:
         """What was still held back when the run ended; to be asked for once, before RUN_END."""
@@ -161,14 +155,18 @@ class LoopDetector(Intake):
         if self._until == self._tape.number:
             if self._going < self._period * (self._repetitions + 1):
                 return False
-            if not self._going_is_severe and not any(step.polling for step in self._tape.last(self._period)):
-                return False  # one call alone was marked as polling: without it the block will be a cycle
+            if not self._going_is_severe and not self._goes_on_polling():
+                return False
             has_tool = self._tape.number - self._last_tool < self._period
         else:
             has_tool = False
             if self._states_in_a_row <= self._repetitions or self._names_period != 1 or self._held is not None:
                 return False
         return has_tool or not self._block_with_tool_is_possible()
+
+    def _goes_on_polling(self) -> bool:
+        """Whether the block was told as polling, and not because of one call that was marked as such and others not."""
+        return self._going_is_known and any(step.polling for step in self._tape.last(self._period))
 
     def _learn(self, step: Step, name: str, known: str | bytes | None) -> None:
         """Get to know one round, one event at a time."""
@@ -188,7 +186,7 @@ class LoopDetector(Intake):
                 turns.was_called = False
             elif has_spoken(turns.hear(prompt, self._last_call)):
                 return False
-            self._ledger.spend(expected.price)
+            self._ledger.spend_again(expected.price)
         elif expected.event_type == "TOOL_CALL":
             self._last_call = expected.step
             self._turns.was_called = True
@@ -233,7 +231,7 @@ class LoopDetector(Intake):
 
     def _judge(self, step: Step, finer: Candidate | None) -> LoopFinding | None:
         # A tool call that is new ends every block.
-        period = 0 if step.kind == "tool" and step.is_new else self._exact_period()
+        period = 0 if step.is_new and step.named.is_tool else self._exact_period()
         if period:
             self._held = None
             self._names_period = 0
@@ -305,6 +303,7 @@ class LoopDetector(Intake):
         else:
             self._period, self._until, self._going = period, self._tape.number, period * self._repetitions
         candidate = classify(self._tape.last(period * self._repetitions), period, self._going // period)
+        self._going_is_known = self._ledger.knows(candidate)
         told = self._ledger.is_told(candidate)
         self._going_is_severe = candidate.rank > 1
         if told:
@@ -319,6 +318,12 @@ class LoopDetector(Intake):
                 return None  # a told block of names goes on
             self._names_period = 0
         wanted = self._repetitions
+        if wanted > 2:
+            # Most often the last four names did not follow each other before, which rules out all but one name alone.
+            size = len(names)
+            first = size - 4 - self._longest_block
+            if names.rfind(names[-4:], max(0, first), size - 1) < 0 and names[-3:] != names[-1] * 3:
+                return None
         period = find_period(names, wanted, self._window)
         if not period:
             return None

@@ -87,7 +87,7 @@ class RecentReplies:
             self._are_heard = False
         else:
             self._vocabulary.add(said)
-            if self._vocabulary.is_full:
+            if self._vocabulary.is_full():
                 self._hear()
 
     def _hear(self) -> None:

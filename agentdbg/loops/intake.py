@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.loops.aside import PutAside
 from agentdbg.loops.calls import RecentCalls
 from agentdbg.loops.echoes import RecentReplies
-from agentdbg.loops.ledger import Candidate, Ledger, price_of
+from agentdbg.loops.ledger import Candidate, Ledger
 from agentdbg.loops.signatures import says_it_failed
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import TEXTS_KEPT, Tape
@@ -59,8 +59,11 @@ class Intake:
 
     def _put_aside(self, key: Key, event_id: str, ts: str, payload: dict[str, Any], meta: dict[str, Any]) -> bool:
         """Keep a call of a new name as it came; False for what has to be looked into at once."""
+        aside, ledger = self._aside, self._ledger
+        if key in aside.calls or ledger.current is not None or key[0] == "state":
+            return False
         unread: Unread | None
-        spent = self._ledger.spent
+        spent = ledger.spent
         polling = False
         if key[0] == "tool":
             unread = unread_call(payload)
@@ -71,8 +74,7 @@ class Intake:
             unread = unread_reply(payload)
             if unread is None or payload.get("prompt") is not None:  # in which a person may have spoken
                 return False
-            self._ledger.spend(price_of(payload))
-        aside = self._aside
+            ledger.spend(payload)
         aside.texts.append(unread)
         aside.calls[key] = event_id, ts, spent, bool(polling)
         if len(aside.calls) > aside.most:
@@ -112,15 +114,13 @@ class Intake:
         named = step.named
         if named.is_tool:
             self._turns.was_called = True
-            asked, key = named.asked = compared_input(payload.get("args"), named.asked)
-            if len(asked) > MAX_COMPARED_BYTES:
-                named.asked = None
-            step.arguments_key = key
-            step.asked = Input(asked, key)
+            asked = step.asked = compared_input(payload.get("args"), named.asked)
+            named.asked = asked if len(asked.text) <= MAX_COMPARED_BYTES else None
+            key = step.arguments_key = asked.key
             by_input = named.by_input
             step.unread = unread_result(payload, is_new_input=by_input is not None and key not in by_input)
             if step.unread is None:
-                step.hold(step.asked, self._tape.recall.result(payload))
+                step.hold(asked, self._tape.recall.result(payload))
             else:
                 step.failed = says_it_failed(payload.get("result"))
             if name in self._ignored or (meta and meta.get("polling")):
@@ -135,7 +135,7 @@ class Intake:
             step.hold(asked_for, said)
         self._note_turn(payload.get("prompt"), heard)
         finer = self._take_model_call(step)
-        self._ledger.spend(price_of(payload))
+        self._ledger.spend(payload)
         return finer
 
     def _take_tool_call(self, step: Step) -> Candidate | None:
@@ -163,6 +163,8 @@ class Intake:
         number = self._tape.number + 1
         if heard:
             self._turns.note(heard, number, self._oldest_compared(number))
+            if heard is True:
+                self._replies.clear()
         if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):
             # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
             self._turns.begin(number)

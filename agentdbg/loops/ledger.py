@@ -95,8 +95,21 @@ class Ledger:
         """The severe loop that the newest event belongs to."""
         return None if self.current is None else ActiveLoop(self.current, self._repetitions)
 
-    def spend(self, price: Spent) -> None:
+    def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
+        llm_calls, tokens, cost_usd, priced = self.spent
+        usage = payload.get("usage")
+        if type(usage) is dict:
+            total = usage.get("total_tokens")
+            tokens += total if type(total) is int else _parts(usage)
+        cost = payload.get("cost_usd")
+        if type(cost) is float or type(cost) is int:
+            cost_usd += cost
+            priced += 1
+        self.spent = (llm_calls + 1, tokens, cost_usd, priced)
+
+    def spend_again(self, price: Spent) -> None:
+        """Add up what a model call cost whose price is known."""
         llm_calls, tokens, cost_usd, priced = self.spent
         new_calls, new_tokens, new_cost_usd, new_priced = price
         self.spent = (llm_calls + new_calls, tokens + new_tokens, cost_usd + new_cost_usd, priced + new_priced)
@@ -172,12 +185,9 @@ class Ledger:
 
 def price_of(payload: dict[str, Any]) -> Spent:
     """What one model call cost."""
-    usage, cost = payload.get("usage"), payload.get("cost_usd")
-    tokens = 0
-    if type(usage) is dict:
-        total = usage.get("total_tokens")
-        tokens = total if type(total) is int else _parts(usage)
-    return (1, tokens, cost, 1) if type(cost) is float or type(cost) is int else (1, tokens, 0.0, 0)
+    ledger = Ledger(0)
+    ledger.spend(payload)
+    return ledger.spent
 
 
 def _parts(usage: dict[str, Any]) -> int:

@@ -26,10 +26,13 @@ def words(text: bytes, most: int = _MAX_WORDS) -> list[bytes]:
 
 def first_words(text: bytes, most: int = _MAX_WORDS) -> tuple[list[bytes], int]:
     """The same, and in how many bytes they were found: no other text that begins with these has other words."""
+    if len(text) <= most * _WORD_LENGTH:
+        found = text.translate(_WORD_BYTES).split(None, most)
+        return found if len(found) <= most else found[:most], len(text)
     # The beginning of a long text nearly always has enough words, of which only the one after them may be cut.
     beginning = text[: most * _WORD_LENGTH]
     found = beginning.translate(_WORD_BYTES).split(None, most)
-    if len(found) <= most and len(beginning) < len(text):
+    if len(found) <= most:
         beginning = text
         found = text.translate(_WORD_BYTES).split(None, most)
     return found[:most], len(beginning)
@@ -68,7 +71,6 @@ class Vocabulary:
         self._words.clear()
         self._fewest = _MAX_WORDS
 
-    @property
     def is_full(self) -> bool:
         """Whether it is time to begin anew with the texts that still count."""
         return len(self._words) > _MOST_IN_VOCABULARY

@@ -57,8 +57,8 @@ class Named:
         """How many of them are the first call, or equal to it, and so share the character of the name."""
         self.lone: Step | None = None
         """The only call so far, not compared with anything yet."""
-        self.asked: tuple[bytes, int] | None = None
-        """What the last call asked, and its key, unless that is long; None before the second call."""
+        self.asked: Input | None = None
+        """What the last call asked, unless that is long; None before the second call."""
         self.by_input: dict[int | None, Step] | None = None
         """The last call for each input; None before the second call."""
         self.recent: list[Step] | None = None

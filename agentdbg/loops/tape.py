@@ -41,7 +41,6 @@ class Tape:
         "_longest",
         "_made",
         "_turns",
-        "_whole",
         "_window",
         "_written",
         "calls",
@@ -59,8 +58,6 @@ class Tape:
         self._window = window
         self._longest = 2 * window
         self.reach = reach
-        self._whole = min(reach, TEXTS_KEPT)
-        """With no more steps than this, all are kept with their texts."""
         self.number = 0
         """How many events there were."""
         self.calls = 0
@@ -117,8 +114,14 @@ class Tape:
             self._is_quiet = True
         steps = self.steps
         steps.append(step)
-        if len(steps) > self._whole:
-            self._let_go()
+        size = len(steps)
+        if size > TEXTS_KEPT:
+            _forget_text(steps[-TEXTS_KEPT - 1])
+        if size > self.reach:
+            oldest = steps.popleft()
+            oldest.named.present -= 1
+            if oldest.named.is_tool:
+                self._evict(oldest, oldest.named)
 
     def skip(self, events: int, calls: int) -> None:
         """Number on as if so many events had been appended, of which so many were tool calls."""
@@ -202,17 +205,6 @@ class Tape:
             step.named.alike += 1
         else:
             self._alphabet.take_again(character)
-
-    def _let_go(self) -> None:
-        """Let go of the text of a step that became too old for that, and of the step that went out of reach."""
-        steps = self.steps
-        if len(steps) > TEXTS_KEPT:
-            _forget_text(steps[-TEXTS_KEPT - 1])
-        if len(steps) > self.reach:
-            step = steps.popleft()
-            step.named.present -= 1
-            if step.named.is_tool:
-                self._evict(step, step.named)
 
     def _evict(self, step: Step, named: Named) -> None:
         """Undo what the oldest call added when it was appended."""

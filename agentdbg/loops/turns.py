@@ -37,7 +37,7 @@ class UserTurns:
     Where that is matters only once something repeats, so what takes time to find out is left open until then.
     """
 
-    __slots__ = ("_first", "_open", "_seen", "known_to_have_spoken", "question", "was_called")
+    __slots__ = ("_open", "_seen", "known_first", "known_to_have_spoken", "question", "was_called")
 
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
@@ -46,16 +46,15 @@ class UserTurns:
         self.was_called = False
         """Whether a tool was called since the last prompt that was one text."""
         self._open: list[tuple[int, str, str]] = []
-        self._first = 1
-        self.known_to_have_spoken = 1
-        """The same as `spoken` while nothing is open; else a person may have spoken since."""
+        # The same as `first` and `spoken` while nothing is open; else a person may have spoken since.
+        self.known_first = self.known_to_have_spoken = 1
 
     @property
     def first(self) -> int:
         """The number of the first step of the turn: what came before it is not compared."""
         if self._open:
             self._decide()
-        return self._first
+        return self.known_first
 
     @property
     def spoken(self) -> int:
@@ -95,12 +94,12 @@ class UserTurns:
             elif len(left_open) > _MOST_OPEN:
                 self._decide()
         elif heard:
-            self._first = self.known_to_have_spoken = number
+            self.known_first = self.known_to_have_spoken = number
             self._open.clear()
 
     def begin(self, number: int) -> None:
         """Begin a turn with the step of that number, although nobody was seen to speak."""
-        self._first = number
+        self.known_first = number
 
     def _decide(self) -> None:
         """Find out when a person spoke last; whether that was the first time no longer matters."""
@@ -108,7 +107,7 @@ class UserTurns:
         for number, before, prompt in reversed(left_open):
             if ask_differently(before, prompt):
                 self.known_to_have_spoken = number
-                self._first = max(self._first, number)
+                self.known_first = max(self.known_first, number)
                 return
 
     def _is_new(self, text: str, last_call: Step | None) -> bool:

@@ -96,7 +96,7 @@ class Input:
         """The words of the input; the very same as those of one that it is `like` if both begin the same."""
         found = self._words
         if found is None:
-            if like is not None and 0 < like.words_end < len(like.text):
+            if like is not None and like.words_end < len(like.text) and like.words_end:
                 end = like.words_end
                 if self.text.startswith(like.text[:end]):
                     found, self.words_end = like.words(), end
@@ -303,23 +303,23 @@ def _volatile() -> ModuleType:
     return volatile
 
 
-def compared_input(arguments: Any, before: tuple[bytes, int] | None) -> tuple[bytes, int]:
+def compared_input(arguments: Any, before: Input | None) -> Input:
     """
-    What a tool was asked that was called before: as bytes, and the key, worked out from the value itself.
+    What a tool was asked that was called before, with the key worked out from the value itself.
 
-    `before` is the same for an earlier call, which is given again when nothing has changed.
+    `before` is what an earlier call asked, which is given again when nothing has changed.
     """
     if type(arguments) is dict:
         try:
             text = encode_json(arguments)
         except (TypeError, ValueError, RecursionError):
-            return encode(arguments), input_key(arguments)
-        if before is not None and before[0] == text:
+            return Input(encode(arguments), input_key(arguments))
+        if before is not None and before.text == text:
             return before
-        return text, flat_input_key(arguments, text)
+        return Input(text, flat_input_key(arguments, text))
     # Like the first call, which is compared as it was encoded: a bare 1 and "1" are the same there.
     text = encode(arguments)
-    return text, input_key(text)
+    return Input(text, input_key(text))
 
 
 def unread_call(payload: dict[str, Any]) -> Unread | None:
@@ -345,14 +345,13 @@ def unread_result(payload: dict[str, Any], *, is_new_input: bool) -> bytes | str
     A text is read then too. Anything else is met again as the object it was read as, which is worth it where the same
     was asked before.
     """
-    result = payload.get("result")
-    if payload.get("error") is not None or payload.get("status") == "error":
+    get = payload.get
+    result = get("result")
+    if get("error") is not None or get("status") == "error":
         return None
-    if type(result) is str:
-        unread: bytes | str | None = result
-    else:
-        unread = encode_plain(result) if is_new_input else None
-    return None if unread is None or len(unread) > _MAX_UNREAD else unread
+    if type(result) is not str:
+        result = encode_plain(result) if is_new_input else None
+    return None if result is None or len(result) > _MAX_UNREAD else result
 
 
 def unread_reply(payload: dict[str, Any]) -> str | None:

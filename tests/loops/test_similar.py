@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentdbg.loops.similar import jaccard, words
+from agentdbg.loops.similar import Vocabulary, jaccard, words
 from agentdbg.loops.values import Input, Outcome, Recall
 
 _SHORT, _LONG = 40, 400
@@ -53,3 +53,39 @@ def test_an_equal_result_is_the_same_object_and_another_of_its_length_is_not(siz
     assert other.text == b"y" * size
     assert recall.unread("y" * size) is other
     assert recall.unread("x" * size).text == first.text
+
+
+@pytest.mark.parametrize("percent", [60, 80])
+def test_what_is_far_from_the_words_of_all_is_near_none(percent: int) -> None:
+    """One look at all words together stands for a comparison with each text, so it must never be wrong."""
+    chance = random.Random(percent)
+    letters = [bytes([letter]) for letter in b"abcdefghijkl"]
+    far = near = 0
+    for _ in range(2_000):
+        texts = [frozenset(chance.sample(letters, chance.randint(0, 9))) for _ in range(chance.randint(1, 3))]
+        asked = frozenset(chance.sample(letters, chance.randint(0, 9))) if chance.random() < 0.7 else texts[0] | {b"z"}
+        vocabulary = Vocabulary()
+        for text in texts:
+            vocabulary.add(text)
+        is_near = any(100 * jaccard(text, asked) >= percent for text in texts)
+        near += is_near
+        if vocabulary.is_far(asked, percent):
+            far += 1
+            assert not is_near
+
+    assert far > 500
+    assert near > 50
+
+
+def test_a_vocabulary_forgets_and_begins_anew() -> None:
+    """A tool that is asked something else a million times must not be remembered a million times."""
+    vocabulary = Vocabulary()
+    number = 0
+    while not vocabulary.is_full():
+        vocabulary.add(frozenset([b"%d" % number]))
+        number += 1
+    vocabulary.clear()
+
+    assert number < 2_000
+    assert not vocabulary.is_full()
+    assert not vocabulary.has_all(frozenset([b"1"]))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import random
+import re
+from itertools import takewhile
 from typing import Any
 
 import pytest
 
 from agentdbg.events import TRUNCATED
+from agentdbg.loops.questions import ask_differently
+from agentdbg.loops.turns import UserTurns
 from benchmarks.loop_quality import judge
 from benchmarks.loop_traces import Recorder
 
@@ -149,3 +154,75 @@ def test_a_prompt_whose_end_was_cut_off_is_not_held_against_the_agent() -> None:
         run.model(f"{number} goodbye then and thank you for calling us", prompt)
 
     assert _severities(run) <= {"info"}
+
+
+def _ask_differently_plainly(before: str, prompt: str) -> bool:
+    """The same question, answered without haste."""
+    start = _common(before, prompt)
+    end = _common(before[start:][::-1], prompt[start:][::-1])
+    begun = re.search(r"\S{0,40}\Z", before[:start])
+    ended = re.match(r"\S{0,40}", prompt[len(prompt) - end :]) if end else None
+    start -= len(begun[0]) if begun else 0
+    end -= len(ended[0]) if ended else 0
+    word = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
+    old = set(word.findall(before, start, len(before) - end))
+    new = set(word.findall(prompt, start, len(prompt) - end))
+    return bool(before) and not prompt.startswith(before) and bool(new - old) and 2 * len(old & new) < len(old | new)
+
+
+def _common(one: str, other: str) -> int:
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
+
+
+def _random_prompt(chance: random.Random) -> str:
+    pieces = ["sum up", "the river", "x1", "step-4", "naïve", "7", "a", "\n", "  ", "_", "w" * 60, "letter to France "]
+    return " ".join(chance.choices(pieces, k=chance.randint(0, 30)))
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_another_question_is_known_the_quick_way_as_the_plain_way_knows_it(seed: int) -> None:
+    """What is compared character by character, and what in halves, must not show."""
+    chance = random.Random(seed)
+    for _ in range(20):
+        before, prompt = _random_prompt(chance), _random_prompt(chance)
+        if chance.random() < 0.7:
+            cut = chance.randrange(len(before) + 1)
+            prompt = before[:cut] + chance.choice(["", " and", "7", prompt]) + before[cut + chance.randrange(9) :]
+
+        assert ask_differently(before, prompt) == _ask_differently_plainly(before, prompt)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_when_a_person_spoke_may_be_asked_late(seed: int) -> None:
+    """Whether a prompt asks for something else is left open until something repeats, and the answer is the same."""
+    chance = random.Random(seed)
+    prompts = [_random_prompt(chance) if chance.random() < 0.3 else f"step {n} of the river" for n in range(60)]
+    turns = UserTurns()
+    first, before = 1, ""
+    for number, prompt in enumerate(prompts, 1):
+        turns.note(turns.hear(prompt, None), number, 0)
+        if ask_differently(before, prompt):
+            first = number
+        before = prompt
+        if chance.random() < 0.1:
+            assert turns.first == first
+
+    assert (turns.first, turns.spoken) == (first, first)
+
+
+def test_prompts_are_compared_only_when_something_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch over long documents would pay more for comparing them than for recording them."""
+    compared = []
+
+    def watched(before: str, prompt: str) -> bool:
+        compared.append(prompt)
+        return ask_differently(before, prompt)
+
+    monkeypatch.setattr("agentdbg.loops.turns.ask_differently", watched)
+    run, chance = Recorder(), random.Random(3)
+    for _ in range(100):
+        text = " ".join("".join(chance.choices("abcdefgh", k=6)) for _ in range(40))
+        run.model(f"It is about {text[:80]}", f"Sum up this document: {text}")
+
+    assert _severities(run) == {"info"}
+    assert len(compared) <= 2  # when the names were told to repeat

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from agentdbg.loops.volatile import lasting_beginning, strip_volatile
+from agentdbg.loops.volatile import is_lasting, lasting_beginning, strip_volatile
 
 _PAIRS = {
     "a uuid": (b"909ff497-6a8a-43ef-2880-4790be6c6fe9", b"0c58f1d2-0f0f-4a4a-9b9b-121212121212"),
@@ -93,3 +93,28 @@ def test_texts_that_differ_in_ids_and_clocks_alone_have_the_same_lasting_beginni
     assert strip_volatile(one).startswith(lasting_beginning(one))
     if strip_volatile(one) == strip_volatile(other):
         assert lasting_beginning(one) == lasting_beginning(other)
+
+
+def test_a_lasting_text_equals_no_other_whatever_is_taken_out() -> None:
+    """A short answer is known to be new without looking for ids and clocks only if none could make it equal."""
+    chance = random.Random(5)
+    pieces = [
+        b"yes",
+        b"42",
+        b"done",
+        b"12:00:01",
+        b"1700000000",
+        b"call_a1b2c3d4e5f6",
+        b"0.3s",
+        b"<>",
+        b"{",
+        b"deadbeef" * 2,
+    ]
+    texts = {b" ".join(chance.choices(pieces, k=chance.randint(1, 3))) for _ in range(600)}
+    stripped = {text: strip_volatile(text) for text in texts}
+    lasting = [text for text in texts if is_lasting(text)]
+    for text in lasting:
+        assert [other for other in texts if stripped[other] == stripped[text]] == [text]
+
+    assert len(lasting) > 10
+    assert not is_lasting(b"at 12:00:01")
