@@ -340,10 +340,10 @@ def unread_call(payload: dict[str, Any]) -> Unread | None:
 
 def unread_result(payload: dict[str, Any], *, is_new_input: bool) -> bytes | str | None:
     """
-    What a tool brought, to be read when it matters; None for what has to be read at once.
+    What a tool brought, a text or JSON, to be read when it matters; None for what has to be read at once.
 
-    A text is read then too. Anything else is met again as the object it was read as, which is worth it where the same
-    was asked before.
+    That is a failure, what is long, and what came of an input that was asked before: it is compared now, and an object
+    that is compared again and again is worth making.
     """
     get = payload.get
     result = get("result")
