@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.cleaning import with_effect
 from agentdbg.recorder.context import Scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.errors import describe_error, safe_text
+from agentdbg.recorder.given_meta import with_effect
 from agentdbg.recorder.runs import IMPLICIT, scope_elsewhere, variables
 from agentdbg.recorder.sources import user_source
 from agentdbg.recorder.usage import normalise_usage

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
-from agentdbg.recorder.cleaning import as_mapping
 from agentdbg.recorder.event_lines import NO_META, LineMaker
+from agentdbg.recorder.given_meta import as_mapping
 from agentdbg.recorder.run_summary import encode_run_meta
 from agentdbg.storage.writer import RunWriter
 

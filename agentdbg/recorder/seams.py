@@ -11,9 +11,9 @@ import time
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from agentdbg.faults import contain
-from agentdbg.recorder.cleaning import with_effect
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, wrap
+from agentdbg.recorder.given_meta import with_effect
 from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source

@@ -21,7 +21,14 @@ LAYERS: list[set[str]] = [
     {"redaction", "loops", "analysis", "strict_yaml"},
     {"storage", "policy_file"},
     {"index"},
-    {"recorder.sources", "recorder.usage", "recorder.counters", "recorder.state_diff", "recorder.event_lines"},
+    {
+        "recorder.sources",
+        "recorder.usage",
+        "recorder.counters",
+        "recorder.state_diff",
+        "recorder.event_lines",
+        "recorder.given_meta",
+    },
     {"recorder.cleaning", "recorder.loop_spending"},
     {
         "recorder.errors",
