@@ -155,7 +155,7 @@ class EffectReader:
 
     def _effect(self, event: Event, name: str) -> Effect:
         """`effect_of`; the few tools of an agent are called again and again."""
-        if event.get("meta"):  # it may say so itself, of this call alone
+        if "effect" in _dict(event.get("meta")):  # of this call alone
             return effect_of(event, self._rules)
         known = self._by_name.get(name)
         if known is None:

@@ -6,14 +6,14 @@ import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from agentdbg.analysis.diff import apply, compare, fingerprints, lines, make_patch, mirror
 from agentdbg.analysis.diff.told import notes
 from agentdbg.analysis.diff.words import has_digit, is_other_wording, is_prose
 from tests.diff.events import llm, run, tool
 
 if TYPE_CHECKING:
-    import pytest
-
     from agentdbg.events import Event
 
 
@@ -138,3 +138,22 @@ def test_a_run_imported_without_times_has_no_duration() -> None:
     totals = compare(a, b).to_json()["totals"]
 
     assert (totals["a"]["duration_ms"], totals["b"]["duration_ms"]) == (None, 1_500)
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}, (7, 2, 9)),
+        ({"prompt_tokens": 7.0, "completion_tokens": 2, "total_tokens": 9}, (7, 2, 9)),
+        ({"prompt_tokens": 7, "completion_tokens": True, "total_tokens": 9}, (7, None, 9)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 10**30}, (7, 2, 9)),
+        ({"input_tokens": 7, "output_tokens": 2}, (7, 2, 9)),
+        ({"prompt_tokens": "7", "total_tokens": 3}, (None, None, 3)),
+        (None, (None, None, None)),
+    ],
+)
+def test_tokens_are_counted_as_far_as_they_are_told(usage: Any, counts: tuple[Any, Any, Any]) -> None:
+    """Plain numbers are taken as they are; whatever else providers write is looked at closely."""
+    totals = compare(run(llm(usage=usage)), run()).to_json()["totals"]["a"]
+
+    assert (totals["tokens_in"], totals["tokens_out"], totals["total_tokens"]) == counts

@@ -17,11 +17,10 @@ from agentdbg.analysis.columns import LLM
 from agentdbg.analysis.conversation import turns
 from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.sequences import common_pairs
-from agentdbg.analysis.diff.words import Segment, has_digit, is_other_wording, word_segments
+from agentdbg.analysis.diff.words import Segment, is_other_wording, says_the_same, word_segments
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_json, cut
-from agentdbg.events import TRUNCATED
-from agentdbg.loops.volatile import VOLATILE_KEYS, strip_volatile
+from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +32,6 @@ __all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "va
 
 _MOST = 200
 _DEEPEST = 40
-_LONGEST = 100_000
-_SHORTEST_ID = 10
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
 _PLAIN_MESSAGE = {"role", "content"}
@@ -190,7 +187,7 @@ def _text_of(message: Any) -> str:
 
 
 def _text_change(path: str, was: str, now: str) -> Iterator[Change]:
-    if was != now and not _says_the_same(was, now):
+    if was != now and not says_the_same(was, now):
         if was and now:
             yield Change(path, "changed", was, now, is_other_wording(was, now))
         elif now:
@@ -228,7 +225,7 @@ def _differences(was: Any, now: Any, path: str, depth: int) -> Iterator[Change]:
     if type(opened) is type(opened_now) and isinstance(opened, (dict, list)) and depth < _DEEPEST:
         yield from _inner_changes(opened, opened_now, path, depth)
     elif isinstance(was, str) and isinstance(now, str):
-        if not _says_the_same(was, now):
+        if not says_the_same(was, now):
             yield Change(path, "changed", was, now, is_other_wording(was, now))
     else:
         yield Change(path, "changed", was, now)
@@ -243,34 +240,6 @@ def _are_equal(was: Any, now: Any) -> bool:
     if isinstance(was, (dict, list)):
         return encoded(was) == encoded(now) or not any(True for _ in _inner_changes(was, now, "", 0))
     return isinstance(was, bool) == isinstance(now, bool)
-
-
-def _says_the_same(was: str, now: str) -> bool:
-    """Whether two texts differ only in clocks and ids, or only because one was cut when it was stored."""
-    if not was or not now:
-        return False
-    if TRUNCATED in was or TRUNCATED in now:
-        kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
-        return kept.startswith(kept_now) or kept_now.startswith(kept)
-    if _begin_otherwise(was, now):
-        return False
-    # Without a digit there is neither an id nor a clock in it.
-    if len(was) > _LONGEST or len(now) > _LONGEST or not (has_digit(was) and has_digit(now)):
-        return False
-    was_bytes, now_bytes = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
-    stripped = strip_volatile(was_bytes)
-    # A `<>` stands for each that was stripped, so both must have some; but fields of a table go without a trace.
-    if stripped == was_bytes and b"<>" not in was_bytes and not now.startswith("{"):
-        return False
-    return stripped == strip_volatile(now_bytes)
-
-
-def _begin_otherwise(was: str, now: str) -> bool:
-    """Whether both begin with another word or code, each too short to be an id or a clock, or only one is a table."""
-    if (was[0] == "{") is not (now[0] == "{"):
-        return True
-    word, word_now = was[:_SHORTEST_ID].partition(" ")[0], now[:_SHORTEST_ID].partition(" ")[0]
-    return word != word_now and max(len(word), len(word_now)) < _SHORTEST_ID and word.isalnum() and word_now.isalnum()
 
 
 def _inner_changes(was: Any, now: Any, path: str, depth: int) -> Iterator[Change]:

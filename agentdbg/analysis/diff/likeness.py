@@ -49,15 +49,25 @@ def likeness(left: Step, right: Step) -> float:
     if left.kind != right.kind:
         return 0.0
     if left.kind == LLM:
-        return _model_likeness(_model_words(left), _model_words(right))
+        return _model_likeness(left.words or _keep_words(left), right.words or _keep_words(right))
     if left.name != right.name and left.kind not in (START, END):
         return 0.0
     if left.key == right.key or left.kind in (START, END):
         return 1.0
+    words, words_right = left.words or _keep_words(left), right.words or _keep_words(right)
     if left.kind == TOOL:
-        alike = 0.35 + 0.5 * _arguments(left).likeness(_arguments(right))
+        alike: float = 0.35 + 0.5 * words.likeness(words_right)
         return alike + 0.1 * (left.content.get("result") == right.content.get("result"))
-    return 0.5 + 0.4 * _shared(_content_words(left), _content_words(right))
+    return 0.5 + 0.4 * _shared(words, words_right)
+
+
+def _keep_words(step: Step) -> Any:
+    """What is compared of a step again and again: `_ModelWords` of an answer, `Arguments` of a call, else its words."""
+    if step.kind == LLM:
+        step.words = _model_words(step)
+    else:
+        step.words = Arguments(step.content.get("args")) if step.kind == TOOL else _words(step.content)
+    return step.words
 
 
 class _ModelWords(NamedTuple):
@@ -79,30 +89,12 @@ def _model_likeness(left: _ModelWords, right: _ModelWords) -> float:
 
 
 def _model_words(step: Step) -> _ModelWords:
-    if step.words is None:
-        said = step.said
-        if said.calls:
-            words = _words(said.text) | _words([call.args for call in said.calls])
-            step.words = _ModelWords(frozenset(call.name for call in said.calls), words, _NONE)
-        else:
-            asked = " ".join(turn.text for turn in turns(step.content.get("appended"), last=1))
-            step.words = _ModelWords(_NONE, _words(said.text), _words(asked))
-    found: _ModelWords = step.words
-    return found
-
-
-def _arguments(step: Step) -> Arguments:
-    found: Arguments | None = step.words
-    if found is None:
-        found = step.words = Arguments(step.content.get("args"))
-    return found
-
-
-def _content_words(step: Step) -> Words:
-    if step.words is None:
-        step.words = _words(step.content)
-    found: Words = step.words
-    return found
+    said = step.said
+    if said.calls:
+        words = _words(said.text) | _words([call.args for call in said.calls])
+        return _ModelWords(frozenset(call.name for call in said.calls), words, _NONE)
+    asked = " ".join(turn.text for turn in turns(step.content.get("appended"), last=1))
+    return _ModelWords(_NONE, _words(said.text), _words(asked))
 
 
 class Arguments:

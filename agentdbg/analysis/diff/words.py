@@ -1,5 +1,5 @@
 """
-Two texts, word by word: which words went and came, and whether only the wording differs.
+Two texts, word by word: which words went and came, and whether only the wording differs, or only clocks and ids.
 
 Models never say a thing twice in the same words, so other words alone mean little. Figures, dates and codes in a text
 are facts; where each text has some that the other lacks, they say different things.
@@ -12,8 +12,10 @@ from itertools import filterfalse
 from typing import Literal
 
 from agentdbg.analysis.diff.sequences import common_pairs
+from agentdbg.events import TRUNCATED
+from agentdbg.loops.volatile import strip_volatile
 
-__all__ = ["Segment", "has_digit", "is_other_wording", "is_prose", "word_segments"]
+__all__ = ["Segment", "has_digit", "is_other_wording", "is_prose", "says_the_same", "word_segments"]
 
 Segment = tuple[Literal["same", "was", "now"], str]
 """A stretch of text, and whether both texts have it."""
@@ -30,6 +32,8 @@ _AROUND = ".,;:!?()[]{}<>\"'`*_$€£%#=~“”‘’-"  # noqa: RUF001
 _PROSE_WORDS = 3
 _MOST_TOKENS = 4_000
 _LOOKED_AT = 4_000
+_LONGEST = 100_000
+_SHORTEST_ID = 10
 
 
 def has_digit(text: str) -> bool:
@@ -68,6 +72,34 @@ def _facts(text: str) -> set[str]:
         for word in filterfalse(str.isalpha, head.split())
         if _FACT.match(word)
     }
+
+
+def says_the_same(was: str, now: str) -> bool:
+    """Whether two texts differ only in clocks and ids, or only because one was cut when it was stored."""
+    if not was or not now:
+        return False
+    if TRUNCATED in was or TRUNCATED in now:
+        kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
+        return kept.startswith(kept_now) or kept_now.startswith(kept)
+    if _begin_otherwise(was, now):
+        return False
+    # Without a digit there is neither an id nor a clock in it.
+    if len(was) > _LONGEST or len(now) > _LONGEST or not (has_digit(was) and has_digit(now)):
+        return False
+    was_bytes, now_bytes = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
+    stripped = strip_volatile(was_bytes)
+    # A `<>` stands for each that was stripped, so both must have some; but fields of a table go without a trace.
+    if stripped == was_bytes and b"<>" not in was_bytes and not now.startswith("{"):
+        return False
+    return stripped == strip_volatile(now_bytes)
+
+
+def _begin_otherwise(was: str, now: str) -> bool:
+    """Whether both begin with another word or code, each too short to be an id or a clock, or only one is a table."""
+    if (was[0] == "{") is not (now[0] == "{"):
+        return True
+    word, word_now = was[:_SHORTEST_ID].partition(" ")[0], now[:_SHORTEST_ID].partition(" ")[0]
+    return word != word_now and max(len(word), len(word_now)) < _SHORTEST_ID and word.isalnum() and word_now.isalnum()
 
 
 def word_segments(was: str, now: str) -> list[Segment]:
