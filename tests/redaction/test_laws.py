@@ -176,6 +176,18 @@ def test_every_way_through_gives_the_same_bytes(payload: dict[str, Any]) -> None
     assert json.loads(sealed.encoded) == sealed.value
 
 
+ALIKE = st.sampled_from([st.integers(), st.floats(), SCRAPS, st.sampled_from(["--password", "-v", "hunter2", "a"])])
+
+
+@given(items=ALIKE.flatmap(lambda kind: st.lists(kind, min_size=8, max_size=90)))
+@settings(max_examples=150, deadline=None)
+def test_a_list_of_one_kind_is_judged_like_any_other(items: list[Any]) -> None:
+    """Arguments of a program, an embedding, rows of a table: all at once or one by one, with the same result."""
+    payload = {"args": items, "deep": [[items]]}
+
+    assert WITH_RE2.seal(payload).encoded == WITH_RE2._seal_carefully(payload)[1]
+
+
 @given(
     talk=st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": STRUCTURES}), min_size=1, max_size=6),
     times=st.sampled_from([1, 10, 30, 100]),
