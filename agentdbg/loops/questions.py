@@ -15,6 +15,8 @@ __all__ = ["ask_differently"]
 
 _WORD = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
 _LONGEST_WORD = 40
+_MOST_READ = 4_096
+"""As much as is looked at closely of any value; whether a long text asks for something else shows early."""
 _FEW = 64
 """So many characters are compared one by one."""
 
@@ -29,10 +31,10 @@ def ask_differently(before: str, prompt: str) -> bool:
     start -= _length_of_word(before[max(0, start - _LONGEST_WORD) : start][::-1])
     if end:
         end -= _length_of_word(prompt[len(prompt) - end :][:_LONGEST_WORD])
-    new = set(_WORD.findall(prompt, start, len(prompt) - end))
+    new = set(_WORD.findall(prompt, start, min(len(prompt) - end, start + _MOST_READ)))
     if not new:
         return False
-    old = set(_WORD.findall(before, start, len(before) - end))
+    old = set(_WORD.findall(before, start, min(len(before) - end, start + _MOST_READ)))
     return not new <= old and 2 * len(old & new) < len(old | new)
 
 
