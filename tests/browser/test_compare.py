@@ -276,6 +276,7 @@ def test_axe_finds_nothing_in_a_comparison(open_pair: Callable[..., Page], width
     page.keyboard.press("n")
     page.keyboard.press("Enter")
     expect(page.locator("compare-rows .opened")).to_be_visible()
+    page.keyboard.press("/")
     page.locator("[data-compare-search]").fill("HAT1")
     expect(page.locator("compare-rows mark").first).to_be_visible()
 
@@ -337,3 +338,45 @@ def test_a_phone_chooses_and_compares_in_one_column(open_page: Callable[..., Pag
     expect(page.locator("run-rail")).to_be_hidden()
     page.get_by_role("button", name="Close the comparison").click()
     expect(page.locator("event-rows .row").first).to_be_visible()
+
+
+def test_a_phone_searches_both_without_scrolling_sideways(open_pair: Callable[..., Page]) -> None:
+    """The field would not fit beside the other choices, so it takes their place when it is asked for."""
+    page = open_pair("healthy", "failing", width=390, height=844, has_touch=True)
+    field = page.locator("run-compare [data-compare-search]")
+    expect(field).to_be_hidden()
+
+    page.locator("run-compare .find").click()
+    expect(field).to_be_focused()
+    page.keyboard.type("order")
+    expect(page.locator("compare-rows mark").first).to_be_visible()
+    box = page.locator("run-compare search-field").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+
+    page.locator("run-compare search-field .clear").click()
+    field.blur()
+    expect(field).to_be_hidden()
+
+
+def test_a_phone_says_which_run_is_a_and_which_is_b(open_pair: Callable[..., Page]) -> None:
+    """Letters alone do not tell the run that worked from the one that did not."""
+    page = open_pair("healthy", "failing", width=390, height=844)
+
+    heads = page.locator("run-compare .heads .half")
+    expect(heads.first).to_contain_text("support-bot")
+    expect(heads.last).to_contain_text("airline-agent")
+    for head in heads.all():
+        expect(head).to_be_in_viewport()
+
+
+def test_the_two_places_a_sentence_names_stay_together(open_pair: Callable[..., Page]) -> None:
+    """`A #11` at the end of a line and `B #11` alone on the next reads as if it belonged to what follows."""
+    page = open_pair(width=390, height=844)
+
+    tops = page.locator("run-compare .lines li").evaluate_all(
+        "lines => lines.map((line) => [...line.querySelectorAll('.jump')].map((jump) => jump.offsetTop))"
+    )
+    assert any(len(pair) > 1 for pair in tops)
+    assert all(len(set(pair)) <= 1 for pair in tops)

@@ -33,7 +33,7 @@ export function listen(actions) {
   on("search-run", ({ q, step }) => (compare.isOpen ? compare : actions).search(q, { step }));
   on("step-match", ({ direction }) => (compare.isOpen ? compare : actions).stepMatch(direction));
   on("leave-field", () => (compare.isOpen ? compare.leaveField() : actions.screen.rows.focusRows()));
-  on("focus-search", () => actions.focusSearch());
+  on("focus-search", () => (compare.isOpen ? compare : actions).focusSearch());
   on("follow", ({ on: wanted }) => actions.follow(wanted));
   on("to-end", () => actions.moveTo("last"));
   on("zoom", ({ zoom }) => actions.zoom(zoom));

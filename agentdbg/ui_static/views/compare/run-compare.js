@@ -44,9 +44,12 @@ export class RunCompare extends HTMLElement {
     const button = (/** @type {string} */ label, /** @type {string} */ intent, /** @type {string} */ name) => h("button", { class: "button", type: "button", "data-compare": name, onclick: () => emit(this, intent) }, label);
     const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
     const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Close the comparison", onclick: () => emit(this, "compare-close") }, glyph("back"));
+    const find = h("button", { class: "icon-button find", type: "button", "aria-label": "Search both", onclick: () => emit(this, "focus-search") }, glyph("search"));
+    this.#search.addEventListener("focusin", () => this.toggleAttribute("data-typing", true));
+    this.#search.addEventListener("focusout", () => this.toggleAttribute("data-typing", false));
     this.append(
       h("div", { class: "top" },
-        h("div", { class: "head" }, rail, back, this.#title, h("div", { class: "actions" }, this.#next, button("Swap A and B", "compare-swap", "swap"), button("Close", "compare-close", "close"))),
+        h("div", { class: "head" }, rail, back, this.#title, find, h("div", { class: "actions" }, this.#next, button("Swap A and B", "compare-swap", "swap"), button("Close", "compare-close", "close"))),
         this.#lines,
         this.#figures,
       ),
@@ -82,6 +85,7 @@ export class RunCompare extends HTMLElement {
   }
 
   focusSearch() {
+    this.toggleAttribute("data-typing", true); // on a phone there is no field before
     this.#search.focusField();
   }
 
@@ -119,7 +123,8 @@ export class RunCompare extends HTMLElement {
   /** @param {Answer["sentences"][number]} sentence */
   #line({ parts, a, b }) {
     const text = h("span", { class: "sentence" }, ...parts.map(({ text: words, style }) => (style === "plain" ? visibleText(words) : h("code", { class: style }, visibleText(words)))));
-    for (const [side, n] of /** @type {const} */ ([["a", a], ["b", b]])) if (n !== null) text.append(" ", this.#jump(side, n));
+    const jumps = /** @type {const} */ ([["a", a], ["b", b]]).flatMap(([side, n]) => (n === null ? [] : [this.#jump(side, n)]));
+    text.append(" ", h("span", { class: "jumps" }, ...jumps));
     return h("li", null, text);
   }
 
