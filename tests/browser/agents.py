@@ -98,6 +98,16 @@ def long() -> str:
     return id_of(run)
 
 
+def wordy() -> str:
+    """Calls of minutes, one as long as the whole run, and names written from the right."""
+    with traced_run("patient-agent") as run:
+        time.sleep(0.01)  # a run that took no time has no shares
+        record_llm_call("gpt-4o", prompt="Wait.", response="I waited.", duration_ms=1_235_000)
+        record_tool_call("render_video", args={"frames": 5}, result="done", duration_ms=90_000)
+        record_tool_call("بحث", args={"من": "القاهرة", "إلى": "دبي"}, result="three flights", duration_ms=12)
+    return id_of(run)
+
+
 def live() -> str:
     """Goes on until its standard input closes, a turn for each line it is given."""
     with traced_run("gaia-browser") as run:

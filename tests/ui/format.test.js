@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { counted, formatAge, formatAt, formatBytes, formatCost, formatCount, formatDay, formatDuration, formatStarted, formatTokens } from "../../agentdbg/ui_static/model/format.js";
+import { counted, formatAge, formatAt, formatBytes, formatCost, formatCount, formatDay, formatDuration, formatShares, formatStarted, formatTokens } from "../../agentdbg/ui_static/model/format.js";
 
 /** @param {(value: any) => string} format @param {[any, string][]} cases */
 function says(format, cases) {
@@ -37,4 +37,13 @@ test("how long ago depends on the calendar, not on 24 hours", () => {
   assert.equal(formatDay(ago(10), now), "Today");
   assert.equal(formatStarted(ago(10), now), "today 00:50");
   assert.equal(formatAge(new Date(2024, 0, 2).getTime(), now), "2 Jan 2024");
+});
+
+test("shares add up to the run, or to the calls that claim to be longer than it", () => {
+  const figures = { duration_ms: 200, model_ms: 100, tool_ms: 60, waiting_ms: 40 };
+
+  assert.equal(formatShares(figures), "model 50 % · tools 30 % · waiting 20 %");
+  assert.equal(formatShares({ ...figures, duration_ms: 57, model_ms: 1_235_000, waiting_ms: 0 }), "model 100 % · tools 0 % · waiting 0 %");
+  assert.equal(formatShares({ ...figures, model_ms: 0, tool_ms: null }), null);
+  assert.equal(formatShares({ ...figures, duration_ms: null }), null);
 });

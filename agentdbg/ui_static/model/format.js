@@ -130,3 +130,15 @@ function midnight(moment) {
 function two(value) {
   return String(value).padStart(2, "0");
 }
+
+/**
+ * Where the time of a run went. Calls may claim more time than the run took, when durations were reported and not
+ * measured; then they are all there was.
+ * @param {{duration_ms: number | null, model_ms: number | null, tool_ms: number | null, waiting_ms: number | null}} figures
+ */
+export function formatShares({ duration_ms: total, model_ms: model, tool_ms: tool, waiting_ms: waiting }) {
+  const busy = (model ?? 0) + (tool ?? 0);
+  if (!total || busy === 0) return null;
+  const percent = (/** @type {number | null} */ part) => `${Math.round((100 * (part ?? 0)) / Math.max(total, busy))} %`;
+  return `model ${percent(model)} · tools ${percent(tool)} · waiting ${percent(waiting)}`;
+}

@@ -11,6 +11,9 @@ import { visibleText } from "../model/details/text.js";
 import { KIND, KINDS } from "../model/skeleton.js";
 import { fillPreview } from "./row-preview.js";
 
+/** How much of the waterfall's width a duration beside its bar may need. */
+const LABEL_SHARE = 0.14;
+
 /** @typedef {import("../model/types.js").Row} Row */
 /** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
 
@@ -160,7 +163,14 @@ function waterfallCell({ n, bar }, skeleton, elapsed) {
     cell.append(h("span", { class: "moment" }));
     return cell;
   }
-  cell.dataset.label = isSpan && bar.width > 0.14 ? "inside" : bar.left + bar.width > 0.86 ? "before" : "after";
+  cell.dataset.label = labelPlace(bar, isSpan);
   cell.append(h("span", { class: isSpan ? "bar bracket" : "bar" }), h("span", { class: "bar-label digits" }, formatDuration(duration)));
   return cell;
+}
+
+/** Beside the bar where there is room, else in it. @param {{left: number, width: number}} bar @param {boolean} isSpan */
+function labelPlace({ left, width }, isSpan) {
+  if (isSpan && width > LABEL_SHARE) return "inside";
+  if (left + width <= 1 - LABEL_SHARE) return "after";
+  return left >= LABEL_SHARE ? "before" : "inside";
 }

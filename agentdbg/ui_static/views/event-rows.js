@@ -127,6 +127,7 @@ export class EventRows extends HTMLElement {
     const timeline = /** @type {Timeline} */ (this.timeline);
     const range = this.#range();
     const width = Math.max(120, this.#width - 536); // what the columns before it leave to the waterfall
+    this.style.setProperty("--digits", String(String(timeline.skeleton.count).length));
     this.dataset.shownAs = timeline.view;
     this.#heads.replaceChildren(...columnHeads(timeline, range, width));
     this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, width) : []));

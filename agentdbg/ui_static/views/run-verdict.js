@@ -4,7 +4,7 @@
 import { emit, h } from "../core/dom.js";
 import { embeddedRun, hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
-import { formatCost, formatCount, formatDuration, formatElapsed, formatStarted, formatTokens } from "../model/format.js";
+import { formatCost, formatCount, formatDuration, formatElapsed, formatShares, formatStarted, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 
@@ -185,10 +185,8 @@ function figure(value, unit, bad = false, exact) {
 
 /** Where the time went. @param {Summary["figures"]} figures */
 function shares(figures) {
-  const { duration_ms: total, model_ms: model, tool_ms: tool, waiting_ms: waiting } = figures;
-  if (!total || (!model && !tool)) return null;
-  const percent = (/** @type {number | null} */ part) => `${Math.round((100 * (part ?? 0)) / total)} %`;
-  return h("span", { class: "shares quiet" }, `model ${percent(model)} · tools ${percent(tool)} · waiting ${percent(waiting)}`);
+  const words = formatShares(figures);
+  return words === null ? null : h("span", { class: "shares quiet" }, words);
 }
 
 customElements.define("run-verdict", RunVerdict);

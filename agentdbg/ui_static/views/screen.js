@@ -175,6 +175,8 @@ export class Screen {
   #drawNotices({ data, refusal }) {
     this.notices.isGone = this.api.isGone;
     this.notices.refusal = refusal;
+    this.app.toggleAttribute("data-refused", refusal !== null);
+    this.verdict.toggleAttribute("data-unknown", refusal !== null && !data?.run);
     this.notices.summary = data?.summary ?? null;
     this.notices.update();
   }
@@ -248,8 +250,8 @@ export class Screen {
   }
 
   /** @param {State} state */
-  #drawProgress({ data, isSearching }) {
-    const indexing = data !== null && !data.complete && !this.api.isGone;
+  #drawProgress({ data, isSearching, refusal }) {
+    const indexing = data !== null && !data.complete && !this.api.isGone && refusal === null;
     this.progress.toggleAttribute("data-on", indexing || isSearching);
     this.progress.style.setProperty("--done", String(isSearching ? 0.6 : (data?.progress ?? 0)));
   }

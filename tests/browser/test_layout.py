@@ -1,0 +1,136 @@
+"""Nothing stands on something else: long numbers, long times, narrow waterfalls and names written from the right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Recorded, record
+from tests.browser.pairs import write_pair
+from tests.server.running import viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """A run with spans, one of calls that take minutes, and one of twelve thousand events."""
+    data_dir = tmp_path_factory.mktemp("layout")
+    runs = record(data_dir, "healthy", "wordy")
+    runs["many"], _ = write_pair(data_dir, 12_000)
+    with viewer(data_dir) as running:
+        yield Recorded(data_dir, runs, running)
+
+
+@pytest.mark.parametrize("view", ["list", "tree", "waterfall"])
+@pytest.mark.parametrize("width", [1400, 820])
+def test_five_digits_fit_before_the_sign_of_their_event(
+    open_page: Callable[..., Page], recorded: Recorded, view: str, width: int
+) -> None:
+    """The number is what a colleague is told; under a glyph its last digit cannot be read."""
+    page = open_page(recorded.address("many", view=view, event="11990"), width=width, ready="#event-11990 .sign")
+    number, sign = text_box(page.locator("#event-11990 .number")), text_box(page.locator("#event-11990 .sign"))
+
+    assert number["right"] <= sign["left"] - 4
+    tab = page.locator("event-details [role=tab]").first
+    assert text_box(tab)["left"] == pytest.approx(text_box(page.locator("#event-11990 .name"))["left"], abs=24)
+
+
+@pytest.mark.parametrize("width", [1400, 820])
+def test_a_call_of_minutes_has_room_for_its_time(
+    open_page: Callable[..., Page], recorded: Recorded, width: int
+) -> None:
+    """`20 min 35 s` is the row somebody looks for, so it must not run into the bar or out of its column."""
+    page = open_page(recorded.address("wordy"), width=width)
+
+    for words in ("20 min 35 s", "1 min 30 s"):
+        time = page.locator("event-rows .time .digits", has_text=words)
+        cell = time.locator("xpath=..").bounding_box()
+        shown = text_box(time)
+        assert cell is not None
+        assert cell["x"] <= shown["left"]
+        assert shown["right"] <= cell["x"] + cell["width"]
+        if width >= 1400:
+            assert shown["right"] <= text_box(time.locator("xpath=../*[@class='bar-room']"))["left"]
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_the_time_of_a_bar_that_fills_the_waterfall_stands_in_it(
+    open_page: Callable[..., Page], recorded: Recorded, width: int
+) -> None:
+    """There is no room on either side of the longest call, and the words to its left are not to be written over."""
+    page = open_page(recorded.address("wordy", view="waterfall"), width=width, ready="event-rows .bar-label")
+    label = page.locator("event-rows .bar-label", has_text="20 min 35 s")
+    bar = label.locator("xpath=../*[contains(@class, 'bar')][1]")
+
+    assert text_box(bar)["left"] <= text_box(label)["left"]
+    assert text_box(label)["right"] <= text_box(bar)["right"]
+
+
+@pytest.mark.parametrize("width", [1400, 820, 390])
+def test_every_row_of_the_waterfall_draws_in_its_own_row(
+    open_page: Callable[..., Page], recorded: Recorded, width: int
+) -> None:
+    """A moment that slips under its row, to the left of the axis, says the run began before it began."""
+    page = open_page(recorded.address("healthy", view="waterfall"), width=width, ready="event-rows .waterfall .moment")
+
+    slipped = page.locator("event-rows .row").evaluate_all(
+        """rows => rows.filter((row) => {
+          const [outer, inner] = [row, row.querySelector(".waterfall > *")].map((part) => part.getBoundingClientRect());
+          return inner.top < outer.top || inner.bottom > outer.bottom || inner.left < outer.left + 20;
+        }).map((row) => row.id)"""
+    )
+    assert slipped == []
+
+
+def test_arguments_named_from_the_right_keep_their_order(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A row is read from the left; two Arabic arguments must not trade places because of how they are written."""
+    page = open_page(recorded.address("wordy"))
+    parts = page.locator("event-rows .row", has_text="three flights").locator(".input > *")
+    expect(parts.first).to_contain_text("من")
+
+    lefts = [text_box(part)["left"] for part in parts.all()]
+    assert len(lefts) == 5
+    assert lefts == sorted(lefts)
+
+
+def test_shares_of_a_run_are_never_more_than_all_of_it(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """Durations that a program reports may be longer than its run; two million per cent helps nobody."""
+    page = open_page(recorded.address("wordy"))
+
+    expect(page.locator("run-verdict .shares")).to_have_text("model 100 % · tools 0 % · waiting 0 %")
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_run_that_cannot_be_shown_offers_nothing_to_do_with_it(
+    open_page: Callable[..., Page], recorded: Recorded, width: int
+) -> None:
+    """An address from yesterday may name a run that was deleted: it is said, and only the way back is left."""
+    address = f"{recorded.viewer.origin}/?run_id=00000000-0000-4000-8000-000000000000"
+    page = open_page(address, width=width, ready="", expected="404 (Not Found)")
+    expect(page.locator("page-notices")).to_contain_text("This run cannot be shown")
+
+    for part in ("run-strip", "tool-bar", "run-verdict .title", "run-verdict .actions"):
+        expect(page.locator(part)).to_be_hidden()
+    expect(page.locator(".progress")).not_to_have_attribute("data-on", "")
+    if width < 720:
+        page.locator("run-verdict .back").click()
+    page.locator(f"run-rail [data-run-id='{recorded.runs['healthy']}']").click()
+    expect(page.locator("run-verdict .title")).to_contain_text("support-bot")
+    expect(page.locator("tool-bar")).to_be_visible()
+
+
+def text_box(locator: Locator) -> dict[str, float]:
+    """Where the text of an element is drawn, which may be wider than the element."""
+    box: dict[str, float] = locator.evaluate(
+        """element => {
+          const range = document.createRange();
+          range.selectNodeContents(element);
+          const box = element.firstChild ? range.getBoundingClientRect() : element.getBoundingClientRect();
+          return { left: box.left, right: box.right };
+        }"""
+    )
+    return box
