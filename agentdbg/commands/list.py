@@ -56,8 +56,9 @@ def command(
     if out.width is not None and out.width >= _WIDE:
         headlines = index.headlines([run["run_id"] for run in page.runs])
     _print_table(out, page.runs, headlines)
-    if page.total > len(page.runs) and out.is_terminal:
-        out.line(Styled(f"{page.total - len(page.runs):,} more; `agentdbg list -n {page.total}` shows all", "muted"))
+    left_out = page.total - len(page.runs)
+    if left_out and out.is_terminal:
+        out.sentence(Styled(f"{left_out:,} more; `agentdbg list -n {page.total}` shows all", "muted"))
 
 
 def _moment(text: str | None) -> str | None:
@@ -94,11 +95,11 @@ def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, st
         Column("duration" if out.is_terminal else "duration_ms", right=True, optional=1),
         Column("llm_calls", right=True, optional=3),
         Column("tool_calls", right=True, optional=3),
-        *([Column("cost", right=True, optional=3)] if _shows_cost(out, runs) else []),
+        *([Column("cost", right=True, optional=4)] if _shows_cost(out, runs) else []),
         Column("status"),
     ]
     if headlines:
-        columns.append(Column("what came of it", least=24, optional=4))
+        columns.append(Column("what came of it", least=24, optional=5))
     length = _telling_length([run["run_id"] for run in runs])
     has_cost = _shows_cost(out, runs)
     out.table(columns, [_row(out, run, length, headlines, has_cost=has_cost) for run in runs])

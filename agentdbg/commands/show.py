@@ -72,9 +72,9 @@ def _print_head(out: Terminal, opened: OpenedRun, summary: Summary) -> None:
     meta = opened.meta
     facts = f"{meta['run_id'][:8]}  {local_time(meta['started_at'])}"
     print_verdict(out, summary["verdict"], meta["run_name"] or "unnamed", facts)
-    out.line(Styled(f"   {figure_line(summary['figures'])}", "muted"))
+    out.sentence(Styled(figure_line(summary["figures"]), "muted"), indent=3)
     for note in summary["notes"]:
-        out.line(Styled(f"   {note}", "warn"))
+        out.sentence(Styled(note, "warn"), indent=3)
     out.line()
     asked = first_request(opened.tally, 400)
     if asked:

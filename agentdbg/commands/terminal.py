@@ -31,9 +31,12 @@ __all__ = [
     "wrapped",
 ]
 
+_JOINERS = "\u200c\u200d"
 # C0 and C1 controls, what turns or hides text (bidirectional marks, zero-width, tags), line separators, surrogates.
+# Between two characters that can be joined, as in Persian words and emoji of families, a joiner is spelling.
 _UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+    f"|(?<![^\x00-\x7f{_JOINERS}])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f{_JOINERS}])"
 )
 _WORD = re.compile("( *)([^ ]*)")
 _CODES = {
@@ -80,7 +83,7 @@ def cell_width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if unicodedata.combining(character):
+    if character in _JOINERS or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -102,7 +105,8 @@ class Column(NamedTuple):
     """
     A column of a table. `least` is how narrow it may get; 0 keeps it whole.
 
-    Where there is too little room the column with the largest `optional` goes first; one with 0 never goes.
+    Where there is too little room the columns with the largest `optional` go first, together: those of one number say
+    one thing. One with 0 never goes.
     """
 
     title: str
@@ -263,14 +267,14 @@ def _fit_columns(columns: Sequence[Column], widths: list[int], room: int) -> lis
     narrowest = [min(column.least or width, width) for column, width in zip(columns, widths, strict=True)]
     shown = list(range(len(columns)))
     while _width_of(narrowest, shown) > room:
-        least_wanted = max(shown, key=lambda at: (columns[at].optional, at))
-        if not columns[least_wanted].optional:
+        least_wanted = max(columns[at].optional for at in shown)
+        if not least_wanted:
             break
-        shown.remove(least_wanted)
-    for at in sorted(shown, key=lambda at: -widths[at]):
-        too_wide = _width_of(widths, shown) - room
-        if too_wide > 0:
-            widths[at] = max(narrowest[at], widths[at] - too_wide)
+        shown = [at for at in shown if columns[at].optional != least_wanted]
+    widths[:] = [max(least, min(width, room)) for least, width in zip(narrowest, widths, strict=True)]
+    # The widest gives way until it is as narrow as the next, so that none is cut to a stump beside a long one.
+    while _width_of(widths, shown) > room and (flexible := [at for at in shown if widths[at] > narrowest[at]]):
+        widths[max(flexible, key=widths.__getitem__)] -= 1
     return shown
 
 

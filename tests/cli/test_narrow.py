@@ -113,3 +113,44 @@ def test_the_least_wanted_column_goes_first(capfd: pytest.CaptureFixture[str]) -
     out.table([Column("id"), Column("began", optional=1), Column("calls", optional=3)], [["ab", "today", "4"]])
 
     assert capfd.readouterr().out == "id  began\nab  today\n"
+
+
+def test_columns_that_say_one_thing_go_together_and_leave_the_room_to_the_name(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Model calls without tool calls are half a figure, and two names cut before they differ are one name."""
+    out = Terminal()
+    out.width = 34
+    columns = [Column("run_name", least=16), Column("llm", optional=3), Column("tool", optional=3), Column("status")]
+    out.table(columns, [["rebook a flight, old prompt", "4", "3", "ok"]])
+
+    assert capfd.readouterr().out.splitlines() == [
+        f"{'run_name':26}  status",
+        "rebook a flight, old prom…  ok",
+    ]
+
+
+def test_two_long_columns_share_the_room(capfd: pytest.CaptureFixture[str]) -> None:
+    """One very long name must not cut what came of the run to a few letters."""
+    out = Terminal()
+    out.width = 42
+    out.table([Column("name", least=4), Column("what", least=4)], [["n" * 300, "w" * 80]])
+
+    assert capfd.readouterr().out.splitlines()[1] == "n" * 19 + "…  " + "w" * 19 + "…"
+
+
+def test_letters_that_are_joined_stay_joined_and_take_the_room_they_take(capfd: pytest.CaptureFixture[str]) -> None:
+    """A Persian name or a family of emoji is spelt with joiners; in plain words a joiner only hides a difference."""
+    out = Terminal()
+    for name in ("می\u200cخواهم", "👩\u200d👧", "de\u200dlete", "é\u200d\u200dé", "\u200cا"):
+        out.line(name)
+
+    assert capfd.readouterr().out.splitlines() == [
+        "می\u200cخواهم",
+        "👩\u200d👧",
+        "de\\u200dlete",
+        "é\\u200d\\u200dé",
+        "\\u200cا",
+    ]
+    assert cell_width("👩\u200d👧") == 4
+    assert cell_width("e\u0301\ufe0f") == 1
