@@ -111,9 +111,8 @@ class _RowMaker:
             min(a.depth, b.depth),
             writes,
             wording,
-            None,
-            b.name if b.name != a.name else None,
-            tuple(changes),
+            name_b=b.name if b.name != a.name else None,
+            changes=tuple(changes),
         )
 
     def _news(self, a: Step, b: Step) -> list[Change]:

@@ -141,20 +141,28 @@ def _overlaps(step: Step, group_end: int) -> bool:
 
 def _put(line: list[Step], group: list[Step]) -> None:
     if len(group) > 1:
-        group = sorted(group, key=_by_content)
+        group = _in_fixed_order(group)
     for step in group:
         line.append(step)
         if step.kind == LLM and step.children:
             if len(step.children) == 1 and step.children[0].kind == TOOL:
                 line.append(step.children[0])
             elif all(child.kind == TOOL for child in step.children):
-                line += sorted(step.children, key=_by_content)
+                line += _in_fixed_order(step.children)
             else:
                 line += _in_line(step.children)
 
 
-def _by_content(step: Step) -> tuple[str, str, bytes, int]:
-    return step.name, as_json(step.content.get("args"))[:200], step.digest, step.number
+def _in_fixed_order(steps: Sequence[Step]) -> list[Step]:
+    """By name and arguments, which most often tell them apart, then by all that they say."""
+    by_call = {_call_of(step): step for step in steps}
+    if len(by_call) == len(steps):
+        return [by_call[call] for call in sorted(by_call)]
+    return sorted(steps, key=lambda step: (*_call_of(step), step.digest, step.number))
+
+
+def _call_of(step: Step) -> tuple[str, str]:
+    return step.name, as_json(step.content.get("args"))[:200]
 
 
 def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_right: Sequence[Step]) -> None:
