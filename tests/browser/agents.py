@@ -98,14 +98,20 @@ def long() -> str:
     return id_of(run)
 
 
-def wordy() -> str:
-    """Calls of minutes, one as long as the whole run, and names written from the right."""
-    with traced_run("patient-agent") as run:
+def wordy(name: str = "patient-agent") -> str:
+    """Calls of minutes, one as long as the whole run, and names endless or written from the right."""
+    with traced_run(name) as run:
         time.sleep(0.01)  # a run that took no time has no shares
         record_llm_call("gpt-4o", prompt="Wait.", response="I waited.", duration_ms=1_235_000)
         record_tool_call("render_video", args={"frames": 5}, result="done", duration_ms=90_000)
         record_tool_call("بحث", args={"من": "القاهرة", "إلى": "دبي"}, result="three flights", duration_ms=12)
+        record_tool_call("a_tool_whose_name_" + "goes_on_" * 20, args={}, result=1, duration_ms=1)
     return id_of(run)
+
+
+def arabic() -> str:
+    """The same under a name written from the right."""
+    return wordy("وكيل حجز الرحلات")
 
 
 def live() -> str:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """A run with spans, one of calls that take minutes, and one of twelve thousand events."""
+    """A run with spans, two of calls that take minutes, and one of twelve thousand events."""
     data_dir = tmp_path_factory.mktemp("layout")
-    runs = record(data_dir, "healthy", "wordy")
+    runs = record(data_dir, "healthy", "wordy", "arabic")
     runs["many"], _ = write_pair(data_dir, 12_000)
     with viewer(data_dir) as running:
         yield Recorded(data_dir, runs, running)
@@ -121,6 +121,23 @@ def test_a_run_that_cannot_be_shown_offers_nothing_to_do_with_it(
     page.locator(f"run-rail [data-run-id='{recorded.runs['healthy']}']").click()
     expect(page.locator("run-verdict .title")).to_contain_text("support-bot")
     expect(page.locator("tool-bar")).to_be_visible()
+
+
+def test_names_from_the_right_and_endless_ones_stay_in_their_place_in_a_comparison(
+    open_page: Callable[..., Page], recorded: Recorded
+) -> None:
+    """An Arabic name must not take the count beside it along, nor a tool's name push the page wider than the window."""
+    address = recorded.address("wordy", compare=recorded.runs["arabic"])
+    for width in (1400, 820, 390):
+        page = open_page(address, width=width, ready="compare-rows .item")
+        expect(page.locator("run-compare .note-line").first).to_contain_text("a_tool_whose_name")
+        head = page.locator("run-compare .heads .half").last.locator("span")
+        expect(head).to_contain_text("وكيل")
+
+        assert text_box(head.locator("bdi"))["right"] <= text_box(head)["right"] - 40  # ", 5 events"
+        notes = page.locator("run-compare .effects").evaluate("part => [part.scrollWidth, part.clientWidth]")
+        assert notes[0] <= notes[1]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def text_box(locator: Locator) -> dict[str, float]:

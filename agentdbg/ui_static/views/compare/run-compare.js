@@ -114,7 +114,7 @@ export class RunCompare extends HTMLElement {
     this.#lines.replaceChildren(...answer.sentences.map((sentence) => this.#line(sentence)));
     this.#figures.replaceChildren(figuresTable(answer, now), this.#effects(answer));
     this.#heads.replaceChildren(
-      ...(/** @type {const} */ (["a", "b"])).map((side) => h("span", { class: "half" }, h("b", { class: "side-name" }, side.toUpperCase()), `${whose(answer, side, now)}, ${counted(answer.totals[side].events ?? 0, "event")}`)),
+      ...(/** @type {const} */ (["a", "b"])).map((side) => h("span", { class: "half" }, h("b", { class: "side-name" }, side.toUpperCase()), h("span", null, whose(answer, side, now), `, ${counted(answer.totals[side].events ?? 0, "event")}`))),
     );
     this.#heads.insertBefore(h("span", { class: "sign" }), this.#heads.lastChild);
     this.#next.disabled = COUNTS.slice(2).every(([, count]) => answer.counts[count] === 0);
@@ -164,18 +164,18 @@ export class RunCompare extends HTMLElement {
   }
 }
 
-/** What tells one run from the other: its name, or of two with one name when it began. @param {Answer} answer @param {"a" | "b"} side @param {number} now */
+/** What tells one run from the other: its name, or of two with one name when it began. A name may be written from the right. @param {Answer} answer @param {"a" | "b"} side @param {number} now */
 function whose(answer, side, now) {
   if (nameOf(answer.a) === nameOf(answer.b)) return formatStarted(startOf(answer[side]), now);
   const name = visibleText(nameOf(answer[side]));
-  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name;
+  return h("bdi", null, name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME - 1)}…` : name);
 }
 
 /** @param {Answer} answer @param {number} now */
 function figuresTable(answer, now) {
   const columns = figures(answer);
   const cell = (/** @type {string} */ key, /** @type {number | null} */ value) => h("td", { class: "digits" }, written(key, value));
-  const side = (/** @type {"a" | "b"} */ name) => h("tr", null, h("th", { scope: "row" }, h("b", { class: "side-name" }, name.toUpperCase()), `${whose(answer, name, now)}, ${standing(answer[name]).word.toLowerCase()}`), ...columns.map((column) => cell(column.key, column[name])));
+  const side = (/** @type {"a" | "b"} */ name) => h("tr", null, h("th", { scope: "row" }, h("b", { class: "side-name" }, name.toUpperCase()), whose(answer, name, now), `, ${standing(answer[name]).word.toLowerCase()}`), ...columns.map((column) => cell(column.key, column[name])));
   return h("table", null,
     h("caption", { class: "visually-hidden" }, "The figures of both runs"),
     h("thead", null, h("tr", null, h("td", null), ...columns.map(({ name }) => h("th", { scope: "col" }, name)))),
