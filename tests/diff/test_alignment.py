@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.diff import compare
+from agentdbg.analysis.diff import compare, mirror
 from tests.diff.events import call_start, event, llm, run, tool
 
 if TYPE_CHECKING:
@@ -150,6 +150,17 @@ def test_tools_asked_for_at_once_have_no_order() -> None:
 
     assert diff.verdict == "same"
     assert [(row.a, row.b) for row in diff.rows[2:5]] == [(3, 4), (4, 5), (5, 3)]
+
+
+def test_the_same_steps_at_once_and_one_after_the_other_are_the_same() -> None:
+    """How fast a tool answers decides nothing about what the agent did."""
+    one_by_one, at_once = (run(tool("send", {"a": 1}, "ok"), llm("hello", "hi")) for _ in range(2))
+    for made in at_once[1:3]:
+        made["duration_ms"] = 5_000
+    diff = compare(one_by_one, at_once)
+
+    assert diff.verdict == "same"
+    assert mirror(diff).to_json() == compare(at_once, one_by_one).to_json()
 
 
 def test_of_tools_asked_for_at_once_the_most_alike_are_paired() -> None:

@@ -53,19 +53,19 @@ class Pairing:
 
 def pair_sides(a: Side, b: Side) -> Pairing:
     """Pair the steps of two runs."""
-    if _comes_first(b, a):
-        return _pair(b, a).swapped()
-    return _pair(a, b)
+    if len(a.order) != len(b.order):
+        is_swapped = len(b.order) < len(a.order)
+    else:
+        differing = next((pair for pair in zip(a.order, b.order, strict=True) if not _are_equal(*pair)), None)
+        if differing is None:  # whatever ran at the same time in only one of them
+            return Pairing({step.number: twin.number for step, twin in zip(a.order, b.order, strict=True)}, {})
+        # Which run is walked first is decided by what is in them alone.
+        is_swapped = _place(differing[1]) < _place(differing[0])
+    return _pair(b, a).swapped() if is_swapped else _pair(a, b)
 
 
-def _comes_first(side: Side, other: Side) -> bool:
-    """Which run is walked first is decided by what is in them alone."""
-    if len(side.steps) != len(other.steps):
-        return len(side.steps) < len(other.steps)
-    for step, twin in zip(side.order, other.order, strict=True):
-        if step.key != twin.key or step.context_key != twin.context_key or step.depth != twin.depth:
-            return _place(step) < _place(twin)
-    return False
+def _are_equal(step: Step, twin: Step) -> bool:
+    return step.key == twin.key and step.context_key == twin.context_key and step.depth == twin.depth
 
 
 def _place(step: Step) -> tuple[bytes, bytes, int]:
