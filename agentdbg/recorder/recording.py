@@ -8,7 +8,7 @@ being recorded, whether this process has any run at all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
@@ -96,24 +96,26 @@ def record_tool_call(
     status: str = "ok",
     error: Any = None,
     duration_ms: float | None = None,
-    effect: Literal["write", "read"] | None = None,
     **extra: Any,
 ) -> str | None:
     """
     Record a tool call that has been made; it hangs under the model call that led to it.
 
-    `effect="write"` says that it changed something outside the agent, `effect="read"` that it did not.
+    `effect="write"` says that it changed something outside the agent, `effect="read"` that it did not; other keywords
+    land in the payload.
     """
     scope = own_scope()
     if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
+        if "effect" in extra:
+            meta = with_effect(meta, extra.pop("effect"))
         fields, given = tool_fields(scope.run, name, args, result, status, error, extra)
         return scope.run.emit(
             "TOOL_CALL",
             name,
             fields,
-            meta if effect is None else with_effect(meta, effect),
+            meta,
             scope.llm_id or scope.parent_id,
             given,
             None if duration_ms is None else whole_ms(duration_ms),
