@@ -31,11 +31,21 @@ def ask_differently(before: str, prompt: str) -> bool:
     start -= _length_of_word(before[max(0, start - _LONGEST_WORD) : start][::-1])
     if end:
         end -= _length_of_word(prompt[len(prompt) - end :][:_LONGEST_WORD])
-    new = set(_WORD.findall(prompt, start, min(len(prompt) - end, start + _MOST_READ)))
+    new = _words(prompt, start, min(len(prompt) - end, start + _MOST_READ))
     if not new:
         return False
-    old = set(_WORD.findall(before, start, min(len(before) - end, start + _MOST_READ)))
+    old = _words(before, start, min(len(before) - end, start + _MOST_READ))
     return not new <= old and 2 * len(old & new) < len(old | new)
+
+
+def _words(text: str, start: int, end: int) -> set[str]:
+    """The different words in a part of a text; most of what stands between two spaces is a word as it is."""
+    part = text[start:end]
+    if start and (text[start - 1].isalnum() or text[start - 1] in "_-"):
+        part = f"_{part}"  # it begins inside a word, the rest of which is none
+    pieces = set(part.split())
+    plain = {piece for piece in pieces if len(piece) > 1 and piece.isalpha()}
+    return plain.union(_WORD.findall(" ".join(pieces - plain)))
 
 
 def _common_start(one: str, other: str) -> int:
