@@ -31,6 +31,8 @@ _WORDS = [
     "was",
     "there",
 ]
+# With these about as many words as a text of a few pages has.
+_BEGINNINGS = ("", "un", "re", "over", "out", "fore", "mis", "sub")
 _ENDINGS = ("", "s", "ing", "ed", "er", "al", "ful", "ish")
 _USAGE = {"prompt_tokens": 812, "completion_tokens": 64, "total_tokens": 876}
 
@@ -74,7 +76,8 @@ def different_ones(count: int = 500) -> dict[str, list[dict[str, Any]]]:
     chance = random.Random(7)
 
     def words(number: int) -> str:
-        return " ".join(f"{chance.choice(_WORDS)}{chance.choice(_ENDINGS)}" for _ in range(number))
+        parts = (_BEGINNINGS, _WORDS, _ENDINGS)
+        return " ".join("".join(chance.choice(part) for part in parts) for _ in range(number))
 
     def flight() -> dict[str, Any]:
         asked = {"origin": words(1), "destination": words(1), "day": chance.randrange(31), "cabin": "economy"}
