@@ -75,7 +75,30 @@ def _real_pairs() -> list[list[str]]:
     longest = max(len(run) for runs in groups for run in runs)
     measured = f"median {statistics.median(times):.1f} ms, slowest {times[-1]:.1f} ms"
     label = f"{len(pairs)} pairs of real runs of the same task"
-    return [[label, f"up to {longest}", measured, "", "", "", f"{_WANTED_PAIR_MS} ms each"]]
+    return [
+        [label, f"up to {longest}", measured, "", "", "", f"{_WANTED_PAIR_MS} ms each"],
+        _joined([_one_after_the_other(groups, trials) for trials in ((0, 1), (2, 3))]),
+    ]
+
+
+def _joined(sides: list[list[Event]]) -> list[str]:
+    """All real runs of two trials in one, against those of two others: long, and hardly a step is the same."""
+    gc.collect()
+    gc.freeze()
+    whole = min(_milliseconds(compare, *sides) for _ in range(_ROUNDS))
+    gc.unfreeze()
+    return ["real runs one after the other", f"{len(sides[0]):,}", f"{whole:,.0f} ms", "", "", "", "200 ms"]
+
+
+def _one_after_the_other(groups: list[list[list[Event]]], trials: tuple[int, ...]) -> list[Event]:
+    runs = [runs[trial] for trial in trials for runs in groups if trial < len(runs)]
+    start, end = runs[0][0], runs[0][-1]
+    joined = [start]
+    for run in runs:
+        for event in run[1:-1]:
+            parent_id = start["event_id"] if event["parent_id"] == run[0]["event_id"] else event["parent_id"]
+            joined.append({**event, "run_id": start["run_id"], "parent_id": parent_id})
+    return [*joined, end]
 
 
 def _real_runs() -> list[list[list[Event]]]:
