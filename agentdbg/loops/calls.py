@@ -173,12 +173,7 @@ def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
     is_far = vocabulary.is_far(words, _REPHRASED_PERCENT)
     vocabulary.add(words)
     # The names of a tool's parameters are words too, and alone may be most of what all its calls have in common.
-    return is_far or not any(_are_alike(words, call.asked.words()) for call in calls[-2::-1])
-
-
-def _are_alike(words: frozenset[bytes], others: frozenset[bytes]) -> bool:
-    common = len(words & others)
-    return 100 * common >= _REPHRASED_PERCENT * (len(words) + len(others) - common)
+    return is_far or not any(is_near(words, call.asked.words(), _REPHRASED_INPUT) for call in calls[-2::-1])
 
 
 def _asks_like(step: Step, other: Step) -> bool:

@@ -134,10 +134,6 @@ class Tape:
         steps = self.steps
         return [steps[index] for index in range(len(steps) - number, len(steps))]
 
-    def oldest(self) -> int:
-        """The number of the oldest step within reach."""
-        return self.steps[0].number
-
     def _write(self) -> None:
         """Put into `_exact` what came since."""
         new = min(self.number - self._written, self._longest)

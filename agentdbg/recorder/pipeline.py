@@ -149,7 +149,7 @@ class ActiveRun:
         event_id = event_id or new_id()
         ts = utc_timestamp()
         line = self._log.line(event_type, event_id, parent_id, ts, duration_ms, name_json, encoded, meta_bytes, source)
-        with self.lock:  # a `try` would take a third of the time, and may be interrupted before it begins
+        with self.lock:  # `acquire` and `try` would be quicker, but an interruption between the two leaves it locked
             if self.closed or (self.counters.is_shared and self.counters.ended_elsewhere()):
                 self._count_late()
                 return None

@@ -30,7 +30,7 @@ Payload = tuple[dict[str, Any], "tuple[Any, ...] | None"]
 """The fields of an event, and the values among them that came from outside; None: any of them may have."""
 
 _LARGEST = 2**53  # beyond it numbers are no longer exact for every reader of JSON
-# What is known of a model call before anything is; filling in a copy takes half as long as making the dict anew.
+# What is known of a model call before anything is; filling in a copy is quicker than making the dict anew.
 _LLM_CALL: dict[str, Any] = {
     "model": "unknown",
     "prompt": None,

@@ -75,7 +75,7 @@ class Redactor:
         return Sealed(*self.seal_parts(fields, given))
 
     def seal_parts(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> tuple[dict[str, Any], bytes]:
-        """The same as a bare pair: making an object takes half as long as encoding a small payload."""
+        """The same as a bare pair, for the path that every event takes: making an object would add to it."""
         try:
             return self._seal_if_harmless(fields, given)
         except TooLong:
