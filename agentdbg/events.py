@@ -143,20 +143,23 @@ if hasattr(os, "register_at_fork"):
 new_id = _pool.take
 """A new UUIDv4 as a string."""
 
-_second_shown: tuple[int, str] = (-1, "")
+_SECOND = 1_000_000_000
+_second_shown: tuple[int, str] = (-_SECOND, "")
+"""When the second that was shown last began, in nanoseconds, and how it is written."""
 _MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 
 
 def utc_timestamp(seconds: float | None = None) -> str:
     """Now (or the given Unix time) as UTC ISO 8601 with milliseconds and a trailing Z."""
     global _second_shown  # noqa: PLW0603 -- a cache of one string; a race only recomputes it
-    milliseconds = time.time_ns() // 1_000_000 if seconds is None else int(seconds * 1000)
-    second = milliseconds // 1000
-    shown_second, shown = _second_shown
-    if shown_second != second:
-        shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        _second_shown = (second, shown)
-    return shown + _MILLISECONDS[milliseconds % 1000]
+    now = time.time_ns() if seconds is None else int(seconds * 1000) * 1_000_000
+    begin, shown = _second_shown
+    into = now - begin
+    if not 0 <= into < _SECOND:
+        into = now % _SECOND
+        shown = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // _SECOND))
+        _second_shown = (now - into, shown)
+    return shown + _MILLISECONDS[into // 1_000_000]  # of a small number: dividing the time itself takes much longer
 
 
 def load_schema(event_type: str | None = None) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class LineMaker:
     def __init__(self, run_id: str) -> None:
         self._after_id = f'","run_id":"{run_id}","parent_id":"'
 
-    def __call__(
+    def line(
         self,
         event_type: str,
         event_id: str,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict"]
 
 DEFAULT_LOOP_STOP = 3
+_LARGEST_QUICK = 2**30 - 1  # the interpreter compares whole numbers up to here much quicker
 # Which number each limit is held against, in the order of the checks; the duration is no counter.
 _COUNTED: dict[str, str | None] = {
     "max_llm_calls": "llm_calls",
@@ -129,15 +130,15 @@ class Guards:
     def _is_surely_within(self, elapsed_s: float) -> bool:
         """Whether no limit can have been crossed; spelled out, because every event of a run with limits passes here."""
         counters, most = self._counters, self._most
-        return (
-            counters.llm_calls <= most.max_llm_calls
-            and counters.tool_calls <= most.max_tool_calls
-            and counters.limited_events <= most.max_events
-            and counters.total_tokens <= most.max_tokens
-            and counters.cost_usd <= most.max_cost_usd
-            and elapsed_s <= most.max_duration_s
-            and not counters.is_shared
-        )
+        if counters.limited_events > most.fewest_events and (
+            counters.llm_calls > most.max_llm_calls
+            or counters.tool_calls > most.max_tool_calls
+            or counters.limited_events > most.max_events
+        ):
+            return False
+        if counters.total_tokens > most.max_tokens or counters.cost_usd > most.max_cost_usd:
+            return False
+        return elapsed_s <= most.max_duration_s and not counters.is_shared
 
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
@@ -218,10 +219,10 @@ def _count_model_call(counters: Counters, payload: Mapping[str, Any]) -> None:
     usage, cost = payload.get("usage"), payload.get("cost_usd")
     if type(usage) is dict and type(tokens := usage.get("total_tokens")) is int:
         counters.total_tokens += tokens
-        counters.tokens_known += 1
+        counters.tokens_known = 1
     if type(cost) is float or type(cost) is int:
         counters.cost_usd += cost
-        counters.cost_known += 1
+        counters.cost_known = 1
 
 
 def _count_event(counters: Counters, event_type: str, payload: Mapping[str, Any], recorded_by_call: bool) -> None:
@@ -237,21 +238,25 @@ def _count_event(counters: Counters, event_type: str, payload: Mapping[str, Any]
 
 
 class _Most:
-    """The limits as numbers, without end where none is set."""
+    """The limits as numbers; where none is set, one that is as good as none."""
 
-    __slots__ = tuple(_COUNTED)
+    __slots__ = (*_COUNTED, "fewest_events")
 
-    max_llm_calls: float
-    max_tool_calls: float
-    max_events: float
-    max_tokens: float
+    max_llm_calls: int
+    max_tool_calls: int
+    max_events: int
+    max_tokens: int
     max_cost_usd: float
     max_duration_s: float
+    fewest_events: int
+    """Up to this many events no limit on how many there may be is crossed."""
 
     def __init__(self, limits: Limits) -> None:
         for name in _COUNTED:
             limit = getattr(limits, name)
-            setattr(self, name, float("inf") if limit is None else limit)
+            unlimited = float("inf") if name in ("max_cost_usd", "max_duration_s") else _LARGEST_QUICK
+            setattr(self, name, unlimited if limit is None else limit)
+        self.fewest_events = min(self.max_llm_calls, self.max_tool_calls, self.max_events)
 
 
 _WORDS = {

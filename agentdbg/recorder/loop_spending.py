@@ -41,7 +41,7 @@ class LoopSpending:
         counters = self._counters
         spent = finding.cost.get("cost_usd")
         if spent is not None:  # an unknown price is not a price of nothing
-            counters.loop_cost_known += 1
+            counters.loop_cost_known = 1
             counters.loop_cost_usd += counters.cost_usd - max(counters.cost_usd - spent, self._until)
         self._until = counters.cost_usd
         self._at_event = counters.limited_events
@@ -56,7 +56,7 @@ class LoopSpending:
         # Between two rounds there may be other calls, which belong to the loop. A run that comes back to it after long
         # other work has spent that time well.
         if spent > self._until and at_event - self._at_event <= self._reach:
-            counters.loop_cost_known += 1
+            counters.loop_cost_known = 1
             counters.loop_cost_usd += spent - self._until
         self._until = spent
         self._at_event = at_event

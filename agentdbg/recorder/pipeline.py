@@ -127,8 +127,7 @@ class ActiveRun:
         given: tuple[Any, ...] | None = None,
         duration_ms: int | None = None,
         source: str | None = None,
-        *,
-        event_id: str | None = None,
+        event_id: str | None = None,  # by name from here on: a `*` would make every call look them up
         is_span: bool = False,
         kind: str | None = None,
         failed_call_id: str | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.recorder.usage import cached_tokens
+from agentdbg.recorder.usage import LARGEST_COUNT_BITS, cached_tokens, normalise_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,6 +81,21 @@ class PriceTable:
     def __init__(self, own: Mapping[str, Mapping[str, float]] | None = None) -> None:
         self._prices: dict[str, Mapping[str, float]] = {**PRICES, **(own or {})}
         self._known: dict[str, tuple[int, int, int] | None] = {}
+
+    def measured(self, model: str, given: Any) -> tuple[dict[str, Any] | None, float | None]:
+        """A usage in its one form, and what the call cost; None for what is not known."""
+        # Nearly every model call passes here with the three counts and nothing else: `given` itself is that form then.
+        if type(given) is dict and len(given) == 3:
+            try:
+                prompt, completion, total = given["prompt_tokens"], given["completion_tokens"], given["total_tokens"]
+                price = self._known[model]
+            except KeyError:  # other counts, or the first call of the model
+                prompt = None
+            are_whole = type(prompt) is int and type(completion) is int and type(total) is int
+            if are_whole and not (prompt | completion | total) >> LARGEST_COUNT_BITS:  # none is negative or too large
+                return given, None if price is None else (prompt * price[0] + completion * price[2]) / _PARTS
+        usage = normalise_usage(given)
+        return usage, self.cost_usd(model, usage)
 
     def cost_usd(self, model: str, usage: Mapping[str, Any] | None) -> float | None:
         """What the call cost, or None when the model's price or the usage is not known."""

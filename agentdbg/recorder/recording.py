@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.context import Scope, enter_scope, live_runs, own_scope
+from agentdbg.recorder.context import enter_scope, live_runs, own_scope
 from agentdbg.recorder.errors import describe_error, safe_text
 from agentdbg.recorder.given_meta import with_effect
 from agentdbg.recorder.runs import IMPLICIT, scope_elsewhere, variables
 from agentdbg.recorder.sources import user_source
-from agentdbg.recorder.usage import normalise_usage
 
 if TYPE_CHECKING:
     from agentdbg.recorder.pipeline import ActiveRun
@@ -84,7 +83,7 @@ def record_llm_call(
         contain(fault, "record a model call", scope.run.count_fault)
         return None
     if event_id is not None:
-        enter_scope(Scope(scope.run, scope.parent_id, event_id))
+        enter_scope(scope.after_model_call(event_id))
     return event_id
 
 
@@ -227,10 +226,9 @@ def llm_fields(
     fields["provider"] = provider = provider if type(provider) is str else _text(provider)
     known_usage = None
     if usage is not None:
-        fields["usage"] = known_usage = normalise_usage(usage)
-        if known_usage is not None and cost is None:
-            fields["cost_usd"] = run.prices.cost_usd(model, known_usage)
-    if cost is not None:
+        known_usage, fields["cost_usd"] = run.prices.measured(model, usage)
+        fields["usage"] = known_usage
+    if cost is not None:  # the caller knows better
         fields["cost_usd"] = _number(cost)
     if temperature is not None:
         fields["temperature"] = _number(temperature)
@@ -243,6 +241,8 @@ def llm_fields(
     if extra:
         return {**fields, **_without(extra, fields)}, None
     if known_usage is usage and error is None:  # the usage has the three counts and nothing else
+        if stop_reason is None and provider == "unknown":
+            return fields, (model, prompt, response)
         return fields, (model, prompt, response, provider, stop_reason)
     return fields, (model, prompt, response, provider, stop_reason, error, known_usage)
 

@@ -28,7 +28,7 @@ __all__ = ["RunLog"]
 _MOST_NAMES = 1_000
 
 
-class RunLog:
+class RunLog(LineMaker):
     """One run's way to the disk."""
 
     __slots__ = (
@@ -43,7 +43,6 @@ class RunLog:
         "_started_at",
         "_writer",
         "close",
-        "line",
     )
 
     def __init__(
@@ -55,6 +54,7 @@ class RunLog:
         counters: Counters,
         guardrails: Mapping[str, Any],
     ) -> None:
+        super().__init__(run_id)
         self._run_id = run_id
         self._redaction = config.redaction
         self._redactor = redactor
@@ -64,7 +64,6 @@ class RunLog:
         self._run_name = self._started_at = ""
         self._metadata = NO_META
         self._writer = RunWriter(folder, fsync=config.fsync)
-        self.line = LineMaker(run_id).__call__  # calling the object itself takes longer
         self.close = self._writer.close
 
     def begin(self, start_id: str, run_name: str, started_at: str, payload: bytes, metadata: bytes) -> None:

@@ -12,7 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import CodeType, FrameType
 
 __all__ = ["forget_paths", "function_source", "is_own_file", "user_source"]
 
@@ -23,11 +23,12 @@ _OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.s
 _NOT_OURS = _OWN_FOLDER + "demo" + os.sep
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-_MOST_PLACES = 10_000
+_MOST_PLACES = 1_000
 _kinds: dict[str, int] = {}
 _shown: dict[str, str] = {}
-# A line number is worked out from the code each time it is asked for; the same calls come up again and again.
-_places: dict[tuple[int, int], tuple[str, str]] = {}
+# A line number is worked out from the code each time it is asked for; the same calls come up again and again. The code
+# is kept with it, since the interpreter would give the id of dead code to other code.
+_places: dict[tuple[int, int], tuple[str, CodeType]] = {}
 
 
 def user_source(depth: int = 1) -> str | None:
@@ -36,12 +37,8 @@ def user_source(depth: int = 1) -> str | None:
         frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
     except ValueError:  # called by the interpreter itself, at exit for example
         return None
-    code = frame.f_code
-    known = _places.get((id(code), frame.f_lasti))
-    # The interpreter gives the id of dead code to new code, hence the second look.
-    if known is not None and known[0] is code.co_filename:
-        return known[1]
-    return _find_source(frame)
+    known = _places.get((id(frame.f_code), frame.f_lasti))
+    return _find_source(frame) if known is None else known[0]
 
 
 def _find_source(frame: FrameType | None) -> str | None:
@@ -63,14 +60,13 @@ def _find_source(frame: FrameType | None) -> str | None:
 
 def _user_line(frame: FrameType) -> str:
     """The line of a frame of the user's own, which is remembered."""
-    code = frame.f_code
-    place = (id(code), frame.f_lasti)
+    place = (id(frame.f_code), frame.f_lasti)
     known = _places.get(place)
-    if known is None or known[0] is not code.co_filename:
-        known = (code.co_filename, _line(frame))
+    if known is None:
+        known = (_line(frame), frame.f_code)
         if len(_places) < _MOST_PLACES:
             _places[place] = known
-    return known[1]
+    return known[0]
 
 
 def _line(frame: FrameType) -> str:

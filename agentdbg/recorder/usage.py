@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["cached_tokens", "normalise_usage"]
+__all__ = ["LARGEST_COUNT_BITS", "cached_tokens", "normalise_usage"]
 
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count")
 _OUTPUT = (
@@ -28,8 +28,8 @@ _TOTAL = ("total_tokens", "total_token_count", "totalTokenCount", "totalTokens")
 _BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 # Gemini counts thinking beside the answer.
 _BESIDE_OUTPUT = ("thoughts_token_count", "thoughtsTokenCount")
-_BITS = 53
-_LARGEST = 2**_BITS - 1  # nobody counts further, and beyond it numbers are not exact for every reader
+LARGEST_COUNT_BITS = 53
+_LARGEST = 2**LARGEST_COUNT_BITS - 1  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 
 
@@ -37,14 +37,6 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
     """`{prompt_tokens, completion_tokens, total_tokens, …}`, or None when nothing is known."""
     if given is None:
         return None
-    if type(given) is dict and len(given) == 3:  # the common case, spelled out because every model call passes here
-        try:
-            prompt, completion, total = given["prompt_tokens"], given["completion_tokens"], given["total_tokens"]
-        except KeyError:
-            prompt = completion = total = None
-        are_whole = type(prompt) is int and type(completion) is int and type(total) is int
-        if are_whole and not (prompt | completion | total) >> _BITS:  # none is negative or too large
-            return given
     try:
         usage = _as_dict(given)
     except Exception:  # noqa: BLE001 -- the provider's object failed, not the call

@@ -46,6 +46,17 @@ class Sealed:
 class Redactor:
     """What one run's rules mean, compiled once."""
 
+    __slots__ = (
+        "_clean_names",
+        "_cleaner",
+        "_harmless",
+        "_judge",
+        "_max_field_bytes",
+        "_patterns",
+        "_suspicion",
+        "problems",
+    )
+
     def __init__(self, rules: RedactionRules, *, use_re2: bool = True) -> None:
         self._max_field_bytes = max(rules.max_field_bytes, 2 * len(TRUNCATED))
         self._judge = KeyJudge(rules.keys) if rules.enabled else None
