@@ -61,8 +61,12 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
         sign, verdict = ("=", "Same prompts") if is_same else ("≠", "Different prompts")
         return Told(sign, verdict, is_same and not ending, [*ending, *_prompt_sentences(diff)], damage)
     is_good = diff.verdict != "different_effects" and not ending
-    told = [*ending, *sentences(diff)]
-    return Told(_SIGNS[diff.verdict], VERDICT_WORDS[diff.verdict], is_good, told, [*notes(diff), *damage])
+    verdict, told = VERDICT_WORDS[diff.verdict], sentences(diff)
+    if only is not None and diff.verdict == "same":
+        # Steps that nobody compared are not said to be the same.
+        verdict = "Same effects" if only == "effects" else "Same tool calls"
+        told = told[1:] if only == "effects" else [_same_calls(diff), *told[1:]]
+    return Told(_SIGNS[diff.verdict], verdict, is_good, [*ending, *told], [*notes(diff), *damage])
 
 
 def has_failed(diff: Diff, row: Row) -> bool:
@@ -99,6 +103,10 @@ def _ending(side: Side, log: Log) -> _Ending:
     if side.totals.status != "error":
         return _Ending("finished", number=end.number)
     return _Ending("failed", str(end.content.get("error") or ""), end.number)
+
+
+def _same_calls(diff: Diff) -> Sentence:
+    return _say(None, None, f"Every tool call is the same, {len(diff.rows):,} on each side.")
 
 
 def _prompt_sentences(diff: Diff) -> Iterator[Sentence]:

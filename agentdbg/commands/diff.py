@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from agentdbg.analysis.compared import Log, tell
 from agentdbg.analysis.diff import compare
+from agentdbg.analysis.diff.ignoring import segments_of
 from agentdbg.commands.assert_files import count_damaged_lines
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
@@ -20,7 +22,7 @@ from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from agentdbg.analysis.compared import Part, Told
     from agentdbg.analysis.diff import Diff
@@ -35,6 +37,7 @@ agentdbg diff a41f 9b2d --markdown
 """
 
 _PARTS = ("effects", "tools", "prompts")
+_PATH = re.compile(r"[^\[\]]+(?:\[[^\[\]]+\][^\[\]]*)*")
 
 
 @dataclass(frozen=True)
@@ -73,15 +76,17 @@ def command(
         raise UsageError("--json and --markdown at once make no sense; choose one")
     if only is not None and only not in _PARTS:
         raise UsageError(f"there is no part {only!r}; --only takes one of {', '.join(_PARTS)}")
+    paths = [_path(path) for path in ignore or ()]
     runs = _open(a), _open(b)
     rules = effect_rules_of(find_policy())
-    found = compare(runs[0].events, runs[1].events, rules, ignore or ())
+    found = compare(runs[0].events, runs[1].events, rules, paths)
     for run, side in zip(runs, (found.side_a, found.side_b), strict=True):
         if not side.count:
             raise UsageError(f"run {run.run_id[:8]} holds no events, so there is nothing to compare")
     if only is not None:
         found = found.only(cast("Part", only))
     told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))
+    told = replace(told, notes=[*told.notes, *_about_the_question(runs, paths)])
     _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
     if _differs(found, only):
         raise SystemExit(1)
@@ -92,6 +97,21 @@ def _differs(found: Diff, only: str | None) -> bool:
         return not found.effects.are_same
     rows_differ = found.first_difference is not None
     return rows_differ or (only is None and not found.effects.are_same)
+
+
+def _path(given: str) -> str:
+    """A path to leave out; one that is empty, or breaks off, might leave out more than its author meant."""
+    if not segments_of(given) or not _PATH.fullmatch(given):
+        raise UsageError(f"--ignore {given!r} is no path; it is written like args.date or 'result.items[*].price'")
+    return given
+
+
+def _about_the_question(runs: tuple[ComparedRun, ComparedRun], ignored: list[str]) -> Iterator[str]:
+    """What whoever did not type the command has to know of it, to read the answer."""
+    if runs[0].run_id == runs[1].run_id:
+        yield "A and B are the same run."
+    if ignored:
+        yield f"Left out of the comparison: {', '.join(ignored)}."
 
 
 def _open(wanted: str) -> ComparedRun:

@@ -7,12 +7,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.columns import CALL_START
 from agentdbg.analysis.compared import has_failed
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
-from agentdbg.commands.terminal import Column, Styled, clean, fit, table_width, wrapped
+from agentdbg.commands.terminal import Column, Styled, cell_width, clean, fit, table_width, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,6 +48,10 @@ _MOST_CHANGES = 6
 _MOST_WORDING = 40
 """How many rows with other words are shown; thousands of them would bury what the runs did differently."""
 _ROOM = 72
+_LEAST_ROOM = 6
+_ARROW = " → "
+_QUOTES = 4
+_LONGEST_NAME = 80
 _NEAR = 20
 _SPACE = re.compile(r"\s+")
 
@@ -56,7 +61,7 @@ def print_diff(
 ) -> None:
     """All of it; with `stat` without the steps."""
     style = "ok" if told.is_good else "warn"
-    title = names[0] if names[0] == names[1] else f"{names[0]} and {names[1]}"
+    title = " and ".join(dict.fromkeys(_name(out, name) for name in names))
     out.sentence(
         Styled(f"{told.sign} {told.verdict}", style),
         "  ",
@@ -75,6 +80,10 @@ def print_diff(
     if not stat and any(row.op != "same" for row in diff.rows):
         out.line()
         _print_rows(out, diff)
+
+
+def _name(out: Terminal, name: str) -> str:
+    return name if out.width is None else fit(clean(name), min(out.width - 2, _LONGEST_NAME))
 
 
 def _print_sentence(out: Terminal, sentence: Sentence, style: str) -> None:
@@ -186,19 +195,23 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
         return
     if sort == "wording":
         change = row.changes[-1]
-        out.line(*head, Styled(f"  {change.path} ", "muted"), *_values(change, 40))
+        head.append(Styled(f"  {change.path} ", "muted"))
+        out.line(*head, *_values(change, _rooms(out, change, _taken(head), 40)))
         return
     out.line(*head)
     indent = 2 * digits + 4 + 2 * row.depth
     for change in row.changes[:_MOST_CHANGES]:
-        out.line(*_change_pieces(change), indent=indent)
+        path = Styled(f"{change.path}  ", "muted")
+        out.line(path, *_change_pieces(change, _rooms(out, change, indent + _taken([path]), _ROOM)), indent=indent)
     if len(row.changes) > _MOST_CHANGES:
         more = len(row.changes) - _MOST_CHANGES
         out.line(Styled(f"and {count_noun(more, 'more change')}; --json has them all", "muted"), indent=indent)
 
 
 def mark_of(diff: Diff, row: Row) -> str:
-    """What stands behind the name of a call: that it failed, or that it changes something."""
+    """What stands behind the name of a call: that it failed or did not return, or that it changes something."""
+    if row.kind == CALL_START:
+        return "did not return"
     return "failed" if has_failed(diff, row) else "writes" if row.effect else ""
 
 
@@ -206,17 +219,30 @@ def _number(number: int | None) -> str:
     return "" if number is None else f"#{number}"
 
 
-def _change_pieces(change: Change) -> Iterator[str | Styled]:
-    yield Styled(f"{change.path}  ", "muted")
+def _taken(pieces: Sequence[str | Styled]) -> int:
+    return sum(cell_width(clean(piece if isinstance(piece, str) else piece.text)) for piece in pieces)
+
+
+def _rooms(out: Terminal, change: Change, taken: int, most: int) -> tuple[int, int]:
+    """How much of both values is shown: all that fits on the line, and never the one without the other."""
+    needs = [cell_width(_short(item, most)) for item in _from_first_difference(change.was, change.now)]
+    if out.width is None or sum(needs) <= out.width - taken - len(_ARROW):
+        return most, most
+    room = max(out.width - taken - len(_ARROW) - _QUOTES, 2 * _LEAST_ROOM)
+    least = min(*needs, room // 2)
+    return (least, room - least) if needs[0] <= needs[1] else (room - least, least)
+
+
+def _change_pieces(change: Change, rooms: tuple[int, int]) -> Iterator[str | Styled]:
     if change.op == "added":
         yield Styled(f"+ {_short(change.now)}", "ok")
     elif change.op == "removed":
         yield Styled(f"- {_short(change.was)}", "error")
     else:
-        yield from _values(change, _ROOM)
+        yield from _values(change, rooms)
 
 
-def _values(change: Change, room: int) -> Iterator[str | Styled]:
+def _values(change: Change, rooms: tuple[int, int]) -> Iterator[str | Styled]:
     """`was → now`; of two long texts only what differs, with a little around it."""
     if isinstance(change.was, str) and isinstance(change.now, str) and is_prose(change.was):
         pieces = _word_pieces(change)
@@ -224,9 +250,9 @@ def _values(change: Change, room: int) -> Iterator[str | Styled]:
             yield from pieces
             return
     was, now = _from_first_difference(change.was, change.now)
-    yield Styled(_short(was, room), "error")
-    yield Styled(" → ", "muted")
-    yield Styled(_short(now, room), "ok")
+    yield Styled(_short(was, rooms[0]), "error")
+    yield Styled(_ARROW, "muted")
+    yield Styled(_short(now, rooms[1]), "ok")
 
 
 def _from_first_difference(was: Any, now: Any) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.checks.facts import EventRef
 
-__all__ = ["CheckResult", "diff_text", "joined", "numbered"]
+__all__ = ["CheckResult", "diff_text", "joined", "numbered", "quoted"]
 
 _MOST_NAMED = 5
 _MOST_JOINED = 12
@@ -60,9 +60,14 @@ def diff_text(lines: Sequence[str]) -> str:
     return "\n".join([*shown, f"  {len(lines) - _MOST_LINES:,} more lines"] if len(lines) > _MOST_LINES else shown)
 
 
+def quoted(name: str) -> str:
+    """A recorded name between backticks; one of its own would end it early, and nothing between two is no name."""
+    return f"`{name.replace('`', chr(39)) or chr(34) * 2}`"
+
+
 def joined(names: Iterable[str]) -> str:
     """`a`, `b` and `c`; of very many the first, and how many more there are."""
-    quoted = [f"`{name}`" for name in names]
-    if len(quoted) > _MOST_JOINED:
-        return f"{', '.join(quoted[:_MOST_JOINED])} and {len(quoted) - _MOST_JOINED:,} more"
-    return f"{', '.join(quoted[:-1])} and {quoted[-1]}" if len(quoted) > 1 else "".join(quoted)
+    each = [quoted(name) for name in names]
+    if len(each) > _MOST_JOINED:
+        return f"{', '.join(each[:_MOST_JOINED])} and {len(each) - _MOST_JOINED:,} more"
+    return f"{', '.join(each[:-1])} and {each[-1]}" if len(each) > 1 else "".join(each)

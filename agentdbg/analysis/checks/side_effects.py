@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.facts import EventRef
-from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered
+from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered, quoted
 from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
 from agentdbg.analysis.wording import as_json
 from agentdbg.events import TRUNCATED
@@ -75,13 +75,20 @@ def _made_under_other_rules(changes: EffectChanges, baseline: Baseline | None) -
 
 
 def _differing(changes: EffectChanges, hint: str) -> CheckResult:
-    said = [f"#{effect.b.number}: `{effect.b.name}` has other arguments" for effect in changes.changed]
-    said += [f"#{effect.number}: `{effect.name}` is new" for effect in changes.only_b]
-    said += [f"`{effect.name}` is missing" for effect in changes.only_a]
+    said = [f"#{effect.b.number}: {quoted(effect.b.name)} {_how(effect)}" for effect in changes.changed]
+    said += [f"#{effect.number}: {quoted(effect.name)} is new" for effect in changes.only_b]
+    said += [f"{quoted(effect.name)} is missing" for effect in changes.only_a]
     more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
     sentence = f"Other side effects: {'; '.join(said[:_SAID])}{more}.{hint}{_guessed(changes.guessed_tools)}"
     events = _refs([*(effect.b for effect in changes.changed), *changes.only_b])
     return CheckResult("effects", False, sentence, events, _diff(changes))
+
+
+def _how(effect: ChangedEffect) -> str:
+    """What is different about a call of the same tool."""
+    if [change.path for change in effect.changes] != ["returned"]:
+        return "has other arguments"
+    return "never returned" if effect.a.returned else "returned, which the baseline's never did"
 
 
 def _diff(changes: EffectChanges) -> str:
@@ -113,7 +120,7 @@ def _listed(came: Sequence[SideEffect]) -> str:
     if not came:
         return "none"
     counts = Counter(effect.name for effect in came)
-    said = [f"`{name}`" if count == 1 else f"`{name}` {count:,} times" for name, count in counts.items()]
+    said = [quoted(name) if count == 1 else f"{quoted(name)} {count:,} times" for name, count in counts.items()]
     return ", ".join(said if len(said) <= _LISTED else [*said[:_LISTED], f"{len(said) - _LISTED:,} other tools"])
 
 

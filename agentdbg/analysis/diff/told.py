@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agentdbg.analysis.diff.changes import Change
-    from agentdbg.analysis.diff.effect_changes import EffectChanges
+    from agentdbg.analysis.diff.effect_changes import ChangedEffect, EffectChanges
     from agentdbg.analysis.diff.result import Diff
     from agentdbg.analysis.diff.steps import Step
     from agentdbg.analysis.effects import SideEffect
@@ -82,9 +82,7 @@ def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
     told = 0
     for changed in effects.changed[:_FEW]:
         told += 1
-        change = changed.changes[0]
-        yield _say(changed.a.number, changed.b.number, code(changed.a.name), " got ", *_got(change),
-                   _and_more(len(changed.changes) - 1))  # fmt: skip
+        yield _say(changed.a.number, changed.b.number, code(changed.a.name), *_changed(changed))
     for which, only in (("A", effects.only_a), ("B", effects.only_b)):
         for effect in only[: _FEW - told] if told < _FEW else ():
             told += 1
@@ -93,6 +91,14 @@ def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
     if effects.count > told:
         rest = effects.count - told
         yield _say(None, None, "1 more effect differs." if rest == 1 else f"{rest:,} more effects differ.")
+
+
+def _changed(effect: ChangedEffect) -> Iterator[str | VerdictPart]:
+    change = effect.changes[0]
+    if change.path == "returned":  # the last there is: the arguments are the same
+        yield " returned in A and never in B." if change.was else " returned in B and never in A."
+    else:
+        yield from (" got ", *_got(change), _and_more(len(effect.changes) - 1))
 
 
 def _got(change: Change) -> Iterator[str | VerdictPart]:
@@ -140,6 +146,8 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
         said = ("A ", *_does(a), ", B ", *_does(b), ".")
         if _only_answers(a) and _only_answers(b):
             said = ("A answers ", _words(a), ", B answers ", _words(b), ".")
+        elif a is not None and b is not None and _does(a) == _does(b) and a.kind == TOOL:
+            said = ("A runs ", code(a.name), *_given_to(a), ", B ", code(b.name), *_given_to(b), ".")
     yield _say(*numbers, *after, ": ", *said, quiet if at else "")
 
 
@@ -150,6 +158,11 @@ def _next_step(diff: Diff, at: int, side: str) -> Step | None:
         if number is not None and row.kind != LOOP:
             return (diff.side_a if side == "a" else diff.side_b).steps[number]
     return None
+
+
+def _given_to(step: Step) -> Iterator[str | VerdictPart]:
+    shown = step_text(step, _ROOM)
+    yield from (" with ", code(shown)) if shown else (" without arguments",)
 
 
 def _only_answers(step: Step | None) -> bool:
