@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.checks.result import CheckResult, diff_text
+from agentdbg.analysis.checks.result import CheckResult, diff_text, quoted
 from agentdbg.analysis.wording import count_noun, duration, grouped, money
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _overspent(
         said += f"; #{crossing.number} went over it"
     elif longest is not None and longest.duration_ms and budget.shown is duration:
         crossing = longest.event
-        said += f"; the longest call was #{crossing.number}, `{longest.name}`, {duration(longest.duration_ms)}"
+        said += f"; the longest call was #{crossing.number}, {quoted(longest.name)}, {duration(longest.duration_ms)}"
     diff = [f"- {budget.total} {limit}", f"+ {budget.total} {shown}"]
     if baseline is not None:
         diff += _more_calls(facts, baseline)

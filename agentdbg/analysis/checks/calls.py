@@ -5,7 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered
+from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,7 +28,7 @@ def check_must_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) 
             continue
         events += [call.event for call in calls]
         how = f"was called, but never succeeded{numbered(call.event for call in calls)}" if calls else "was not called"
-        said.append(f"`{pattern}` {how}")
+        said.append(f"{quoted(pattern)} {how}")
     if not said:
         return [CheckResult("must_call", True, f"{joined(policy.must_call)} {_were(policy.must_call)} called.")]
     called = ", ".join(f"{name} ({count})" for name, count in facts.call_counts().items()) or "none"
@@ -58,7 +58,7 @@ def check_order(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
                 continue
             missing = [before for before in policy.order[:position] if before not in seen]
             if missing:
-                sentence = f"#{call.event.number}: `{call.name}` was called before {joined(missing)}."
+                sentence = f"#{call.event.number}: {quoted(call.name)} was called before {joined(missing)}."
                 came = " -> ".join(one.name for one in facts.calls if _matches(one.name, policy.order))
                 diff = diff_text([f"- {' -> '.join(policy.order)}", f"+ {came}"])
                 return [CheckResult("order", False, sentence, (call.event,), diff)]
@@ -84,11 +84,13 @@ def check_tools(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
 def _unwanted(check: str, wrong: list[ToolCall], why: str) -> CheckResult:
     events = tuple(call.event for call in wrong)
     first = wrong[0]
+    first_of = {call.name: call for call in reversed(wrong)}
     names = list(dict.fromkeys(call.name for call in wrong))
-    sentence = f"#{first.event.number}: `{first.name}` {why}."
+    sentence = f"#{first.event.number}: {quoted(first.name)} {why}."
     if len(wrong) > 1:
         sentence = f"{joined(names)} {why.replace('is not', 'are not') if len(names) > 1 else why}{numbered(events)}."
-    return CheckResult(check, False, sentence, events, diff_text([f"+ {name}" for name in names]))
+    diff = diff_text([f"+ #{first_of[name].event.number} {name}" for name in names])
+    return CheckResult(check, False, sentence, events, diff)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.checks.budgets import allowed_amount
-from agentdbg.analysis.checks.result import CheckResult, numbered
+from agentdbg.analysis.checks.result import CheckResult, diff_text, numbered
 from agentdbg.analysis.wording import count_noun
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ def check_status(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
         said = "The run ended ok." if facts.status == "ok" else "The run ended with an error, as expected."
         return [CheckResult("status", True, said)]
     event = _ending_event(facts)
-    return [CheckResult("status", False, _unexpected(facts, event), () if event is None else (event,))]
+    diff = diff_text([f"- status {' or '.join(sorted(expected))}", f"+ status {facts.status}"])
+    return [CheckResult("status", False, _unexpected(facts, event), () if event is None else (event,), diff)]
 
 
 def _unexpected(facts: RunFacts, event: EventRef | None) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.baseline import loop_key
 from agentdbg.analysis.checks.facts import EventRef
-from agentdbg.analysis.checks.result import CheckResult, joined
+from agentdbg.analysis.checks.result import CheckResult, diff_text, joined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +43,18 @@ def check_findings(facts: RunFacts, policy: Policy, baseline: Baseline | None) -
 
 
 def _failed(name: str, found: Sequence[Finding], facts: RunFacts) -> CheckResult:
-    """The worst finding as the sentence, all of them as what came."""
+    """The worst finding as the sentence, all of them as what came, with what repeats where it is a loop."""
     numbers = [finding.number for finding in found]
     events = tuple(EventRef(number, facts.event_ids.get(number, "")) for number in numbers if number is not None)
     said = [f"{'' if finding.number is None else f'#{finding.number}: '}{finding.sentence}" for finding in found]
-    shown = [f"+ {finding.severity} {sentence}" for finding, sentence in zip(found, said, strict=True)]
-    return CheckResult(name, False, said[0], events, "\n".join(shown) if len(shown) > 1 else "")
+    return CheckResult(name, False, said[0], events, diff_text([f"+ {_came(finding)}" for finding in found]))
+
+
+def _came(finding: Finding) -> str:
+    """`critical cycle: TOOL_CALL:search, 3 times`; a finding that is no loop in its own words."""
+    where = "" if finding.number is None else f"#{finding.number} "
+    if finding.kind != "loop":
+        return f"{where}{finding.severity} {finding.kind}: {finding.sentence}"
+    kind, pattern = loop_key(finding.figures)
+    times = finding.figures.get("repetitions")
+    return f"{where}{finding.severity} {kind}: {pattern}{f', {times} times' if times else ''}"
