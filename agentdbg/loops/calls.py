@@ -112,8 +112,10 @@ class RecentCalls:
         alike = 1.0 if is_same else jaccard(earlier.words(), later.words(earlier))
         if alike < _REPHRASED_INPUT or not (later.failed or earlier.number >= self._turns.first):
             return False
+        if alike < _NEAR_INPUT and not (later.got.is_negative() and _differ_in_words(earlier, later)):
+            return False
         if earlier.outcome_key() == later.outcome_key():
-            return alike >= _NEAR_INPUT or (later.got.is_negative() and _differ_in_words(earlier, later))
+            return True
         return not is_same and alike >= _NEAR_INPUT and _near_results(earlier.got, later.got)
 
     def _only_confirm(self, calls: list[Step]) -> bool:
@@ -159,21 +161,18 @@ class RecentCalls:
 
 
 def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
-    """Whether `step`, the last of the calls, has surely too few words in common with each of the others."""
+    """Whether `step`, the last of the calls, has too few words in common with each of the others."""
     before, named = calls[-2], step.named
     words = step.asked.words(before.asked)
     if words is before.asked.words():
         return False
     vocabulary = named.vocabulary
-    if vocabulary is None or named.worded is not before or vocabulary.is_full():
-        vocabulary = named.vocabulary = Vocabulary()
+    if vocabulary is None or named.worded is not before:
+        vocabulary = named.vocabulary = Vocabulary(COMPARED_CALLS - 1, _REPHRASED_PERCENT)
         for call in calls[:-1]:
-            vocabulary.add(call.words())
+            vocabulary.is_far(call.asked.words())
     named.worded = step
-    is_far = vocabulary.is_far(words, _REPHRASED_PERCENT)
-    vocabulary.add(words)
-    # The names of a tool's parameters are words too, and alone may be most of what all its calls have in common.
-    return is_far or not any(is_near(words, call.asked.words(), _REPHRASED_INPUT) for call in calls[-2::-1])
+    return vocabulary.has_none_near(words)
 
 
 def _asks_like(step: Step, other: Step) -> bool:

@@ -29,7 +29,7 @@ _FEWEST_SHARED = 4
 class RecentReplies:
     """What the models said since a tool brought something new, and which of them fails."""
 
-    __slots__ = ("_are_heard", "_failing", "_has_new_word", "_repetitions", "_turns", "_vocabulary", "kept")
+    __slots__ = ("_are_heard", "_failing", "_repetitions", "_turns", "_vocabulary", "kept")
 
     def __init__(self, repetitions: int, turns: UserTurns) -> None:
         self._repetitions = repetitions
@@ -37,11 +37,9 @@ class RecentReplies:
         self._failing: dict[str, list[Step]] = {}
         self.kept: list[tuple[frozenset[bytes] | None, Step]] = []
         """The last answers with their words, so far as they were asked for; the newest last."""
-        self._vocabulary = Vocabulary()
+        self._vocabulary = Vocabulary(_COMPARED, _NEAR_REPLY)
         self._are_heard = True
         """Whether the words of all that is kept are in the vocabulary."""
-        self._has_new_word = False
-        """Whether the newest answer, if it is a short one, has a word that none of the others has."""
 
     def clear(self) -> None:
         """Something new happened."""
@@ -56,18 +54,14 @@ class RecentReplies:
         if not asks_nothing:
             return []
         found = [step]
-        self._has_new_word = False
         if not self.kept or not step.recurs:
             self._keep(None, step)
             return found
         heard, last = self.kept[-1]
         said = heard if heard is not None and step.answers_like(last) else step.said()
-        vocabulary = self._vocabulary
         if not self._are_heard:
             self._hear()
-        if len(said) < _FEWEST_WORDS:
-            self._has_new_word = not vocabulary.has_all(said)
-        if len(said) >= _FEWEST_SHARED and not vocabulary.is_far(said, _NEAR_REPLY):
+        if not self._vocabulary.is_far(said) and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
         self._keep(said, step)
         return found
@@ -85,10 +79,6 @@ class RecentReplies:
             del kept[0]
         if said is None:
             self._are_heard = False
-        else:
-            self._vocabulary.add(said)
-            if self._vocabulary.is_full():
-                self._hear()
 
     def _hear(self) -> None:
         """Put together the vocabulary of what is kept."""
@@ -97,7 +87,7 @@ class RecentReplies:
         for place, (heard, step) in enumerate(self.kept):
             said = step.said() if heard is None else heard
             self.kept[place] = said, step
-            self._vocabulary.add(said)
+            self._vocabulary.is_far(said)
 
     def _compare(self, step: Step, said: frozenset[bytes], found: list[Step]) -> None:
         size = len(said)
@@ -105,7 +95,6 @@ class RecentReplies:
             if heard is None:
                 continue
             if heard is not said:
-                # In line, since nearly every answer is compared with eight others to no avail.
                 common = len(heard & said)
                 if 100 * common < _NEAR_REPLY * (len(heard) + size - common):
                     continue
@@ -122,9 +111,9 @@ class RecentReplies:
         if distance > _COMPARED:
             return False
         heard, last = self.kept[-1]
-        if len(heard if heard is not None and last is step else step.said()) >= _FEWEST_WORDS:
-            return True
-        return self._has_new_word and step.is_lasting()
+        if heard is None or last is not step:
+            return len(step.said()) >= _FEWEST_WORDS
+        return len(heard) >= _FEWEST_WORDS or (self._vocabulary.has_new_word and step.is_lasting())
 
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""

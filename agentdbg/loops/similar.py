@@ -7,10 +7,14 @@ in a row, which also sees order. Only the beginning of a long text is looked at,
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
+
 __all__ = ["Vocabulary", "first_words", "is_near", "jaccard", "runs", "words"]
 
 _MAX_WORDS = 96
-_MOST_IN_VOCABULARY = 1_024
+_USEFUL, _MOST_TAKEN = 16, 64
+"""After how many texts a vocabulary begins anew: if it has stopped to tell texts apart, and anyway."""
 _WORD_LENGTH = 10
 """What to expect of a word with the gap after it."""
 _WORD_BYTES = bytes(
@@ -53,40 +57,65 @@ def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -
 
 
 class Vocabulary:
-    """The words of a few texts taken together, by which most others are seen at once to be near none of them."""
+    """The words of the last few texts taken together, by which most others are seen at once to be near none of them."""
 
-    __slots__ = ("_fewest", "_words")
+    __slots__ = ("_fewest", "_percent", "_taken", "_texts", "_words", "has_new_word")
 
-    def __init__(self) -> None:
+    def __init__(self, texts: int, percent: int) -> None:
+        self._percent = percent
+        """How much two texts have in common, at least, that are near."""
+        self._texts: deque[frozenset[bytes]] = deque(maxlen=texts + 1)
+        """The newest, and as many before it as it is compared with."""
         self._words: set[bytes] = set()
+        """The words of all of them, and of some before them."""
         self._fewest = _MAX_WORDS
-
-    def add(self, words: frozenset[bytes]) -> None:
-        """Take in the words of one more text."""
-        self._words |= words
-        self._fewest = min(self._fewest, len(words))
+        self._taken = 0
+        self.has_new_word = False
+        """Whether the newest text has a word that none of the others has."""
 
     def clear(self) -> None:
-        """Forget all words."""
-        self._words.clear()
-        self._fewest = _MAX_WORDS
+        """Forget all texts."""
+        self._texts.clear()
+        self._begin_anew()
 
-    def is_full(self) -> bool:
-        """Whether it is time to begin anew with the texts that still count."""
-        return len(self._words) > _MOST_IN_VOCABULARY
-
-    def has_all(self, words: frozenset[bytes]) -> bool:
-        """Whether each of these words is in one of the texts."""
-        return words <= self._words
-
-    def is_far(self, words: frozenset[bytes], percent: int) -> bool:
+    def is_far(self, words: frozenset[bytes]) -> bool:
         """
-        Whether a text with these words has surely less than that much in common with each text.
+        Take in the words of one more text, and say whether it is surely near none of the others.
 
-        No text shares more words with it than all together do, nor has fewer words than the shortest.
+        No text shares more words with it than all together do, nor has fewer words than the shortest, and what two
+        texts have together is at least what one of them has.
         """
-        common = len(words & self._words)
-        return common * (100 + percent) < percent * (len(words) + self._fewest)
+        known, fewest, percent = self._words, self._fewest, self._percent
+        before, size = len(known), len(words)
+        known |= words  # quicker than to look for what they have in common, and they have to be taken in anyway
+        common = size + before - len(known)
+        self.has_new_word = common < size
+        is_far = 100 * common < percent * size or (100 + percent) * common < percent * (size + fewest)
+        if size < fewest:
+            self._fewest = size
+        self._taken += 1
+        if self._taken > (_MOST_TAKEN if is_far else _USEFUL):
+            # With the words of many texts nothing is told apart any more: only the last ones count.
+            self._begin_anew()
+            return self.is_far(words)
+        self._texts.append(words)
+        return is_far
+
+    def has_none_near(self, words: frozenset[bytes]) -> bool:
+        """Take in the words of one more text, and say whether it is near none of the others."""
+        if self.is_far(words):
+            return True
+        size, percent = len(words), self._percent
+        for text in islice(self._texts, len(self._texts) - 1):
+            common = len(text & words)
+            if 100 * common >= percent * (len(text) + size - common):
+                return False
+        return True
+
+    def _begin_anew(self) -> None:
+        self._words = set().union(*self._texts)
+        self._fewest = min(map(len, self._texts), default=_MAX_WORDS)
+        self._taken = len(self._texts)
 
 
 def runs(text: bytes) -> frozenset[bytes]:

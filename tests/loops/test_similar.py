@@ -64,12 +64,14 @@ def test_what_is_far_from_the_words_of_all_is_near_none(percent: int) -> None:
     for _ in range(2_000):
         texts = [frozenset(chance.sample(letters, chance.randint(0, 9))) for _ in range(chance.randint(1, 3))]
         asked = frozenset(chance.sample(letters, chance.randint(0, 9))) if chance.random() < 0.7 else texts[0] | {b"z"}
-        vocabulary = Vocabulary()
+        vocabulary, exact = Vocabulary(3, percent), Vocabulary(3, percent)
         for text in texts:
-            vocabulary.add(text)
+            vocabulary.is_far(text)
+            exact.is_far(text)
         is_near = any(100 * jaccard(text, asked) >= percent for text in texts)
         near += is_near
-        if vocabulary.is_far(asked, percent):
+        assert exact.has_none_near(asked) is not is_near
+        if vocabulary.is_far(asked):
             far += 1
             assert not is_near
 
@@ -77,15 +79,25 @@ def test_what_is_far_from_the_words_of_all_is_near_none(percent: int) -> None:
     assert near > 50
 
 
-def test_a_vocabulary_forgets_and_begins_anew() -> None:
+def test_a_vocabulary_tells_texts_apart_however_many_there_were() -> None:
     """A tool that is asked something else a million times must not be remembered a million times."""
-    vocabulary = Vocabulary()
-    number = 0
-    while not vocabulary.is_full():
-        vocabulary.add(frozenset([b"%d" % number]))
-        number += 1
+    vocabulary = Vocabulary(2, 60)
+    asked = [frozenset([b"%d" % number, b"%d" % (number + 1)]) for number in range(200)]
+    for question in asked:
+        vocabulary.is_far(question)
+
+    assert vocabulary.is_far(asked[0])
+    assert vocabulary.has_new_word
+    assert not vocabulary.is_far(asked[199])
+    assert vocabulary.has_none_near(asked[150])
+
+
+def test_a_cleared_vocabulary_knows_no_word() -> None:
+    """What was said before the user spoke is no echo."""
+    vocabulary = Vocabulary(8, 80)
+    answer = frozenset([b"one", b"two", b"three"])
+    vocabulary.is_far(answer)
+    assert not vocabulary.is_far(answer)
     vocabulary.clear()
 
-    assert number < 2_000
-    assert not vocabulary.is_full()
-    assert not vocabulary.has_all(frozenset([b"1"]))
+    assert vocabulary.is_far(answer)
