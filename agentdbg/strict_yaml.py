@@ -1,23 +1,29 @@
 """
-YAML that means what it says: a key stands once, and `yes`, `no`, `on` and `off` are words.
+YAML that means what it says: a key stands once, `yes`, `no`, `on` and `off` are words, numbers are counted in tens.
 
-A policy decides what may be merged. In plain YAML 1.1 a second `max_tokens` further down silently wins, and `loops: no`
-is the same as `loops: off`, which is the opposite of what its author meant.
+A policy decides what may be merged. In plain YAML 1.1 a second `max_tokens` further down silently wins, `loops: no` is
+the same as `loops: off`, which is the opposite of what its author meant, `010` is eight and `1:30` is ninety.
 """
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import yaml
 
 __all__ = ["load_strictly"]
 
-_BOOLEAN = "tag:yaml.org,2002:bool"
+_PATTERNS = {
+    "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"),
+    "tag:yaml.org,2002:int": re.compile(r"[-+]?(?:0|[1-9][0-9_]*)$"),
+    "tag:yaml.org,2002:float": re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?$"),
+}
+"""How these are written here; what plain YAML takes for one besides stays text."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML, in which only `true` and `false` are booleans."""
+    """Safe YAML, which takes less for something else than text."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[tuple[str, str]] = set()
@@ -30,7 +36,7 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag != _BOOLEAN or first in "tTfF"]
+    first: [(tag, _PATTERNS.get(tag, pattern)) for tag, pattern in known]
     for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 

@@ -58,7 +58,7 @@ def test_later_layers_beat_earlier_ones_rule_by_rule() -> None:
 
 def test_yaml_words_for_off_take_a_rule_away() -> None:
     """People write it bare, where YAML is used to read something else than a word."""
-    for text in ("effects: off", "effects: 'off'", "effects: false"):
+    for text in ("effects: off", "effects: 'off'"):
         assert make_policy(read_rules(load_strictly(text), "p"), with_baseline=True).effects is None
 
 
@@ -68,6 +68,23 @@ def test_no_is_not_off() -> None:
         read_rules(load_strictly("loops: no"), "p")
 
     assert load_strictly("must_call: [yes, on, n]\nx: true") == {"must_call": ["yes", "on", "n"], "x": True}
+
+
+@pytest.mark.parametrize("rule", ["loops", "effects", "max_tokens", "must_call"])
+def test_false_is_not_off_either(rule: str) -> None:
+    """`loops: false` may mean that loops are forbidden or that nobody looks; a gate does not guess which."""
+    with pytest.raises(UsageError, match=f"{rule} in p is False, .* or off$"):
+        read_rules(load_strictly(f"{rule}: false"), "p")
+
+
+def test_numbers_are_counted_in_tens() -> None:
+    """`max_tokens: 010` is eight in plain YAML and `1:30` ninety, which nobody means who writes a limit."""
+    assert read_rules(load_strictly("max_tokens: 010"), "p") == {"max_tokens": 10}
+    assert load_strictly("[7, -3, 1_000, 0.5, 1.5e3, .5]") == [7, -3, 1000, 0.5, 1500.0, 0.5]
+    assert read_rules(load_strictly("max_tokens: 1e4"), "p") == {"max_tokens": 10_000}
+    for text in ("1:30", "0x1f", "0b11", ".inf"):
+        with pytest.raises(UsageError, match=f"max_duration_s in p is '{text}', which is not a number"):
+            read_rules(load_strictly(f"max_duration_s: {text}"), "p")
 
 
 @pytest.mark.parametrize(

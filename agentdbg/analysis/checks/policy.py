@@ -209,7 +209,7 @@ def read_rules(given: Mapping[Any, Any], source: str) -> dict[str, Any]:
         if value is None:
             continue
         # An option that may be repeated comes as a list, also when it is given once.
-        if rule.can_be_off and (value is False or value in (_OFF, [_OFF])):
+        if rule.can_be_off and value in (_OFF, [_OFF]):
             rules[key] = _OFF
             continue
         try:
