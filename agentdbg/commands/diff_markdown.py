@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
-from agentdbg.commands.diff_lines import COUNT_WORDS, counts_text, figure_rows, figure_titles, mark_of
+from agentdbg.commands.diff_lines import COUNT_WORDS, figure_rows, figure_titles, mark_of
 from agentdbg.commands.markdown_text import as_code, as_text
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def markdown(diff: Diff, told: Told, names: tuple[str, str], *, with_rows: bool 
         "\n".join(f"- {_sentence(sentence)}" for sentence in told.sentences),
         "\n\n".join(as_text(note) for note in told.notes),
         _figures(diff),
-        counts_text(diff),
+        _counts(diff),
     ]
     rows = [(at, row) for at, row in enumerate(diff.rows) if row.op != "same"]
     if with_rows and rows:
@@ -62,6 +62,12 @@ def _figures(diff: Diff) -> str:
         for row in figure_rows(diff)
     ]
     return "\n".join(lines)
+
+
+def _counts(diff: Diff) -> str:
+    """Without signs: at the beginning of a line they make lists and headings."""
+    shown = [f"{count:,} {COUNT_WORDS[name]}" for name, count in diff.counts.items() if count]
+    return f"Steps: {', '.join(shown) or 'none was compared'}"
 
 
 def _row(diff: Diff, row: Row, *, parts: bool) -> str:

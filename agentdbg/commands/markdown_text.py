@@ -1,7 +1,8 @@
 """
 Recorded words as they may stand in Markdown on a pull request: no column, no HTML, no link, no picture.
 
-`#5` is an event here and `@team` a word, so both become code: a comment must not point at an issue, nor call anybody.
+`#5` is an event here, `@team` a word and an address something the agent read, so all three become code: a comment must
+not point at an issue, call anybody, or lead anywhere.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ __all__ = ["as_code", "as_text", "with_code"]
 
 _CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _SIGNS = re.compile(r"[\\*_~\[\]`|]")
-_REFERENCES = re.compile(r"(?<!\w)(#\d+|@[\w-]+(?:\([^()`\\]*\))?)")
+_REFERENCES = re.compile(r"((?<!\w)(?:#\d+|@[\w-]+(?:\([^()`\\]*\))?)|(?:\w+://|\bwww\.)[^\s<>`|)\]]+)")
 
 
 def as_code(text: str) -> str:
-    """The text as code, on one line."""
-    return f"`{clean(text).replace('`', chr(39))}`"
+    """The text as code, on one line; two backticks with nothing between them would begin code of another kind."""
+    return f"`{clean(text).replace('`', chr(39)) or chr(34) * 2}`"
 
 
 def as_text(text: str) -> str:
@@ -35,5 +36,9 @@ def with_code(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = _SIGNS.sub(r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
-    return _REFERENCES.sub(r"`\1`", escaped)
+    pieces = _REFERENCES.split(text)
+    return "".join(f"`{piece}`" if at % 2 else _as_words(piece) for at, piece in enumerate(pieces))
+
+
+def _as_words(text: str) -> str:
+    return _SIGNS.sub(r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))

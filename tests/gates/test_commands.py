@@ -248,6 +248,17 @@ def test_junit_is_what_a_ci_server_reads(cli: Cli, data_dir: Path, good: str) ->
     assert "delete_file" in failure.text
     assert "]]></failure>" in failure.text
     assert "`delete_file` is new" in (failure.get("message") or "")
+    assert {case.get("time") for case in cases.values()} == {"0.000"}
+
+
+def test_junit_calls_a_check_the_same_in_every_build(cli: Cli, data_dir: Path) -> None:
+    """A server that finds a new name each time can neither tell what broke nor what is flaky."""
+    names = ("agents/shop.py:main - 2026-11-15 23:36", "agents/shop.py:main - 2026-11-16 08:02", "shop")
+    runs = [store(data_dir, refund_story(), name=name) for name in names]
+    suites = [ET.fromstring(cli("assert", run, "--status", "ok", "--format", "junit").out)[0] for run in runs]
+
+    classes = [case.get("classname") for suite in suites for case in suite.findall("testcase")]
+    assert classes == ["agents/shop.py:main", "agents/shop.py:main", "shop"]
 
 
 def test_markdown_is_a_table_and_a_diff_that_recorded_text_cannot_break_out_of(

@@ -206,9 +206,25 @@ def test_recorded_words_are_only_words_to_a_reader_of_markdown(cli: Cli, data_di
     headings = [blocks[at + 1].content for at, block in enumerate(blocks) if block.type == "heading_open"]
 
     assert {piece.type for piece in pieces} <= {"text", "code_inline", "strong_open", "strong_close"}
-    assert not re.search(r"@team|#12", "".join(piece.content for piece in pieces if piece.type == "text"))
+    assert not re.search(r"@team|#12|://", "".join(piece.content for piece in pieces if piece.type == "text"))
     assert len(headings) == (2 if command == "diff" else 4)
     assert headings[0].count("img") == (2 if command == "diff" else 1)
+
+
+def test_what_only_one_run_has_is_no_list_and_no_name_is_no_hole(cli: Cli, data_dir: Path) -> None:
+    """`- 1 only in A` begins a list, and two backticks around nothing swallow the rest of the line as code."""
+    story = Story()
+    story.tool("", {"x": 1}, "y")
+    story.end()
+    bare = Story()
+    bare.end()
+    page = cli("diff", store(data_dir, story), store(data_dir, bare), "--only", "tools", "--markdown").out
+    blocks = MarkdownIt("gfm-like", {"linkify": False}).parse(page)
+    listed = [blocks[at + 2].content for at, block in enumerate(blocks) if block.type == "list_item_open"]
+
+    assert "\nSteps: 1 only in A\n" in page
+    assert listed[-1] == 'only in A A#2 `""` `x: 1` (**here they part**)'
+    assert len(listed) == page.count("\n- ")
 
 
 def test_runs_that_part_in_their_answers_are_told_with_their_words(cli: Cli, data_dir: Path) -> None:
