@@ -7,6 +7,7 @@ With `--agentdbg-update` a baseline is not compared but collected, and written w
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,7 +50,7 @@ class Expectations:
         __tracebackhide__ = True
         rules = dict(given)
         baseline, policy_file = rules.pop("baseline", None), rules.pop("policy", None)
-        path = self._policy() if policy_file is None else self._folder / policy_file
+        path = self._policy() if policy_file is None else self._file("policy", policy_file)
         self._check(run, baseline, {} if path is None else read_policy(path), read_rules(rules, _MARKER))
 
     def check(self, run: RecordedRun, baseline: str | Path | Baseline | None, rules: Mapping[str, Any]) -> None:
@@ -82,13 +83,19 @@ class Expectations:
         """The project's policy: the nearest above the test, for a repository may hold several projects."""
         return find_policy(self._folder) or find_policy(self._root)
 
+    def _file(self, what: str, given: Any) -> Path:
+        """A file that a test names, beside the test."""
+        if not isinstance(given, (str, os.PathLike)) or not os.fspath(given):
+            raise UsageError(f"{what} is {given!r:.60}; it is the name of a file beside the test")
+        return (self._folder / given).absolute()
+
     def _check(self, run: RecordedRun, baseline: str | Path | Baseline | None, *layers: Mapping[str, Any]) -> None:
         __tracebackhide__ = True
         policy = make_policy(*layers, with_baseline=baseline is not None)
         facts = run.facts(policy)
         expected = baseline if isinstance(baseline, Baseline) else None
-        if isinstance(baseline, (str, Path)):
-            path = (self._folder / baseline).absolute()
+        if baseline is not None and expected is None:
+            path = self._file("baseline", baseline)
             if self._update:
                 if facts.status == "running":
                     raise UsageError(f"run {facts.run_id[:8]} is still being recorded, and cannot be a baseline yet")
@@ -151,7 +158,8 @@ def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[A
         if not holds:
             news.add(path)
     for path, baselines in by_path.items():
-        baseline = combine(baselines)
+        # In one order whatever order the tests ran in, on however many workers.
+        baseline = combine(sorted(baselines, key=lambda one: (one.runs[0].run_name, one.runs[0].started_at)))
         is_written = path in news or _content(read_baseline(Path(path))) != _content(baseline)
         if is_written:
             write_baseline(Path(path), baseline)
@@ -159,8 +167,11 @@ def write_collected(collected: Iterable[tuple[str, str, bool]], accepted: list[A
 
 
 def _content(baseline: Baseline) -> dict[str, Any]:
-    """A baseline without what is different each time."""
+    """A baseline without what is different each time: ids, times, and in which order its runs were made."""
     content = baseline.as_json()
-    content["runs"] = len(baseline.runs)
     content["totals"].pop("duration_ms", None)
+    columns = [*content.pop("tools").items(), *content.pop("totals").items()]
+    each = range(len(baseline.runs))
+    content["runs"] = sorted(str([(name, numbers[at]) for name, numbers in columns]) for at in each)
+    content["effects"] = sorted(map(str, content["effects"]))
     return content

@@ -4,6 +4,7 @@ The run a test gets: what was recorded so far, and assertions that say what is w
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,6 @@ from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import list_runs, load_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.findings import Finding
@@ -204,7 +203,15 @@ class RecordedRun:
         return f"<agentdbg run {self.run_id[:8]}: {said}; {self.path}>"
 
 
-def _inline(calls: Iterable[Call]) -> Baseline:
+def _inline(calls: Any) -> Baseline:
     """A baseline of side effects alone, as a test writes them down."""
-    expected: Sequence[SideEffect] = [SideEffect(0, "", name, normal_form(args), "declared") for name, args in calls]
+    __tracebackhide__ = True
+    wanted = 'assert_effects takes a list like [("refund", {"amount": 40})], or the file of a baseline'
+    # A table of calls would lose those that are made twice.
+    listed = [calls] if isinstance(calls, Mapping) or not isinstance(calls, Iterable) else list(calls)
+    expected = []
+    for call in listed:
+        if not isinstance(call, (tuple, list)) or len(call) != 2 or not isinstance(call[0], str):
+            raise AssertionError(f"{wanted}; {call!r:.60} is neither")
+        expected.append(SideEffect(0, "", call[0], normal_form(call[1]), "declared"))
     return Baseline((BaselineRun("", "the test", ""),), ("ok",), {}, (Variant(1, tuple(expected)),))

@@ -125,6 +125,29 @@ def test_refund(tokens):
     assert project.run().outcomes == {"passed": 3}
 
 
+def test_the_order_in_which_tests_ran_is_no_news(project: Project) -> None:
+    """Workers finish as they like, and plugins shuffle; a review would show numbers that only changed places."""
+    project.test("""
+@pytest.mark.parametrize("case", [3, 1, 2, 4])
+@pytest.mark.agentdbg(baseline="refund.json", effects="off", max_tokens="off", max_cost_usd="off")
+def test_refund(case):
+    run_agent(amount=case % 2, tokens=100 * case)
+""")
+    project.run("--agentdbg-update")
+    path = project.folder / "refund.json"
+    before = path.read_bytes()
+    backwards = project.run("--agentdbg-update", *(f"test_agent.py::test_refund[{case}]" for case in (4, 2, 1, 3)))
+    stored = json.loads(before)
+    for column in (*stored["tools"].values(), *stored["totals"].values()):
+        column.reverse()
+    path.write_text(json.dumps(stored))
+    by_hand = project.run("--agentdbg-update")
+
+    assert stored["totals"]["total_tokens"] == [820, 620, 420, 220]
+    assert "kept refund.json, which says the same" in backwards.out
+    assert "kept refund.json, which says the same" in by_hand.out
+
+
 def test_xdist_workers_report_their_runs_and_failures(project: Project) -> None:
     """The section of a failed test travels from the worker to the one who reads it."""
     project.test(

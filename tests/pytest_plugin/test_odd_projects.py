@@ -98,6 +98,41 @@ def test_it(agentdbg_run):
     assert "policy.py" not in session.out
 
 
+def test_effects_and_files_that_are_none_are_refused_by_name(project: Project) -> None:
+    """`too many values to unpack`, deep inside a library, is no answer to a test that forgot the arguments."""
+    project.test("""
+@pytest.mark.parametrize("effects", [["refund"], {"refund": {}}, None, [("refund",)], [(1, {})]], ids=str)
+def test_effects(agentdbg_run, effects):
+    run_agent()
+    agentdbg_run.assert_effects(effects)
+
+
+@pytest.mark.agentdbg(baseline=5)
+def test_baseline():
+    run_agent()
+
+
+@pytest.mark.agentdbg(policy=["strict.yaml"], max_tokens=9000)
+def test_policy():
+    run_agent()
+
+
+def test_check(agentdbg_run):
+    run_agent()
+    agentdbg_run.check(baseline="")
+""")
+    session = project.run()
+
+    assert session.outcomes == {"failed": 8}
+    assert session.out.count('assert_effects takes a list like [("refund", {"amount": 40})], or the file') == 5
+    assert "; 'refund' is neither" in session.out
+    assert "; {'refund': {}} is neither" in session.out
+    assert "baseline is 5; it is the name of a file beside the test" in session.out
+    assert "policy is ['strict.yaml']; it is the name of a file beside the test" in session.out
+    assert "baseline is ''; it is the name of a file beside the test" in session.out
+    assert "expectations.py" not in session.out
+
+
 def test_a_baseline_that_cannot_be_written_is_said_and_ends_no_session(project: Project) -> None:
     """The other baselines are there, and the exit code is not that of a success."""
     (project.folder / "taken").write_text("")
