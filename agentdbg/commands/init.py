@@ -39,15 +39,18 @@ def command(
         raise UsageError(f"there is no folder {root}; make it first, or name another one")
     out = Terminal()
     width = max(len(str(path)) for path, _, _ in _FILES)
+    written: set[Path] = set()
     for path, content, what in _FILES:
-        wrote = _write(root / path, content, force=force)
-        head = Styled("wrote  ", "ok") if wrote else Styled("kept   ", "warn")
-        note = what if wrote else "it is there already; --force replaces it"
+        if _write(root / path, content, force=force):
+            written.add(path)
+            head, note = Styled("wrote  ", "ok"), what
+        else:
+            head, note = Styled("kept   ", "warn"), "it is there already; --force replaces it"
         out.sentence(head, str(path).ljust(width), Styled(f"  {note}", "muted"), hang=7)
     out.line()
     out.sentence("Next:" if folder == "." else f"Next, in {folder}:")
     steps = (
-        (f"pytest {_TEST}", "it passes; put your agent into it"),
+        (f"pytest {_TEST}", "it passes; put your agent into it" if _TEST in written else "your own test"),
         ("agentdbg assert latest", "the policy, on the latest run you recorded"),
     )
     for typed, what in steps:

@@ -99,6 +99,9 @@ name: agent
 
 on: [push, pull_request]
 
+permissions:
+  contents: read
+
 jobs:
   agent:
     runs-on: ubuntu-latest

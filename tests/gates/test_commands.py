@@ -338,6 +338,8 @@ def test_init_writes_three_files_once(cli: Cli, good: str) -> None:
         ".github/workflows/agent.yml",
     ]
     assert second.out.count("kept ") == 3
+    assert "it passes; put your agent into it" in first.out
+    assert "it passes" not in second.out  # nobody knows
     assert "--force replaces it" in second.out
     assert Path("tests/test_agent.py").read_text() == "# mine\n"
     assert checked.code == 0
@@ -366,7 +368,9 @@ def test_the_workflow_that_init_writes_is_yaml_with_steps() -> None:
 
     from agentdbg.commands.init_files import WORKFLOW
 
-    steps = yaml.safe_load(WORKFLOW)["jobs"]["agent"]["steps"]
+    workflow = yaml.safe_load(WORKFLOW)
+    steps = workflow["jobs"]["agent"]["steps"]
 
+    assert workflow["permissions"] == {"contents": "read"}
     assert any("pytest tests/test_agent.py" in step.get("run", "") for step in steps)
     assert json.dumps(steps)
