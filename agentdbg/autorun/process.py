@@ -181,7 +181,7 @@ def _exit_code(error: BaseException | None) -> int:
 def _say_where(run: ActiveRun, status: str) -> None:
     recorded = "recorded run"
     inner = [other for other in recently_ended() if other is not run]
-    if inner and set(run.counters.by_type) <= _START_AND_END:
+    if inner and set(run.counters.by_type()) <= _START_AND_END:
         # A trace with limits of its own is a run of its own, and the one around it holds nothing to look at.
         run = inner[-1]
         status = run.status

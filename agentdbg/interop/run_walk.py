@@ -102,7 +102,7 @@ class RunWalk:
         """Write RUN_START; `known` is what its payload says beyond what everybody's does."""
         self.started_ms = at_ms
         self._meta = self._redactor.seal(meta).encoded
-        self._count("RUN_START")
+        self._counters.count_type("RUN_START")
         if known:
             payload = self._redactor.seal({**start_fields(self.name), **known}).encoded
         else:
@@ -128,11 +128,11 @@ class RunWalk:
         self.written += 1
         self._last_ts = event["ts"]
         if event["event_type"] == "RUN_START":
-            self._count("RUN_START")
+            self._counters.count_type("RUN_START")
             self._meta = encode_json(event["meta"])
         elif event["event_type"] == "LOOP_WARNING":
             self._counters.loop_warnings += 1
-            self._count("LOOP_WARNING")
+            self._counters.count_type("LOOP_WARNING")
         else:
             parts = (
                 event["event_type"],
@@ -164,7 +164,7 @@ class RunWalk:
             payload = join_objects(payload, self._redactor.seal(outcome).encoded)
         if self._last_state is not None and "final_state" not in outcome:
             payload = join_objects(payload, b'{"final_state":%b}' % self._last_state)
-        self._count("RUN_END")
+        self._counters.count_type("RUN_END")
         end_id = stable_id(self.run_id, "end")
         self._append("RUN_END", end_id, self.start_id, ts, duration_ms, _RUN_END, fit_payload(payload))
         self.flush()
@@ -250,7 +250,7 @@ class RunWalk:
         if finding is None:
             return
         self._counters.loop_warnings += 1
-        self._count("LOOP_WARNING")
+        self._counters.count_type("LOOP_WARNING")
         payload = self._redactor.seal(finding.payload()).encoded
         name = self._workshop.names[finding.pattern]
         event_id = stable_id(self.run_id, "loop", str(self.written + len(self._lines)))
@@ -260,7 +260,7 @@ class RunWalk:
         """What ended the run, as a recorder writes it; not counted again when a failed call was it."""
         if _what_failed(failure) not in self._failures:
             self._counters.errors += 1
-        self._count("ERROR")
+        self._counters.count_type("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
         name = self._workshop.names[failure["error_type"]]
         self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, ts, None, name, payload)
@@ -282,10 +282,6 @@ class RunWalk:
         self._lines_size += len(line)
         if self._lines_size > _FLUSH_BYTES:
             self.flush()
-
-    def _count(self, event_type: str) -> None:
-        by_type = self._counters.by_type
-        by_type[event_type] = by_type.get(event_type, 0) + 1
 
 
 def _timestamp(at_ms: float) -> str:

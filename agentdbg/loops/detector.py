@@ -57,7 +57,6 @@ class LoopDetector(Intake):
             self._note_counted(self._round)
         return self._ledger.active
 
-    @property
     def is_looping(self) -> bool:
         """Whether `active` would be a loop; quicker, for whoever only asks that."""
         return self._ledger.current is not None

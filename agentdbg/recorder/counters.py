@@ -38,7 +38,7 @@ _ENDED = 0
 class Counters:
     """A dozen numbers; `totals()` adds up what all processes of the run have counted."""
 
-    __slots__ = ("_shared", "_slot", "by_type", "is_shared", *FIELDS)
+    __slots__ = ("_calls_before", "_other_types", "_shared", "_slot", "is_shared", *FIELDS)
 
     llm_calls: float
     tool_calls: float
@@ -59,7 +59,9 @@ class Counters:
     def __init__(self) -> None:
         for name in FIELDS:
             setattr(self, name, 0)
-        self.by_type: dict[str, int] = {}
+        self._other_types: dict[str, int] = {}
+        self._calls_before: tuple[float, float] = (0, 0)
+        """The calls that others had counted when this process began to count."""
         self._shared: memoryview[float] | None = None
         self.is_shared = False
         """Whether other processes count too."""
@@ -75,6 +77,15 @@ class Counters:
     def whole(self, name: str) -> int:
         """`total`, for what is counted in whole numbers."""
         return int(self.total(name))
+
+    def count_type(self, event_type: str) -> None:
+        """Count an event that is no call; calls are counted as such, and once is enough for what comes so often."""
+        self._other_types[event_type] = self._other_types.get(event_type, 0) + 1
+
+    def by_type(self) -> dict[str, int]:
+        """How many events of each type this process has recorded."""
+        calls = zip(("LLM_CALL", "TOOL_CALL"), (self.llm_calls, self.tool_calls), self._calls_before, strict=True)
+        return self._other_types | {kind: int(now - before) for kind, now, before in calls if now > before}
 
     def publish(self) -> None:
         """Let the other processes see this one's numbers; called after each change once they are shared."""
@@ -100,7 +111,8 @@ class Counters:
         for offset, name in enumerate(FIELDS):
             # A child that has ended may have left its numbers here; they stay part of the sum.
             setattr(self, name, self._shared[base + offset])
-        self.by_type = {}
+        self._other_types = {}
+        self._calls_before = (self.llm_calls, self.tool_calls)
 
     def mark_ended(self) -> None:
         """Tell the other processes that the run is over."""

@@ -103,22 +103,19 @@ class Guards:
 
         `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
         """
-        counters = self._counters
-        try:
-            counters.by_type[event_type] += 1
-        except KeyError:
-            counters.by_type[event_type] = 1
+        if event_type == "LLM_CALL":
+            _count_model_call(self._counters, payload)
+        elif event_type == "TOOL_CALL":
+            _count_tool_call(self._counters, payload)
+        else:
+            _count_event(self._counters, event_type, is_span, recorded_by_call)
         finding = None
         if not is_span:
-            if event_type == "LLM_CALL":
-                _count_model_call(counters, payload)
-            else:
-                _count_event(counters, event_type, payload, recorded_by_call)
             try:
                 finding = self._detector.take(event_type, event_id, ts, name, payload, meta, encoded)
                 if finding is not None:
                     self._loop_spending.begin(finding)
-                elif self._loop_spending.has_begun and self._detector.is_looping:
+                elif self._loop_spending.has_begun and self._detector.is_looping():
                     self._loop_spending.follow(event_type)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
@@ -225,16 +222,20 @@ def _count_model_call(counters: Counters, payload: Mapping[str, Any]) -> None:
         counters.cost_known = 1
 
 
-def _count_event(counters: Counters, event_type: str, payload: Mapping[str, Any], recorded_by_call: bool) -> None:
-    if event_type == "TOOL_CALL":
-        counters.tool_calls += 1
-        if payload.get("status") == "error":
-            counters.errors += 1
-    elif event_type == "ERROR":
-        counters.errors += not recorded_by_call
-    elif event_type in _UNLIMITED_TYPES:
+def _count_tool_call(counters: Counters, payload: Mapping[str, Any]) -> None:
+    counters.tool_calls += 1
+    counters.limited_events += 1
+    if payload.get("status") == "error":
+        counters.errors += 1
+
+
+def _count_event(counters: Counters, event_type: str, is_span: bool, recorded_by_call: bool) -> None:
+    counters.count_type(event_type)
+    if is_span or event_type in _UNLIMITED_TYPES:
         return
     counters.limited_events += 1
+    if event_type == "ERROR":
+        counters.errors += not recorded_by_call
 
 
 class _Most:

@@ -193,7 +193,7 @@ class ActiveRun:
             if self.stop is None:
                 refusal = self._guards.reserve(kind, time.monotonic() - self._started)
                 if refusal is None:
-                    self._log.count_type("CALL_START")
+                    self.counters.count_type("CALL_START")
                     self._log.append(line)
                     return call_id
                 self._log.append(self._stop_line(refusal, parent_id))
@@ -254,7 +254,7 @@ class ActiveRun:
             summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
             payload = join_objects(summary, rest)
             line = self._log.line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
-            self._log.count_type("RUN_END")
+            self.counters.count_type("RUN_END")
             self._last_event_ts = ended_at
             self._log.append(held_back + line)
             self.counters.mark_ended()
@@ -337,7 +337,7 @@ class ActiveRun:
 
     def event_count(self) -> int:
         """How many events were recorded, the marks of calls that began left out."""
-        return sum(number for event_type, number in self.counters.by_type.items() if event_type != "CALL_START")
+        return sum(number for event_type, number in self.counters.by_type().items() if event_type != "CALL_START")
 
     def clean_name(self, name: Any) -> str:
         """A name as it is stored."""

@@ -28,17 +28,20 @@ STOPS = (AgentDbgGuardrailExceeded, RunStopped)
 Payload = tuple[dict[str, Any], "tuple[Any, ...] | None"]
 """The fields of an event, and the values among them that came from outside; None: any of them may have."""
 
+# Most calls leave these two as they are, which is quickly seen: the very same text then stands in the payload.
+_UNKNOWN = "unknown"
+_OK = "ok"
 _LARGEST = 2**53  # beyond it numbers are no longer exact for every reader of JSON
 # What is known of a model call before anything is; filling in a copy is quicker than making the dict anew.
 _LLM_CALL: dict[str, Any] = {
-    "model": "unknown",
+    "model": _UNKNOWN,
     "prompt": None,
     "response": None,
     "usage": None,
-    "provider": "unknown",
+    "provider": _UNKNOWN,
     "temperature": None,
     "stop_reason": None,
-    "status": "ok",
+    "status": _OK,
     "error": None,
     "cost_usd": None,
 }
@@ -51,10 +54,10 @@ def record_llm_call(
     response: Any = None,
     usage: Any = None,
     meta: Any = None,
-    provider: str = "unknown",
+    provider: str = _UNKNOWN,
     temperature: float | None = None,
     stop_reason: str | None = None,
-    status: str = "ok",
+    status: str = _OK,
     error: Any = None,
     duration_ms: float | None = None,
     **extra: Any,
@@ -92,7 +95,7 @@ def record_tool_call(
     args: Any = None,
     result: Any = None,
     meta: Any = None,
-    status: str = "ok",
+    status: str = _OK,
     error: Any = None,
     duration_ms: float | None = None,
     **extra: Any,
@@ -214,37 +217,43 @@ def llm_fields(
     extra: dict[str, Any],
 ) -> Payload:
     """The payload of an LLM_CALL from what the caller gave, in whatever words."""
-    cost = None
-    if extra:
-        cost = extra.pop("cost_usd", None)
-        if stop_reason is None:
-            stop_reason = extra.pop("finish_reason", None)
+    if type(model) is not str:
+        model = _text(model)
     fields = _LLM_CALL.copy()
-    fields["model"] = model = model if type(model) is str else _text(model)
+    fields["model"] = model
     fields["prompt"] = prompt
     fields["response"] = response
-    fields["provider"] = provider = provider if type(provider) is str else _text(provider)
-    known_usage = None
+    given: tuple[Any, ...] = (model, prompt, response)
     if usage is not None:
-        known_usage, fields["cost_usd"] = run.prices.measured(model, usage)
-        fields["usage"] = known_usage
-    if cost is not None:  # the caller knows better
-        fields["cost_usd"] = _number(cost)
+        fields["usage"], fields["cost_usd"] = run.prices.measured(model, usage)
+        if fields["usage"] is not usage:  # it has more than the three counts
+            given += (fields["usage"],)
+    if provider is not _UNKNOWN:
+        fields["provider"] = _text(provider)
+        given += (fields["provider"],)
     if temperature is not None:
         fields["temperature"] = _number(temperature)
     if stop_reason is not None:
-        fields["stop_reason"] = stop_reason = _text(stop_reason)
+        fields["stop_reason"] = _text(stop_reason)
+        given += (fields["stop_reason"],)
     if error is not None:
-        fields["error"] = error = describe_error(error)
-    if error is not None or type(status) is not str or status != "ok":
-        fields["status"] = _status(status, error)
-    if extra:
-        return {**fields, **_without(extra, fields)}, None
-    if known_usage is usage and error is None:  # the usage has the three counts and nothing else
-        if stop_reason is None and provider == "unknown":
-            return fields, (model, prompt, response)
-        return fields, (model, prompt, response, provider, stop_reason)
-    return fields, (model, prompt, response, provider, stop_reason, error, known_usage)
+        fields["error"] = describe_error(error)
+        fields["status"] = "error"
+        given += (fields["error"],)
+    elif status is not _OK:
+        fields["status"] = _status(status)
+    return (_with_extra(fields, extra), None) if extra else (fields, given)
+
+
+def _with_extra(fields: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """A model call with what else the caller gave; the cost, and why the model stopped, may be among it."""
+    cost = extra.pop("cost_usd", None)
+    if cost is not None:  # the caller knows better
+        fields["cost_usd"] = _number(cost)
+    stop_reason = extra.pop("finish_reason", None) if fields["stop_reason"] is None else None
+    if stop_reason is not None:
+        fields["stop_reason"] = _text(stop_reason)
+    return {**fields, **_without(extra, fields)}
 
 
 def tool_fields(
@@ -257,7 +266,7 @@ def tool_fields(
         "tool_name": run.clean_name(name),
         "args": args,
         "result": result,
-        "status": "ok" if error is None and type(status) is str and status == "ok" else _status(status, error),
+        "status": "error" if error is not None else _OK if status is _OK else _status(status),
         "error": error,
     }
     if extra:
@@ -291,9 +300,7 @@ def _without(extra: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in extra.items() if key not in fields}
 
 
-def _status(status: Any, error: Any) -> str:
-    if error is not None:
-        return "error"
+def _status(status: Any) -> str:
     return "ok" if _text(status).lower() in _OK_WORDS else "error"
 
 

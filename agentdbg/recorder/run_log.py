@@ -71,7 +71,7 @@ class RunLog(LineMaker):
         self._run_name, name_json = self.name(run_name)
         self._started_at = started_at
         self._metadata = metadata
-        self.count_type("RUN_START")
+        self._counters.count_type("RUN_START")
         self._writer.begin(self.line("RUN_START", start_id, None, started_at, None, name_json, payload, metadata))
 
     def append(self, lines: bytes) -> None:
@@ -82,23 +82,18 @@ class RunLog(LineMaker):
 
     def extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
         """The line of an event of our own making, counted."""
-        self.count_type(event_type)
+        self._counters.count_type(event_type)
         payload = self._redactor.seal(fields).encoded
         return self.line(event_type, new_id(), parent_id, utc_timestamp(), None, self.name(name)[1], payload)
 
-    def count_type(self, event_type: str) -> None:
-        """Count a line that nobody judges."""
-        by_type = self._counters.by_type
-        by_type[event_type] = by_type.get(event_type, 0) + 1
-
     def name(self, name: Any) -> tuple[str, str]:
         """A name as it is stored, and its JSON; the few names of a run come up again and again."""
-        known = self._names.get(name) if type(name) is str else None
-        if known is None:
-            clean = self._redactor.clean_text(name)
-            known = (clean, encode_json(clean).decode())
-            if type(name) is str and len(self._names) < _MOST_NAMES:
-                self._names[name] = known
+        if type(name) is str and name in self._names:
+            return self._names[name]
+        clean = self._redactor.clean_text(name)
+        known = (clean, encode_json(clean).decode())
+        if type(name) is str and len(self._names) < _MOST_NAMES:
+            self._names[name] = known
         return known
 
     def seal_meta(self, meta: Any) -> tuple[dict[str, Any], bytes]:

@@ -97,7 +97,7 @@ def encode_run_meta(
         "owner": describe_owner(),
     }
     if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
-        meta["event_counts"] = counters.by_type
+        meta["event_counts"] = counters.by_type()
     return encode_json(meta) + b"\n"
 
 

@@ -87,12 +87,31 @@ class Redactor:
 
     def seal_parts(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> tuple[dict[str, Any], bytes]:
         """The same as a bare pair, for the path that every event takes: making an object would add to it."""
+        limit, judge = self._max_field_bytes, self._judge
         try:
-            return self._seal_if_harmless(fields, given)
+            # Prove that nothing needs redacting, and encode the original.
+            if judge is None:
+                prove_types(fields, limit, 1, MOST_NODES)
+            elif given is None:
+                prove(fields, judge, limit, 1, MOST_NODES)
+            else:
+                prove_values(given, judge, limit, 1, MOST_NODES)
+            encoded = encode_json(fields)
+            size = len(encoded)
+            if size > limit and not _all_fit(fields, limit):
+                return self._cut_if_harmless(fields)
+            if size > MAX_ENCODED_BYTES:
+                return self._seal_carefully(fields)
+            # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
+            if self._suspicion is not None and self._harmless.get(size) != encoded:
+                self._search(encoded)
+                if size <= _LONGEST_REMEMBERED:
+                    self._remember_harmless(size, encoded)
         except TooLong:
             return self._seal_beginning(fields)
         except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
             return self._seal_carefully(fields)
+        return fields, encoded
 
     def clean_text(self, text: Any, limit: int = 500) -> str:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""
@@ -121,28 +140,6 @@ class Redactor:
             self._max_field_bytes,
             self._clean_names,
         )
-
-    def _seal_if_harmless(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> tuple[dict[str, Any], bytes]:
-        """Prove that nothing needs redacting and encode the original; raises when that cannot be proved."""
-        limit, judge = self._max_field_bytes, self._judge
-        if judge is None:
-            prove_types(fields, limit, 1, MOST_NODES)
-        elif given is None:
-            prove(fields, judge, limit, 1, MOST_NODES)
-        else:
-            prove_values(given, judge, limit, 1, MOST_NODES)
-        encoded = encode_json(fields)
-        size = len(encoded)
-        if size > limit and not all(_fits(value, limit) for value in fields.values()):
-            return self._cut_if_harmless(fields)
-        if size > MAX_ENCODED_BYTES:
-            raise Unproved
-        # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
-        if self._suspicion is not None and self._harmless.get(size) != encoded:
-            self._search(encoded)
-            if size <= _LONGEST_REMEMBERED:
-                self._remember_harmless(size, encoded)
-        return fields, encoded
 
     def _seal_beginning(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """The same where a list is far too long: what comes after its first items can be neither kept nor searched."""
@@ -217,6 +214,10 @@ class Redactor:
 
 def _could_be_option(argument: str) -> bool:
     return argument.startswith("-") or "=" in argument or ":" in argument
+
+
+def _all_fit(fields: dict[str, Any], limit: int) -> bool:
+    return all(_fits(value, limit) for value in fields.values())
 
 
 def _fits(value: Any, limit: int) -> bool:

@@ -22,7 +22,7 @@ class _Careful(LoopDetector):
 
 
 def _said(detector: LoopDetector, events: list[Event]) -> list[Any]:
-    found = [(finding and finding.payload(), detector.is_looping) for finding in map(detector.observe, events)]
+    found = [(finding and finding.payload(), detector.is_looping()) for finding in map(detector.observe, events)]
     last = detector.finish()
     return [*found, last and last.payload()]
 

@@ -107,7 +107,7 @@ def test_another_question_after_each_tool_call_is_no_person_speaking() -> None:
     for topic in ("rivers", "cities", "birds", "trains", "letters", "gardens", "poems", "engines", "islands"):
         detector.observe(run.tool("search", {"q": 1}, LONG))
         detector.observe(run.model(LONG, f"Now write about {topic}"))
-        looping.append(detector.is_looping)
+        looping.append(detector.is_looping())
 
     assert looping[2:] == [True] * 7
 
