@@ -53,32 +53,31 @@ class RecentReplies:
             self._failing.pop(step.signature, None)
         if not asks_nothing:
             return []
-        found = [step]
-        if not self.kept or not step.recurs:
-            self._keep(None, step)
+        found, kept = [step], self.kept
+        if not kept or not step.recurs:
+            self._keep_unheard(step)
             return found
-        heard, last = self.kept[-1]
+        heard, last = kept[-1]
         said = heard if heard is not None and step.answers_like(last) else step.said()
         if not self._are_heard:
             self._hear()
         if not self._vocabulary.is_far(said) and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
-        self._keep(said, step)
+        kept.append((said, step))
+        if len(kept) > _COMPARED:
+            del kept[0]
         return found
 
     def remember(self, step: Step) -> None:
         """Remember the words of a model that was not called before, so that nobody is echoed."""
         if self._failing:
             self._failing.pop(step.signature, None)
-        self._keep(None, step)
+        self._keep_unheard(step)
 
-    def _keep(self, said: frozenset[bytes] | None, step: Step) -> None:
-        kept = self.kept
-        kept.append((said, step))
-        if len(kept) > _COMPARED:
-            del kept[0]
-        if said is None:
-            self._are_heard = False
+    def _keep_unheard(self, step: Step) -> None:
+        self.kept.append((None, step))
+        del self.kept[:-_COMPARED]
+        self._are_heard = False
 
     def _hear(self) -> None:
         """Put together the vocabulary of what is kept."""

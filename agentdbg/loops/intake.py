@@ -162,7 +162,8 @@ class Intake:
     def _note_turn(self, prompt: Any, heard: Heard) -> None:
         number = self._tape.number + 1
         if heard:
-            self._turns.note(heard, number, self._oldest_compared(number))
+            if self._turns.note(heard, number):
+                self._turns.close(self._oldest_compared(number))
             if heard is True:
                 self._replies.clear()
         if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):

@@ -60,7 +60,10 @@ _FAILURE_INITIALS = frozenset("EeTtFf \n")
 def encode(value: Any) -> bytes:
     """The value as bytes, text as it stands."""
     if isinstance(value, str):
-        return _bytes(value)
+        try:
+            return value.encode()
+        except UnicodeEncodeError:
+            return value.encode(errors="replace")
     text = encode_plain(value)
     return type(value).__name__.encode() if text is None else text
 
@@ -80,13 +83,6 @@ def encode_whole(value: Any) -> bytes:
     if type(value) is list and len(value) > _MAX_ITEMS:
         value = [*value[:_MAX_ITEMS], len(value)]
     return encode_json(value)
-
-
-def _bytes(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode(errors="replace")
 
 
 def input_key(value: Any) -> int:
@@ -174,7 +170,7 @@ def says_it_failed(result: Any) -> bool:
 def spoken(response: Any) -> tuple[bytes, Any]:
     """The words of a model's answer, and the calls it asks for without their ids."""
     if isinstance(response, str):
-        return _bytes(response), None
+        return encode(response), None
     if isinstance(response, list):
         response = {"content": response}
     if not isinstance(response, dict):
@@ -187,7 +183,7 @@ def spoken(response: Any) -> tuple[bytes, Any]:
             return encode(message), None
     if "content" not in message and "tool_calls" not in message:
         text = message.get("text")
-        return (_bytes(text), None) if isinstance(text, str) else (_plain(message), None)
+        return (encode(text), None) if isinstance(text, str) else (_plain(message), None)
     asked = message.get("tool_calls")
     calls = [_asked(call) for call in asked if isinstance(call, dict)] if isinstance(asked, list) else []
     content = message.get("content")
@@ -199,7 +195,7 @@ def spoken(response: Any) -> tuple[bytes, Any]:
             if not (isinstance(part, dict) and part.get("type") == "tool_use")
         )
     text = content if isinstance(content, str) else "" if content is None else encode(content).decode()
-    return _bytes(text), calls
+    return encode(text), calls
 
 
 def _asked(call: dict[str, Any]) -> list[Any]:

@@ -151,15 +151,13 @@ class Step:
 
     def said(self) -> frozenset[bytes]:
         """The first words of a model's answer."""
-        return reply_words(self._answer())
+        unread = self.unread
+        return reply_words(encode(unread) if type(unread) is str else self._got.text)
 
     def is_lasting(self) -> bool:
         """Whether nothing in a model's answer can hide that it is equal to another."""
-        return is_lasting(self._answer())
-
-    def _answer(self) -> bytes:
         unread = self.unread
-        return encode(unread) if type(unread) is str else self._got.text
+        return is_lasting(encode(unread) if type(unread) is str else self._got.text)
 
     def answers_like(self, other: Step) -> bool:
         """Whether two answers are seen to be the same without a look at their words."""

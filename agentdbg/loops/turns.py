@@ -80,22 +80,21 @@ class UserTurns:
             return False
         return before, prompt
 
-    def note(self, heard: Heard, number: int, oldest: int) -> None:
-        """
-        Begin a turn with the step of that number, if a person spoke.
-
-        No step before `oldest` is compared with anything any more.
-        """
-        if isinstance(heard, tuple):
-            left_open = self._open
-            left_open.append((number, *heard))
-            if left_open[0][0] <= oldest:
-                del left_open[0]
-            elif len(left_open) > _MOST_OPEN:
-                self._decide()
-        elif heard:
+    def note(self, heard: Heard, number: int) -> bool:
+        """Begin a turn with the step of that number, if a person spoke; whether too much is left open by now."""
+        if type(heard) is tuple:
+            self._open.append((number, *heard))
+            return len(self._open) > _MOST_OPEN
+        if heard:
             self.known_first = self.known_to_have_spoken = number
             self._open.clear()
+        return False
+
+    def close(self, oldest: int) -> None:
+        """Leave less open: no step before `oldest` is compared with anything any more."""
+        self._open = [question for question in self._open if question[0] > oldest]
+        if len(self._open) > _MOST_OPEN:
+            self._decide()
 
     def begin(self, number: int) -> None:
         """Begin a turn with the step of that number, although nobody was seen to speak."""

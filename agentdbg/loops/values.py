@@ -370,4 +370,4 @@ def is_lasting(text: bytes) -> bool:
 
 def reply_words(text: bytes) -> frozenset[bytes]:
     """The first words of an answer."""
-    return frozenset(words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS))
+    return frozenset(first_words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS)[0])
