@@ -200,7 +200,8 @@ def test_when_a_person_spoke_may_be_asked_late(seed: int) -> None:
     turns = UserTurns()
     first, before = 1, ""
     for number, prompt in enumerate(prompts, 1):
-        turns.note(turns.hear(prompt, None), number, 0)
+        if turns.note(turns.hear(prompt, None), number):
+            turns.close(chance.choice([0, first - 1]))
         if ask_differently(before, prompt):
             first = number
         before = prompt
