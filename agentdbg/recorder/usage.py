@@ -31,6 +31,7 @@ _BESIDE_OUTPUT = ("thoughts_token_count", "thoughtsTokenCount")
 LARGEST_COUNT_BITS = 53
 _LARGEST = 2**LARGEST_COUNT_BITS - 1  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
+_TEXT = frozenset({str})
 
 
 def normalise_usage(given: Any) -> dict[str, Any] | None:
@@ -61,18 +62,20 @@ def normalise_usage(given: Any) -> dict[str, Any] | None:
 def cached_tokens(usage: Mapping[str, Any]) -> int:
     """How many of the input tokens came from a cache, as far as the provider said."""
     for details in ("prompt_tokens_details", "input_tokens_details"):
-        found = usage.get(details)
-        if isinstance(found, dict) and type(found.get("cached_tokens")) is int:
-            return max(0, int(found["cached_tokens"]))
+        if details in usage:
+            found = usage[details]
+            if isinstance(found, dict) and type(found.get("cached_tokens")) is int:
+                return max(0, int(found["cached_tokens"]))
     for key in ("cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount"):
-        if type(usage.get(key)) is int:
+        if key in usage and type(usage[key]) is int:
             return max(0, int(usage[key]))
     return 0
 
 
 def _as_dict(given: Any) -> dict[str, Any]:
     if isinstance(given, dict):
-        return {str(key): value for key, value in given.items()}
+        are_plain = type(given) is dict and _TEXT.issuperset(map(type, given))
+        return given if are_plain else {str(key): value for key, value in given.items()}
     for method in ("model_dump", "to_dict", "dict"):
         if callable(getattr(given, method, None)):
             dumped = getattr(given, method)()
@@ -86,20 +89,24 @@ def _as_dict(given: Any) -> dict[str, Any]:
 
 def _count(usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
     for name in names:
-        number = _whole(usage.get(name))
-        if number is not None:
-            return number
+        if name in usage:
+            number = _whole(usage[name])
+            if number is not None:
+                return number
     return None
 
 
 def _with_extra(count: int | None, usage: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    extra = sum(_whole(usage.get(name)) or 0 for name in names)
-    return count + extra if count is not None else None
+    if count is not None:
+        for name in names:
+            if name in usage:
+                count += _whole(usage[name]) or 0
+    return count
 
 
 def _whole(value: Any) -> int | None:
     if type(value) is int:
-        return value if 0 <= value <= _LARGEST else None
+        return None if value >> LARGEST_COUNT_BITS else value  # negative or too large
     if type(value) is float and value.is_integer() and 0 <= value <= _LARGEST:
         return int(value)
     if type(value) is str and value.isdigit() and len(value) < 16:
