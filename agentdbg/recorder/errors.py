@@ -40,24 +40,36 @@ def is_clean_exit(error: BaseException) -> bool:
 
 
 def safe_text(value: Any) -> str:
-    """`str(value)`, or something readable where that raises."""
-    try:
-        text = str(value)
-    except Exception as error:  # noqa: BLE001 -- the value's own method failed; say so instead
-        return f"<{type(value).__name__}: its text could not be made, {type(error).__name__} was raised>"
-    return text if type(text) is str else str.__str__(text)
+    """`str(value)`, or something readable where that raises or would not end."""
+    if type(value) is str:
+        return value
+    from agentdbg.redaction.objects import spoken  # noqa: PLC0415 -- only for what is no text
+
+    return spoken(value)
 
 
 def _from_dict(given: dict[Any, Any]) -> dict[str, Any]:
-    stack = given.get("stack", given.get("stack_trace"))
-    details = given.get("details")
-    rest = {key: value for key, value in given.items() if key not in _KNOWN}
+    known: dict[str, Any] = {}
+    rest: dict[Any, Any] = {}
+    for key, value in dict.items(given):  # not its own methods: they may be anything
+        if type(key) is str and key in _KNOWN:
+            known[key] = value
+        else:
+            rest[key] = value
+    stack = known.get("stack", known.get("stack_trace"))
+    details = known.get("details")
     return {
-        "error_type": safe_text(given.get("error_type") or given.get("type") or "Error"),
-        "message": safe_text(given.get("message", "")),
+        "error_type": _first_text(known.get("error_type"), known.get("type")) or "Error",
+        "message": safe_text(known.get("message", "")),
         "stack": None if stack is None else safe_text(stack),
         "details": rest if details is None and rest else details,
     }
+
+
+def _first_text(*candidates: Any) -> str:
+    """The first of them that says anything, as text."""
+    texts = (safe_text(candidate) for candidate in candidates if candidate is not None)
+    return next(filter(None, texts), "")
 
 
 def _stack(error: BaseException) -> str | None:

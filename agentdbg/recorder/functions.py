@@ -21,7 +21,16 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.context import Scope
 
-__all__ = ["Around", "Function", "bind_arguments", "default_argument", "function_kind", "function_name", "wrap"]
+__all__ = [
+    "Around",
+    "Function",
+    "bind_arguments",
+    "default_argument",
+    "function_kind",
+    "function_name",
+    "given_name",
+    "wrap",
+]
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 """What a decorator of ours takes and gives back, so that type checkers see the function it was."""
@@ -100,6 +109,11 @@ def function_name(function: Any) -> str:
         function = function.func
     name = getattr(function, "__name__", None)
     return name if isinstance(name, str) and name else type(function).__name__
+
+
+def given_name(name: Any, otherwise: Any) -> Any:
+    """The name the user gave, of whatever type; not `or`, because asking whether it is true could run anything."""
+    return otherwise if name is None or (type(name) is str and not name) else name
 
 
 def bind_arguments(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, wrap
+from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, given_name, wrap
 from agentdbg.recorder.given_meta import with_effect
 from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
 from agentdbg.recorder.runs import implicit_scope
@@ -263,7 +263,7 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
         name, function = function, None
 
     def decorate(wrapped: Any) -> Any:
-        shown_name = name or function_name(wrapped)
+        shown_name = given_name(name, function_name(wrapped))
         given: Any = meta  # it may be of any type after all
         known = given if isinstance(given, dict) else {} if given is None else {"meta": given}
         shown_meta = {**known, **declared} or None
@@ -305,7 +305,7 @@ def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] 
                 return None
             by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
             given = {**by_position, **by_keyword}
-            chosen = model or given.get("model") or default_model or "unknown"
+            chosen = given_name(model, given_name(given.get("model"), given_name(default_model, "unknown")))
             prompt = next(iter(given.values())) if len(given) == 1 else given
             call = _ModelCall("llm", chosen, prompt, meta, extra)
             return call if call.begin() else None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.errors import describe_error
-from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, wrap
+from agentdbg.recorder.errors import describe_error, safe_text
+from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name, wrap
 from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.sources import function_source, user_source
 
@@ -100,7 +100,7 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
         self._outer = own_scope()
         scope = _open_scope()
         if scope is not None and not _is_run_of_its_own(scope, self._limits):
-            self._around = _Span(scope, self._name or "traced_run", self._limits)
+            self._around = _Span(scope, given_name(self._name, "traced_run"), self._limits)
         else:
             place = (user_source() or "").rpartition(":")[0] or "python"
             meta = _linked(self._meta, scope)
@@ -177,7 +177,7 @@ def _begin(
     shown_name = function_name(function)
     scope = _open_scope()
     if scope is not None and not _is_run_of_its_own(scope, limits):
-        return _Span(scope, name or shown_name, limits)
+        return _Span(scope, given_name(name, shown_name), limits)
     code = getattr(function, "__code__", None)
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
     by_position, by_keyword = bind_arguments(function, args, kwargs)
@@ -217,11 +217,12 @@ class _RunEdge:
 class _Span:
     """A trace inside a run: no run of its own, but a place in the tree, written down when it ends."""
 
-    def __init__(self, outer: Scope, name: str, limits: Mapping[str, Any]) -> None:
+    def __init__(self, outer: Scope, name: Any, limits: Mapping[str, Any]) -> None:
         if limits:
             tell_once(
                 "nested limits",
-                f"the limits given to {name} are not applied: it runs inside a run, and that run's limits hold",
+                f"the limits given to {safe_text(name):.80} are not applied:"
+                " it runs inside a run, and that run's limits hold",
             )
         self._outer = outer
         self._name = name

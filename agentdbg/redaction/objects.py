@@ -25,9 +25,11 @@ from itertools import islice
 from typing import Any
 
 from agentdbg.events import TRUNCATED
+from agentdbg.redaction.plain import Walk
+from agentdbg.redaction.rules import DEFAULT_MAX_FIELD_BYTES
 from agentdbg.redaction.user_code import UserCode, mapping_items, type_name
 
-__all__ = ["describe"]
+__all__ = ["describe", "spoken"]
 
 _MOST_ITEMS = 60_000
 _ARRAY_ITEMS_SHOWN = 100
@@ -44,6 +46,21 @@ def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
     if described is not None:
         return described
     return _repr_text(value, user, max_bytes)
+
+
+def spoken(value: Any) -> str:
+    """
+    `value` as a text that still has to be redacted: its own words where its type has a `__str__`.
+
+    Everything else is walked, because the text of a list that holds the same list over and over has no end.
+    """
+    kind = type(value)
+    try:
+        if not issubclass(kind, (str, bytes, bytearray)) and _static(kind, "__str__") is not object.__str__:
+            return str.__str__(UserCode().call(value, str, str))
+        return Walk(None, None, DEFAULT_MAX_FIELD_BYTES, set()).text(value)
+    except Exception:  # noqa: BLE001 -- nothing can be said of it but what it is
+        return f"<{type_name(value)}>"
 
 
 # --- what a type tells by its base class; methods are called on the base, so an override is never run unasked
@@ -166,6 +183,10 @@ def _exception(value: Any, user: UserCode, max_bytes: int) -> Any:
     return f"{type_name(value)}: {message}" if message else type_name(value)
 
 
+def _namespace(value: Any, user: UserCode, max_bytes: int) -> Any:
+    return dict(mapping_items(types.SimpleNamespace.__getattribute__(value, "__dict__"), min(max_bytes, _MOST_ITEMS)))
+
+
 def _type(value: Any, user: UserCode, max_bytes: int) -> Any:
     return f"<class '{_qualified(value)}'>"
 
@@ -211,6 +232,7 @@ _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
     (uuid.UUID, _uuid),
     (pathlib.PurePath, _path),
     (BaseException, _exception),
+    (types.SimpleNamespace, _namespace),
     (type, _type),
     ((types.FunctionType, types.BuiltinFunctionType), _function),
     (types.MethodType, _method),
@@ -239,7 +261,7 @@ def _structured(value: Any, kind: type, user: UserCode) -> Any:  # noqa: PLR0911
         hidden = {name for name, field in fields.items() if getattr(field, "repr", True) is False}
         return _attributes(value, [name for name in fields if name not in hidden], user)
     if _static(kind, "__pydantic_fields__") is not None or _static(kind, "__pydantic_core_schema__") is not None:
-        return user.call(value, _model_dump, dict)
+        return user.call(value, _quiet_dump if _is_pydantics_own(kind) else _model_dump, dict)
     if type(_static(kind, "__fields__")) is dict and _static(kind, "__config__") is not None:
         return user.call(value, _pydantic_v1_dict, dict)
     attributes = _static(kind, "__attrs_attrs__")
@@ -257,11 +279,20 @@ def _model_dump(value: Any) -> Any:
     return value.model_dump()
 
 
+def _is_pydantics_own(kind: type) -> bool:
+    return getattr(_static(kind, "model_dump"), "__module__", None) == "pydantic.main"
+
+
+def _quiet_dump(value: Any) -> Any:
+    """Without the warnings that a field of another type than declared would print into the user's program."""
+    return value.model_dump(warnings=False)
+
+
 def _pydantic_v1_dict(value: Any) -> Any:
     return value.dict()
 
 
-_model_dump.__name__ = "model_dump"
+_model_dump.__name__ = _quiet_dump.__name__ = "model_dump"
 _pydantic_v1_dict.__name__ = "dict()"
 
 

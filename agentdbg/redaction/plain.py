@@ -122,7 +122,7 @@ class Walk:
     def text(self, value: Any) -> str:
         """Any value as one redacted line of text."""
         self._bytes_left = self._max_field_bytes + MARGIN_BYTES
-        plain = self._value(value, MAX_DEPTH)
+        plain = self._value(value, MAX_DEPTH - 2)
         return plain if isinstance(plain, str) else readable_text(str(plain))
 
     def _exhausted(self) -> bool:
