@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from agentdbg.analysis.columns import CALL_KINDS, END
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
 from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.analysis.wording import count_noun
+from agentdbg.analysis.wording import count_noun, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,8 @@ __all__ = ["Log", "Part", "Told", "has_failed", "tell"]
 
 Part = Literal["effects", "tools", "prompts"]
 _PATHS_NAMED = 3
+_ERROR_ROOM = 110
+"""Of an error, what a sentence about two runs can hold and still be read; the row of its event has more."""
 _SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠"}
 
 
@@ -35,6 +37,7 @@ _SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠"}
 class Log:
     """What the reader of a run's files knows of it."""
 
+    run_id: str = ""
     is_running: bool = False
     damaged_lines: int = 0
     unwritten_events: int = 0
@@ -54,7 +57,7 @@ class Told:
 def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
     """The comparison in words; `only` is the part of the runs that it was narrowed to."""
     ending = list(_ending_sentence(diff, a, b))
-    damage = [*_damage("A", a), *_damage("B", b)]
+    damage = [*_damage("A", a), *_damage("B", b), *_same_run(a, b)]
     if only == "prompts":
         # What the runs did is not asked, so neither the verdict nor the sentences speak of it.
         is_same = diff.first_difference is None
@@ -92,11 +95,13 @@ def _ending_sentence(diff: Diff, a: Log, b: Log) -> Iterator[Sentence]:
         return
     pieces: list[str | VerdictPart] = []
     for name, one in zip(("A ", ", B "), ended, strict=True):
-        pieces += [name, one.words, *((": ", quote(one.error.rstrip("."))) if one.error else ())]
+        pieces += [name, one.words, *((": ", quote(cut(one.error.rstrip("."), _ERROR_ROOM))) if one.error else ())]
     yield _say(ended[0].number, ended[1].number, *pieces, ".")
 
 
 def _ending(side: Side, log: Log) -> _Ending:
+    if not side.count:
+        return _Ending("holds no events")
     end = next((step for step in reversed(side.steps.values()) if step.kind == END), None)
     if end is None:
         return _Ending("is still running" if log.is_running else "never ended")
@@ -127,6 +132,12 @@ def _prompt_sentences(diff: Diff) -> Iterator[Sentence]:
 
 def _say(a: int | None, b: int | None, *pieces: str | VerdictPart) -> Sentence:
     return {"a": a, "b": b, "parts": line(None, *pieces)["parts"]}
+
+
+def _same_run(a: Log, b: Log) -> Iterator[str]:
+    """Of course they are the same then, and whoever did not choose them has to know why."""
+    if a.run_id and a.run_id == b.run_id:
+        yield "A and B are the same run."
 
 
 def _damage(name: str, log: Log) -> Iterator[str]:

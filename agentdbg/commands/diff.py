@@ -22,7 +22,7 @@ from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from agentdbg.analysis.compared import Part, Told
     from agentdbg.analysis.diff import Diff
@@ -86,7 +86,8 @@ def command(
     if only is not None:
         found = found.only(cast("Part", only))
     told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))
-    told = replace(told, notes=[*told.notes, *_about_the_question(runs, paths)])
+    if paths:
+        told = replace(told, notes=[*told.notes, f"Left out of the comparison: {', '.join(paths)}."])
     _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
     if _differs(found, only):
         raise SystemExit(1)
@@ -106,23 +107,15 @@ def _path(given: str) -> str:
     return given
 
 
-def _about_the_question(runs: tuple[ComparedRun, ComparedRun], ignored: list[str]) -> Iterator[str]:
-    """What whoever did not type the command has to know of it, to read the answer."""
-    if runs[0].run_id == runs[1].run_id:
-        yield "A and B are the same run."
-    if ignored:
-        yield f"Left out of the comparison: {', '.join(ignored)}."
-
-
 def _open(wanted: str) -> ComparedRun:
     """A stored run, or a file that `agentdbg export` or a recorder wrote."""
     if is_path(wanted):
         file = read_run_file(Path(wanted))
-        return ComparedRun(file.run_id, file.name, file.events, Log(damaged_lines=file.damaged_lines))
+        return ComparedRun(file.run_id, file.name, file.events, Log(file.run_id, damaged_lines=file.damaged_lines))
     data_dir = default_data_dir()
     run_id = find(wanted, data_dir)
     meta = load_run_meta(run_id, data_dir)
-    log = Log(is_running=meta["status"] == "running", unwritten_events=meta.get("dropped_events") or 0)
+    log = Log(run_id, is_running=meta["status"] == "running", unwritten_events=meta.get("dropped_events") or 0)
     folder = run_folder(run_id, data_dir)
     return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), log, folder)
 

@@ -76,6 +76,7 @@ def compare_runs(request: Request, a: RunId, b: RunId) -> Response:
             "a": run_a,
             "b": run_b,
             "verdict": diff.verdict,
+            "is_good": told.is_good,
             "sentences": told.sentences,
             "notes": told.notes,
             "first_difference": diff.first_difference,
@@ -136,7 +137,8 @@ def _compare(state: ViewerState, a: str, b: str) -> Diff:
 
 
 def _log(run: RunMeta) -> Log:
-    return Log(run["status"] == "running", run.get("damaged_lines") or 0, run.get("dropped_events") or 0)
+    running = run["status"] == "running"
+    return Log(run["run_id"], running, run.get("damaged_lines") or 0, run.get("dropped_events") or 0)
 
 
 def _sign(row: AlignedRow) -> str:

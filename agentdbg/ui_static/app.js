@@ -13,7 +13,7 @@ import { Keys } from "./core/keys.js";
 import { preference } from "./core/preferences.js";
 import { RunsData } from "./core/runs-data.js";
 import { Store } from "./core/store.js";
-import { EVERYTHING, parseFilter } from "./model/filters.js";
+import { filterOf } from "./model/filters.js";
 import { Screen } from "./views/screen.js";
 
 /** @typedef {import("./core/run-data.js").RunData} RunData */
@@ -54,7 +54,7 @@ const store = new Store(
   /** @type {State} */ ({
     runId: null,
     view: place.view,
-    filter: place.filter ? parseFilter(place.filter) : EVERYTHING,
+    filter: filterOf(place),
     q: place.compare ? "" : place.q, // else it is searched for in both
     selected: 0,
     opened: new Set(),

@@ -143,7 +143,7 @@ def test_a_run_that_failed_beside_one_that_did_not_comes_first_and_is_not_green(
     both_fine = open_pair("short a", "short a")
 
     expect(page.locator("run-compare .lines li").first).to_contain_text(re.compile("^A finished, B failed: "))
-    expect(page.locator("run-compare")).to_have_attribute("data-endings", "differ")
+    expect(page.locator("run-compare")).to_have_attribute("data-good", "false")
     assert page.evaluate(colour) != both_fine.evaluate(colour)
 
 
@@ -156,6 +156,25 @@ def test_runs_of_two_names_are_told_apart_by_them(open_pair: Callable[..., Page]
         expect(heads.nth(place)).to_contain_text(f"{name}, ")
         expect(rows.nth(place)).to_contain_text(f"{name}, finished")
     expect(open_pair().locator("run-compare .heads .half").first).not_to_contain_text("booker")
+
+
+def test_the_address_holds_which_rows_are_shown(open_pair: Callable[..., Page], recorded: Recorded) -> None:
+    """Whoever is sent the changes alone, or reloads the page, sees the changes alone."""
+    page = open_pair()
+    rows = page.locator("compare-rows .pair")
+    page.get_by_role("button", name="Effects 1").click()
+    expect(page).to_have_url(re.compile(r"&filter=effects$"))
+    page.reload()
+    expect(rows).to_have_count(1)
+    page.keyboard.press("x")
+    expect(page).to_have_url(re.compile(f"run_id={recorded.runs['short b']}.*filter=effects"))
+    expect(rows).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page).to_have_url(re.compile(r"compare=[^&]+$"))
+    expect(rows.nth(5)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("tool-bar")).to_be_visible()
+    assert "filter" not in page.url
 
 
 def test_only_changes_and_only_effects(open_pair: Callable[..., Page]) -> None:
@@ -245,6 +264,7 @@ def test_a_run_compared_with_itself_is_the_same(open_pair: Callable[..., Page]) 
     """And nothing is left to step to."""
     page = open_pair("short a", "short a")
     expect(page.locator("run-compare .word")).to_contain_text("Same")
+    expect(page.locator("run-compare .effects")).to_contain_text("A and B are the same run.")
     expect(page.get_by_role("button", name="Next change")).to_be_disabled()
 
 
@@ -255,6 +275,11 @@ def test_a_run_that_is_not_there_is_said(open_page: Callable[..., Page], recorde
 
     expect(page.locator("run-compare .word")).to_have_text("These runs cannot be compared")
     expect(page.locator("run-compare .lines")).to_contain_text(nobody[:8])
+    expect(page.locator("run-compare")).to_have_attribute("data-good", "refused")
+    for action in ("Next change", "Swap A and B"):
+        expect(page.get_by_role("button", name=action)).to_be_disabled()
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("event-rows .row").first).to_be_visible()
 
 
 def test_scrolling_a_long_comparison_keeps_the_page_small(open_pair: Callable[..., Page]) -> None:

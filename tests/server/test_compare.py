@@ -63,7 +63,20 @@ def test_how_the_runs_ended_and_what_could_not_be_read_is_told_too(served: Runni
     assert words == "A finished, B failed: ValueError: kaputt."
     assert any(note.startswith("A is not whole: 1 line of its log is damaged") for note in found["notes"])
     assert found["verdict"] == "same_effects"
+    assert found["is_good"] is False
     assert len(found["effect_rows"]) == 1
+
+
+def test_a_log_that_was_emptied_and_a_run_beside_itself_are_said(served: RunningViewer, data_dir: Path) -> None:
+    """A run that holds nothing has not ended badly, and one beside itself is the same of course."""
+    a, b = store(data_dir, refund_story()), store(data_dir, refund_story())
+    (data_dir / "runs" / b / "events.jsonl").write_text("")
+    emptied, itself = (served.ask(f"/api/compare?a={a}&b={other}").json() for other in (b, a))
+
+    assert "".join(part["text"] for part in emptied["sentences"][0]["parts"]) == "A finished, B holds no events."
+    assert (emptied["is_good"], itself["is_good"]) == (False, True)
+    assert itself["notes"][-1] == "A and B are the same run."
+    assert "same run" not in " ".join(emptied["notes"])
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Comparison, figures, rowAt } from "../../agentdbg/ui_static/model/compare.js";
+import { Comparison, figures, formatShown, parseShown, rowAt } from "../../agentdbg/ui_static/model/compare.js";
 
 /** Two runs as the server aligns them, from one letter for each row. @param {string} signs @param {Partial<any>} [rest] */
 function compared(signs, rest = {}) {
@@ -36,6 +36,12 @@ test("between two changes what follows the one and leads to the other stays", ()
   const comparison = compared(`!${"=".repeat(20)}!`);
 
   assert.deepEqual(drawn(comparison), [0, 1, 2, 3, "4…17", 18, 19, 20, 21]);
+});
+
+test("which rows are shown stands in the address, and a filter of events there shows them all", () => {
+  for (const shown of /** @type {const} */ (["all", "changes", "effects"])) assert.equal(parseShown(formatShown(shown)), shown);
+  assert.equal(formatShown("all"), "");
+  assert.equal(parseShown("LLM_CALL,errors"), "all");
 });
 
 test("a short stretch is not worth a fold", () => {

@@ -2,7 +2,8 @@
 /** The page's state in the address: written when the state changes, obeyed when the reader goes back or forward. */
 
 import { deservesEntry, formatAddress } from "../model/address.js";
-import { EVERYTHING, formatFilter, isEverything, parseFilter } from "../model/filters.js";
+import { formatShown, parseShown } from "../model/compare.js";
+import { filterOf, formatFilter } from "../model/filters.js";
 import { currentHref, currentPlace, currentQuery, hrefOf } from "./embedded.js";
 
 /** @typedef {import("../model/address.js").Place} Place */
@@ -18,7 +19,7 @@ export class AddressBar {
   #place() {
     const { runId, view, filter, q, opened, sideOpen, side, compare, compared } = this.actions.state;
     // What stands open under a comparison is not what the reader looks at.
-    if (compare !== null) return { runId, view: "list", filter: "", q: compared?.q ?? "", event: null, side: false, compare };
+    if (compare !== null) return { runId, view: "list", filter: formatShown(compared?.shown ?? "all"), q: compared?.q ?? "", event: null, side: false, compare };
     const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
     return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
   }
@@ -34,8 +35,7 @@ export class AddressBar {
 
   /** Go where the history says. @param {Place} place */
   #visit(place) {
-    const filter = parseFilter(place.filter);
-    this.actions.store.set({ view: place.view, filter: isEverything(filter) ? EVERYTHING : filter, side: place.side || this.actions.state.side });
+    this.actions.store.set({ view: place.view, filter: filterOf(place), side: place.side || this.actions.state.side });
     if (place.runId === null) {
       this.actions.compare.stop();
       this.actions.opener.close();
@@ -44,7 +44,7 @@ export class AddressBar {
     else if (place.event === null) this.actions.store.set({ opened: new Set(), sideOpen: 0 });
     else this.actions.opener.openEvent(place.event);
     if (place.runId !== null && (place.compare ?? null) !== this.actions.state.compare) {
-      if (place.compare) this.actions.compare.open(place.runId, place.compare, place.q);
+      if (place.compare) this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
       else this.actions.compare.stop();
     }
     if (!place.compare && place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });

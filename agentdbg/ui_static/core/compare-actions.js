@@ -74,12 +74,12 @@ export class CompareActions {
     this.actions.address.remember({ replace: keepFocus });
   }
 
-  /** @param {string} a @param {string} b @param {string} [q] what to search for in both */
-  open(a, b, q = "") {
+  /** @param {string} a @param {string} b @param {{q?: string, shown?: import("../model/compare.js").Shown}} [options] `q`: what to search for in both */
+  open(a, b, { q = "", shown = "all" } = {}) {
     this.#state.compared?.stop();
     if (this.#state.runId !== a) this.actions.opener.open(a, null);
     const compared = new CompareData(this.actions.api, a, b);
-    compared.q = q;
+    Object.assign(compared, { q, asked: shown });
     this.#store.set({ compare: b, compared });
     for (const what of ["loaded", "failed", "rows", "found"]) compared.addEventListener(what, () => this.#came(compared, what));
     compared.load();
@@ -110,7 +110,7 @@ export class CompareActions {
   swap() {
     const { runId, compare } = this.#state;
     if (runId === null || compare === null) return;
-    this.open(compare, runId, this.#state.compared?.q);
+    this.open(compare, runId, { q: this.#state.compared?.q, shown: this.#state.compared?.shown });
     this.actions.address.remember({ replace: true });
   }
 
@@ -128,6 +128,7 @@ export class CompareActions {
     const comparison = this.#comparison;
     if (!comparison || row < 0 || row >= comparison.length) return;
     comparison.reveal(row);
+    this.actions.address.remember({ replace: true }); // a row that the filter hid has brought all of them back
     this.#view.rows.selected = row;
     this.#view.update();
     this.#view.rows.reveal(row);
@@ -193,6 +194,7 @@ export class CompareActions {
   /** @param {import("../model/compare.js").Shown} shown */
   show(shown) {
     this.#comparison?.show(shown);
+    this.actions.address.remember({ replace: true });
     this.#view.update();
     this.#view.rows.reveal(this.#view.rows.selected);
   }

@@ -28,6 +28,8 @@ export class CompareData extends EventTarget {
     this.refusal = null;
     /** What is searched for. */
     this.q = "";
+    /** Which rows are wanted when it is there. @type {import("../model/compare.js").Shown} */
+    this.asked = "all";
     this.isSearching = false;
     this.#rows = { a: new RowCache(), b: new RowCache() };
   }
@@ -45,7 +47,9 @@ export class CompareData extends EventTarget {
 
   async load() {
     try {
-      this.comparison = new Comparison(await this.#json(`/api/compare?${this.#pair}`));
+      const comparison = new Comparison(await this.#json(`/api/compare?${this.#pair}`));
+      comparison.show(this.asked);
+      this.comparison = comparison;
       this.#tell("loaded");
       if (this.q) this.search(this.q);
     } catch (problem) {
@@ -53,6 +57,11 @@ export class CompareData extends EventTarget {
       this.refusal = /** @type {Error} */ (problem).message;
       this.#tell("failed");
     }
+  }
+
+  /** Which rows are shown. */
+  get shown() {
+    return this.comparison?.shown ?? this.asked;
   }
 
   stop() {

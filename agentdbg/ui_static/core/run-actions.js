@@ -1,6 +1,7 @@
 // @ts-check
 /** What is done with runs: open, rename, delete and bring back; and what happens when the server goes and returns. */
 
+import { parseShown } from "../model/compare.js";
 import { nameOf } from "../model/runs.js";
 import { EVERYTHING } from "../model/filters.js";
 import { painted } from "./dom.js";
@@ -32,7 +33,7 @@ export class RunActions {
   /** @param {Place} place */
   async start(place) {
     if (place.runId) this.actions.opener.open(place.runId, place.event);
-    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare, place.q);
+    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
     this.runs.addEventListener("change", () => {
       this.store.touch("runs");
       this.openLatest();

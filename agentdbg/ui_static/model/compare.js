@@ -15,6 +15,7 @@ import { hasTimes } from "./runs.js";
  * @property {import("./types.js").RunMeta} a
  * @property {import("./types.js").RunMeta} b
  * @property {"same" | "same_effects" | "different_effects"} verdict
+ * @property {boolean} is_good nothing in it has to be looked at
  * @property {{a: number | null, b: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}[]} sentences what came of it, with the events each speaks of
  * @property {string[]} notes
  * @property {number | null} first_difference
@@ -30,6 +31,16 @@ import { hasTimes } from "./runs.js";
  * @property {number[]} diverging_rows
  */
 /** @typedef {"all" | "changes" | "effects"} Shown */
+
+/** Which rows an address asks for. @param {string} text @returns {Shown} */
+export function parseShown(text) {
+  return text === "changes" || text === "effects" ? text : "all";
+}
+
+/** @param {Shown} shown */
+export function formatShown(shown) {
+  return shown === "all" ? "" : shown;
+}
 
 /** A stretch shorter than this is not worth a fold. */
 const LONG = 8;

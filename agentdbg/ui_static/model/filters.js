@@ -18,6 +18,12 @@ export function parseFilter(text) {
   return { types: new Set(words.filter((word) => word !== "errors")), errors: words.includes("errors") };
 }
 
+/** Which events of a run an address asks for; of a comparison it says which rows are shown. @param {import("./address.js").Place} place @returns {Filter} */
+export function filterOf(place) {
+  const filter = parseFilter(place.compare ? "" : place.filter);
+  return isEverything(filter) ? EVERYTHING : filter;
+}
+
 /** For the address. @param {Filter} filter */
 export function formatFilter(filter) {
   return [...filter.types, ...(filter.errors ? ["errors"] : [])].join(",");

@@ -92,6 +92,8 @@ export class RunCompare extends HTMLElement {
   #drawWaiting() {
     this.#drawn = null;
     const refusal = this.data?.refusal;
+    this.dataset.good = refusal ? "refused" : "true";
+    for (const action of this.querySelectorAll(".actions > :is([data-compare=next], [data-compare=swap])")) /** @type {HTMLButtonElement} */ (action).disabled = true;
     this.#title.replaceChildren(h("span", { class: "word" }, refusal ? "These runs cannot be compared" : "Comparing…"));
     this.#lines.replaceChildren(...(refusal ? [h("li", null, h("span", { class: "sentence" }, visibleText(refusal)))] : []));
     for (const part of [this.#figures, this.#choice, this.#legend, this.#heads]) part.replaceChildren();
@@ -101,7 +103,7 @@ export class RunCompare extends HTMLElement {
   #drawTop(answer) {
     const now = Date.now();
     this.dataset.verdict = answer.verdict;
-    this.dataset.endings = answer.a.status === answer.b.status ? "alike" : "differ";
+    this.dataset.good = String(answer.is_good);
     this.style.setProperty("--digits", String(String(Math.max(answer.totals.a.events ?? 0, answer.totals.b.events ?? 0)).length));
     const sign = { same: "=", same_effects: "≈", different_effects: "≠" }[answer.verdict];
     const names = [nameOf(answer.a), nameOf(answer.b)];
@@ -117,6 +119,7 @@ export class RunCompare extends HTMLElement {
       ...(/** @type {const} */ (["a", "b"])).map((side) => h("span", { class: "half" }, h("b", { class: "side-name" }, side.toUpperCase()), h("span", null, whose(answer, side, now), `, ${counted(answer.totals[side].events ?? 0, "event")}`))),
     );
     this.#heads.insertBefore(h("span", { class: "sign" }), this.#heads.lastChild);
+    /** @type {HTMLButtonElement} */ (this.querySelector("[data-compare=swap]")).disabled = false;
     this.#next.disabled = COUNTS.slice(2).every(([, count]) => answer.counts[count] === 0);
   }
 
@@ -160,7 +163,7 @@ export class RunCompare extends HTMLElement {
       h("button", { type: "button", "data-compare-show": shown, "aria-pressed": String(shown === comparison.shown), onclick: () => emit(this, "compare-show", { shown }) }, name, count === null ? null : h("span", { class: "digits" }, ` ${formatCount(count)}`)),
     ));
     if (focused) /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
-    this.#legend.replaceChildren(...COUNTS.filter(([sign, key]) => sign !== ">" || counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(counts[key])}`)));
+    this.#legend.replaceChildren(...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(counts[key])}`)));
   }
 }
 
