@@ -269,6 +269,18 @@ def test_a_loop_is_numbered_in_the_gutter(open_page: Callable[..., Page], record
     expect(page.locator("run-strip .loop")).to_be_visible()
 
 
+def test_the_pointer_of_the_strip_stands_on_no_word(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A triangle over `0 s` is neither a triangle nor a time."""
+    page = open_page(recorded.address("healthy"))
+    first = page.locator("run-strip .tick").first
+    expect(first).to_be_visible()
+    page.keyboard.press("Home")
+
+    expect(page.locator("run-strip .pointer")).to_be_visible()
+    expect(first).to_be_hidden()
+    expect(page.locator("run-strip .tick:not([data-under])").first).to_be_visible()
+
+
 def test_first_rows_that_were_lost_are_asked_for_again(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """A connection that breaks at the wrong moment must not leave an empty page."""
     page = open_page(recorded.address("healthy"), expected="ERR_FAILED")

@@ -18,6 +18,8 @@ const TOOL_TOP = 33;
 const TOOL_HEIGHT = 8;
 const HEIGHT = 46;
 const DRAG = 5;
+const POINTER = 5;
+const LETTER = 6;
 const TONES = { llm: "--llm-bar", tool: "--tool-bar", error: "--error-bar", span: "--sunken", running: "--accent" };
 
 export class RunStrip extends HTMLElement {
@@ -36,6 +38,8 @@ export class RunStrip extends HTMLElement {
   #loops = h("div", { class: "loops" });
   #drag = h("div", { class: "drag", hidden: true });
   #room = h("div", { class: "room" }, this.#canvas, this.#loops, this.#axis, this.#thumb, this.#pointer, this.#drag);
+  /** @type {{tick: HTMLElement, begin: number, end: number}[]} */
+  #ticks = [];
   #width = 0;
   #drawn = "";
   #dragFrom = 0;
@@ -81,7 +85,9 @@ export class RunStrip extends HTMLElement {
     this.#drawLoops(extent);
     place(this.#thumb, this.seen.from / extent, this.seen.to / extent);
     this.#pointer.hidden = this.selected === 0 || this.selected > data.skeleton.count;
-    if (!this.#pointer.hidden) place(this.#pointer, data.skeleton.start[this.selected] / extent, 0);
+    const pointed = this.#pointer.hidden ? -1 : data.skeleton.start[this.selected] / extent;
+    if (pointed >= 0) place(this.#pointer, pointed, 0);
+    this.#hideUnder(pointed);
     this.toggleAttribute("data-zoomed", this.zoom !== null);
     if (this.zoom) place(this.#drag, this.zoom.from / extent, this.zoom.to / extent);
     this.#drag.hidden = this.zoom === null && this.#dragFrom === 0;
@@ -113,11 +119,22 @@ export class RunStrip extends HTMLElement {
 
   /** @param {number} extent */
   #drawAxis(extent) {
-    this.#axis.replaceChildren(...ticks(0, extent, this.#width, 96).map(({ at, label }) => {
-      const tick = h("span", { class: at / extent > 0.97 ? "tick last" : "tick" }, label);
+    this.#ticks = ticks(0, extent, this.#width, 96).map(({ at, label }, index) => {
+      const isLast = at / extent > 0.97;
+      const tick = h("span", { class: isLast ? "tick last" : "tick" }, label);
       place(tick, at / extent, 0);
-      return tick;
-    }));
+      // About where the word begins: asking the browser would make it lay the page out at every movement.
+      const width = label.length * LETTER;
+      const begin = (at / extent) * this.#width - (isLast ? width : index === 0 ? 0 : width / 2);
+      return { tick, begin: begin - POINTER, end: begin + width + POINTER };
+    });
+    this.#axis.replaceChildren(...this.#ticks.map(({ tick }) => tick));
+  }
+
+  /** A word under the pointer cannot be read, and neither can the pointer over it be seen. @param {number} pointed */
+  #hideUnder(pointed) {
+    const at = pointed * this.#width;
+    for (const { tick, begin, end } of this.#ticks) tick.toggleAttribute("data-under", pointed >= 0 && begin < at && at < end);
   }
 
   /** @param {number} extent */
