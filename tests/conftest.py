@@ -38,6 +38,7 @@ _SLOW = (
     "findings/test_real_runs",
     "html/test_download",
     "html/test_laws",
+    "gates/test_diff_docs",
     "gates/test_docs",
     "gates/test_real_runs",
     "interop/test_command",
