@@ -79,6 +79,7 @@ def test_the_earlier_nested_form_of_redaction_is_accepted(project: Path) -> None
         ("AGENTDBG_LOOP_REPETITIONS", "1", "kept 3"),
         ("AGENTDBG_MAX_FIELD_BYTES", "99", "kept 20000"),
         ("AGENTDBG_REDACT", "maybe", "kept 1"),
+        ("AGENTDBG_REDACT_KEYS", ",,,", "kept api_key, token, authorization, cookie, secret, password"),
         ("AGENTDBG_MAX_COST_USD", "nan", "kept unset"),
         ("AGENTDBG_MAX_LLM_CALLS", "-1", "kept unset"),
         ("AGENTDBG_DATA_DIR", "\0", "kept"),

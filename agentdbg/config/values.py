@@ -46,9 +46,12 @@ def folder(given: Any) -> Path:
 def words(given: Any) -> tuple[str, ...]:
     """Words separated by commas, or a list."""
     items = given.split(",") if isinstance(given, str) else given
-    if not isinstance(items, (list, tuple)):
-        raise ValueError("which is not a list of words")  # noqa: TRY004 -- one kind of refusal for all of them
-    return tuple(str(item).strip() for item in items if str(item).strip())
+    if not isinstance(items, (list, tuple)) or not all(isinstance(item, (str, int)) for item in items):
+        raise ValueError("which is not a list of words")
+    found = tuple(str(item).strip() for item in items if str(item).strip())
+    if items and not any(letter.isalnum() for word in found for letter in word):
+        raise ValueError("which holds no word")  # taken for an empty list, it would switch off what the words are for
+    return found
 
 
 def patterns(given: Any) -> tuple[str, ...]:
