@@ -409,3 +409,18 @@ def test_meta_of_any_type_can_be_declared(recorded: Recorded) -> None:
         assert search("a") == "A"
 
     assert recorded.only().one("TOOL_CALL")["meta"] == {"meta": "v2", "polling": True}
+
+
+def test_a_block_that_is_entered_twice_is_two_calls(recorded: Recorded) -> None:
+    """A second use must not stay open for ever, nor repeat what came of the first."""
+    block = tool_call("search")
+
+    with traced_run("twice"):
+        with block as call:
+            call.result = "first"
+        with block:
+            pass
+
+    calls = recorded.only().of_type("TOOL_CALL")
+    assert [call["payload"]["result"] for call in calls] == ["first", None]
+    assert len({call["event_id"] for call in calls}) == 2

@@ -422,3 +422,19 @@ def test_what_could_not_be_prepared_is_prepared_by_the_next_run(monkeypatch: pyt
         assert second
 
     assert calls == ["fail", "done"]
+
+
+def test_one_traced_run_can_be_entered_again_inside_itself(recorded: Recorded) -> None:
+    """Kept in a constant and used by functions that call each other, it must not leave the outer run open."""
+    shared = traced_run("shared")
+
+    with shared as outer:
+        with shared:
+            record_state({"step": 1})
+        assert current_run() is not None
+
+    assert current_run() is None
+    assert recorded.only().meta["status"] == "ok"
+    with shared as again:
+        pass
+    assert again.run_id != outer.run_id

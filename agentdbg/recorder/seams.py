@@ -34,6 +34,15 @@ class Call:
     """One call while it is being made, and the block around it."""
 
     def __init__(self, kind: str, name: Any, given: Any, meta: dict[str, Any] | None, fields: dict[str, Any]) -> None:
+        self.kind = kind
+        self._name = name
+        self._given = given
+        self._meta = meta
+        self._fields = fields
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Nothing has come of it yet."""
         self.result: Any = None
         self.response: Any = None
         self.usage: Any = None
@@ -41,11 +50,6 @@ class Call:
         self.error: Any = None
         self.duration_ms: int | None = None
         """How long it took; measured from `begin` when nobody knows better."""
-        self.kind = kind
-        self._name = name
-        self._given = given
-        self._meta = meta
-        self._fields = fields
         self._items: list[Any] | None = None
         self._from_inside: dict[str, Any] = {}
         self._ended = False
@@ -64,6 +68,8 @@ class Call:
 
         The call belongs where the running code does, unless `scope`, `parent_id` or `source` say otherwise.
         """
+        if self._ended:  # the same block once more
+            self._begin_anew()
         self._is_placed = scope is not None
         scope = scope or current_scope()
         if scope is None and (scope := implicit_scope()) is None:

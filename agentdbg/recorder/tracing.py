@@ -94,30 +94,33 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
         self._name = name
         self._meta = meta
         self._limits = limits
-        self._around: _Span | _RunEdge | None = None
+        self._entered: list[tuple[Scope | None, _Span | _RunEdge | None]] = []
+        """What was current before each `with` of this object that is still open, and what began there."""
 
     def __enter__(self) -> RunHandle:
-        self._outer = own_scope()
+        outer = own_scope()
         scope = _open_scope()
+        around: _Span | _RunEdge | None
         if scope is not None and not _is_run_of_its_own(scope, self._limits):
-            self._around = _Span(scope, given_name(self._name, "traced_run"), self._limits)
+            around = _Span(scope, given_name(self._name, "traced_run"), self._limits)
         else:
             place = (user_source() or "").rpartition(":")[0] or "python"
             meta = _linked(self._meta, scope)
             fresh = start_run(self._name, default_run_name(place, None), self._limits, {}, meta)
-            self._around = None if fresh is None else _RunEdge(fresh, result_counts=False)
-        if self._around is None:
+            around = None if fresh is None else _RunEdge(fresh, result_counts=False)
+        self._entered.append((outer, around))
+        if around is None:
             return RunHandle(None)
-        enter_scope(self._around.scope)
-        return RunHandle(self._around.scope.run)
+        enter_scope(around.scope)
+        return RunHandle(around.scope.run)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        around, self._around = self._around, None
+        outer, around = self._entered.pop() if self._entered else (None, None)
         if around is None:
             return
-        enter_scope(self._outer)
+        enter_scope(outer)
         if error is None:
             around.finish(None)
             return
