@@ -13,6 +13,7 @@ from agentdbg.commands.assert_files import facts_of_named, read_baseline
 from agentdbg.commands.assert_report import FORMATS, write_report
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.run_files import is_path
+from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Terminal
 from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.policy_file import effect_rules, find_policy, read_policy
@@ -106,7 +107,9 @@ def command(
     data_dir = default_data_dir()
     facts = facts_of_named(run, data_dir, effect_rules(policy))
     report = judge(facts, policy, baseline)
-    write_report(Terminal(), report, output, _what_to_look_at(run, report, data_dir))
+    hints = _what_to_look_at(run, report, data_dir)
+    with heard_or_not():
+        write_report(Terminal(), report, output, hints)
     if not report.passed:
         raise SystemExit(1)
 

@@ -14,6 +14,7 @@ from agentdbg.commands.assert_files import count_damaged_lines
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.run_files import is_path, read_run_file
+from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
@@ -88,7 +89,8 @@ def command(
     told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))
     if paths:
         told = replace(told, notes=[*told.notes, f"Left out of the comparison: {', '.join(paths)}."])
-    _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
+    with heard_or_not():
+        _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
     if _differs(found, only):
         raise SystemExit(1)
 
@@ -153,4 +155,3 @@ def _print(
         from agentdbg.commands.diff_lines import print_diff  # noqa: PLC0415
 
         print_diff(out, found, told, (runs[0].name, runs[1].name), (runs[0].run_id[:8], runs[1].run_id[:8]), stat=stat)
-    out.flush()

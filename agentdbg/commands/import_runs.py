@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
@@ -53,10 +54,11 @@ def command(
     with Progress("Importing") as progress:
         for number, source in enumerate(sources):
             told.append((source, *_take(importing, source, format_name, progress, number / len(sources), len(sources))))
-    if as_json:
-        out.json(_as_json(told))
-    else:
-        _print(out, told)
+    with heard_or_not():
+        if as_json:
+            out.json(_as_json(told))
+        else:
+            _print(out, told)
     if _say_problems(told):
         raise SystemExit(2)
 

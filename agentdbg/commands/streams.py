@@ -8,8 +8,12 @@ import codecs
 import contextlib
 import os
 import sys
+from typing import TYPE_CHECKING
 
-__all__ = ["let_go_of_stdout", "print_any_text"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["heard_or_not", "let_go_of_stdout", "print_any_text"]
 
 # What stands for our signs where the terminal's encoding has none of them; as wide as they are, so that columns hold.
 _PLAIN = str.maketrans("✓✕⊘●■±▾↻▷□▎·…→≠≈⇄─–—“”’", '+xxo*~v@>=|-~>!~x---""\'')  # noqa: RUF001
@@ -33,6 +37,16 @@ def _plainly(error: UnicodeError) -> tuple[str, int]:
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN)
     return "".join(character if character.isascii() else "?" for character in text), error.end
+
+
+@contextlib.contextmanager
+def heard_or_not() -> Iterator[None]:
+    """Print, and go on when nobody reads: `assert RUN | grep -q PASS` must not lose the exit code of what failed."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
 
 
 def let_go_of_stdout() -> None:

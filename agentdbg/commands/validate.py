@@ -7,6 +7,7 @@ from typing import Annotated
 
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.index.runs import load_run_meta
@@ -37,7 +38,8 @@ def command(
     if as_json:
         problems = [problem.as_json() for problem in check.problems()]
         told = {"run_id": run_id, "valid": not problems, "lines": check.lines, "events": check.events}
-        out.json({"spec_version": SPEC_VERSION, **told, "problems": problems})
+        with heard_or_not():
+            out.json({"spec_version": SPEC_VERSION, **told, "problems": problems})
         found = len(problems)
     else:
         found = _print(out, check, run_id)
@@ -47,15 +49,14 @@ def command(
 
 def _print(out: Terminal, check: RunCheck, run_id: str) -> int:
     problems = check.problems()
-    found = 0
-    for problem in islice(problems, _SHOWN):
-        found += 1
-        place = "run" if problem.line is None else f"line {problem.line:,}"
-        out.sentence(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), hang=14)
+    shown = list(islice(problems, _SHOWN))
     more = sum(1 for _ in problems)
-    if more:
-        out.line(Styled(f"{more:,} more; --json lists all", "muted"))
-    found += more
-    if not found:
-        out.sentence(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", hang=2)
-    return found
+    with heard_or_not():
+        for problem in shown:
+            place = "run" if problem.line is None else f"line {problem.line:,}"
+            out.sentence(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), hang=14)
+        if more:
+            out.line(Styled(f"{more:,} more; --json lists all", "muted"))
+        if not shown:
+            out.sentence(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", hang=2)
+    return len(shown) + more
