@@ -27,14 +27,23 @@ __all__ = ["baseline_bytes", "count_damaged_lines", "facts_of", "facts_of_named"
 def read_baseline(path: Path) -> Baseline:
     """A stored baseline; UsageError for a file that is missing or none."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes(), object_pairs_hook=_told_once)
     except OSError as error:
         raise UsageError(
             f"the baseline {path} cannot be read: {error.strerror}; `agentdbg baseline RUN --out {path}` makes one"
         ) from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the baseline {path} is not JSON: {error}") from None
+        raise UsageError(f"the baseline {path} is not JSON that can be used: {error}") from None
     return parse_baseline(content, str(path))
+
+
+def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table of a baseline. Of a key that a merge has left in twice the last would win without a word."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one table")
+    return table
 
 
 def write_baseline(path: Path, baseline: Baseline) -> None:

@@ -144,3 +144,13 @@ def test_a_baseline_that_is_a_link_stays_one(tmp_path: Path) -> None:
 
     assert (tmp_path / "mine.json").is_symlink()
     assert read_baseline(tmp_path / "shared.json").effects
+
+
+def test_a_key_that_a_merge_left_in_twice_is_refused(tmp_path: Path) -> None:
+    """Both sides of a conflict kept: the last would win, and the effects of the first be checked by nobody."""
+    path = tmp_path / "refund.json"
+    write_baseline(path, baseline())
+    path.write_text(path.read_text().replace('  "loops": [],', '  "loops": [],\n  "effects": [],'))
+
+    with pytest.raises(UsageError, match="refund.json is not JSON that can be used: 'effects' stands twice"):
+        read_baseline(path)
