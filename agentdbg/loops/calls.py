@@ -6,6 +6,8 @@ Exact repetitions are followed by the tape. Here nearly equal inputs are compare
 
 from __future__ import annotations
 
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.ledger import Candidate
@@ -20,9 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RecentCalls"]
 
-_NEAR_INPUT = 0.8
-_REPHRASED_PERCENT = 60
-_REPHRASED_INPUT = _REPHRASED_PERCENT / 100
+_NEAR_PERCENT, _REPHRASED_PERCENT = 80, 60
+_NEAR_INPUT, _REPHRASED_INPUT = _NEAR_PERCENT / 100, _REPHRASED_PERCENT / 100
 """Enough when the result is the same "no" every time and only words, no figures, were changed."""
 _NEAR_RESULT = 0.9
 
@@ -30,48 +31,52 @@ _NEAR_RESULT = 0.9
 class RecentCalls:
     """What the tools were asked of late."""
 
-    __slots__ = ("_recent", "_repetitions", "_tape", "_turns")
+    __slots__ = ("_are_enough", "_recent", "_repetitions", "_tape", "_turns")
 
     def __init__(self, repetitions: int, recent: int, tape: Tape, turns: UserTurns) -> None:
         self._repetitions = repetitions
         self._recent = max(COMPARED_CALLS, recent)
         self._tape = tape
         self._turns = turns
+        self._are_enough = False
+        """Whether the last tool was called often enough of late for its calls to be compared."""
 
-    def keep(self, step: Step, lone: Step | None) -> bool:
+    def take(self, step: Step, lone: Step | None) -> Candidate | None:
         """
-        Keep a call with the last few of its tool, and say whether there are enough of late to make a finding.
+        Keep a call with the last few of its tool; the stall that it completes together with nearly equal ones.
 
         `lone` is the call before it when that was the tool's first.
         """
         calls = step.named.recent
         if calls is None:
-            calls = step.named.recent = []
+            calls = step.named.recent = deque(maxlen=COMPARED_CALLS)
         if lone is not None:
             calls.append(lone)
         calls.append(step)
-        if len(calls) > COMPARED_CALLS:
-            del calls[:-COMPARED_CALLS]
         wanted = self._repetitions
-        return len(calls) >= wanted and calls[-wanted].call_number > step.call_number - COMPARED_CALLS
+        self._are_enough = len(calls) >= wanted and calls[-wanted].call_number > step.call_number - COMPARED_CALLS
+        # Whether a call that came often enough is a finding is decided when it turns out not to be part of a block.
+        if not self._are_enough or step.streak >= wanted or step.polling:
+            return None
+        return self._stall(step, calls)
 
-    def repeated(self, step: Step, *, are_enough: bool) -> Candidate | None:
-        """The error_retry or stall that a call completes; `are_enough` is what `keep` said of it."""
+    def repeated(self, step: Step) -> Candidate | None:
+        """The error_retry or stall that the newest call completes, which came often enough."""
+        if step.polling:
+            return None
         wanted = self._repetitions
-        if step.streak >= wanted:
-            calls = _streak_of(step, wanted)
-            new_work = self._worked_between(calls)
-            if step.failed and not new_work and calls[0].number >= self._turns.first:
-                return Candidate("error_retry", [step], calls, step.streak)
-            is_recent = len(calls) == wanted and (not new_work or self._is_recent(calls[0]))
-            if is_recent and not self._only_confirm(calls):
-                return Candidate("stall", [step], calls, step.streak, new_work=new_work)
-        return self.stall(step) if are_enough else None
+        calls = _streak_of(step, wanted)
+        new_work = self._worked_between(calls)
+        if step.failed and not new_work and calls[0].number >= self._turns.first:
+            return Candidate("error_retry", [step], calls, step.streak)
+        is_recent = len(calls) == wanted and (not new_work or self._is_recent(calls[0]))
+        if is_recent and not self._only_confirm(calls):
+            return Candidate("stall", [step], calls, step.streak, new_work=new_work)
+        recent = step.named.recent
+        return self._stall(step, recent) if self._are_enough and recent is not None else None
 
-    def stall(self, step: Step) -> Candidate | None:
-        """The stall that a call completes together with nearly equal ones."""
-        calls = step.named.recent
-        if calls is None or (not step.failed and calls[-2].number < self._turns.known_first):
+    def _stall(self, step: Step, calls: deque[Step]) -> Candidate | None:
+        if not step.failed and calls[-2].number < self._turns.known_first:
             return None  # the user has spoken since
         is_first_time = not step.was_asked and calls[0].number >= self._tape.steps[0].number
         # Most calls ask for something else than the ones before them, which shows without a look at the result.
@@ -85,12 +90,12 @@ class RecentCalls:
             return None
         return Candidate("stall", [step], similar, step.near, new_work=self._worked_between(similar))
 
-    def _similar(self, step: Step, calls: list[Step], *, is_brief: bool) -> list[Step]:
+    def _similar(self, step: Step, calls: deque[Step], *, is_brief: bool) -> list[Step]:
         """The calls, `step` last, that asked nearly the same and got nearly the same; as many as make a finding."""
         oldest = step.call_number - COMPARED_CALLS
         found = [step]
         key = step.arguments_key
-        for other in calls[-2::-1]:
+        for other in islice(reversed(calls), 1, None):
             if other.call_number <= oldest:
                 break
             if is_brief and other.arguments_key != key:
@@ -109,7 +114,7 @@ class RecentCalls:
         if earlier.failed != later.failed or earlier.forgotten:
             return False
         is_same = earlier.arguments_key == later.arguments_key
-        alike = 1.0 if is_same else jaccard(earlier.words(), later.words(earlier))
+        alike = 1.0 if is_same else jaccard(earlier.asked.words(), later.asked.words(earlier.asked))
         if alike < _REPHRASED_INPUT or not (later.failed or earlier.number >= self._turns.first):
             return False
         if alike < _NEAR_INPUT and not (later.got.is_negative() and _differ_in_words(earlier, later)):
@@ -160,7 +165,7 @@ class RecentCalls:
         return False
 
 
-def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
+def _asks_otherwise(step: Step, calls: deque[Step]) -> bool:
     """Whether `step`, the last of the calls, has too few words in common with each of the others."""
     before, named = calls[-2], step.named
     words = step.asked.words(before.asked)
@@ -169,10 +174,13 @@ def _asks_otherwise(step: Step, calls: list[Step]) -> bool:
     vocabulary = named.vocabulary
     if vocabulary is None or named.worded is not before:
         vocabulary = named.vocabulary = Vocabulary(COMPARED_CALLS - 1, _REPHRASED_PERCENT)
-        for call in calls[:-1]:
+        for call in islice(calls, len(calls) - 1):
             vocabulary.is_far(call.asked.words())
     named.worded = step
-    return vocabulary.has_none_near(words)
+    if vocabulary.is_far(words):
+        return True
+    # Most results are no "no", and then other words ask for something else.
+    return not vocabulary.has_near(_REPHRASED_PERCENT if step.got.is_negative() else _NEAR_PERCENT)
 
 
 def _asks_like(step: Step, other: Step) -> bool:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from agentdbg.events import Event
     from agentdbg.loops.findings import ActiveLoop, LoopFinding
     from agentdbg.loops.rounds import Expected
-    from agentdbg.loops.turns import Heard
 
 __all__ = ["LoopDetector"]
 
@@ -87,7 +86,7 @@ class LoopDetector(Intake):
 
         `encoded` is the payload as it will be written, if that is known: what is written the same is the same.
         """
-        heard: Heard | None = None
+        has_spoken = False
         round_ = self._round
         if round_ is not None and round_.is_learnt:
             expected = round_.next
@@ -96,7 +95,7 @@ class LoopDetector(Intake):
             if (is_same and encoded and not meta) or round_.expects(event_type, name, payload, meta, encoded):
                 if self._count(round_, expected, event_id, ts, payload):
                     return None
-                heard = True
+                has_spoken = True
         kind = _KINDS.get(event_type)
         if kind is None or (kind == "state" and "span" in meta):
             return None
@@ -115,17 +114,17 @@ class LoopDetector(Intake):
         elif self._aside.calls:
             self._take_in()
             named = tape.known.get(key)
-        if heard is None:
-            heard = kind == "model" and self._turns.hear(payload.get("prompt"), self._last_call)
         ledger.current = None
         step = Step(event_id, ts, named or tape.named(key), ledger.spent)
-        finer = self._look_into(step, key[1], payload, meta, heard)
+        if kind == "tool":
+            finer = self._look_into_call(step, payload, meta)
+        else:
+            finer = self._look_into_answer(step, payload, has_spoken)
         if finer is None and not step.recurs:
             return self._no_block()
         finding = self._judge(step, finer)
         if (self._until == tape.number or self._states_in_a_row) and finding is None and self._is_steady():
-            if self._round is not None or not self._is_unlike:
-                self._learn(step, name, fingerprint(event_type, payload, meta))
+            self._learn(step, event_type, name, payload, meta)
         else:
             self._round = None
             self._is_unlike = False
@@ -167,12 +166,14 @@ class LoopDetector(Intake):
         """Whether the block was told as polling, and not because of one call that was marked as such and others not."""
         return self._going_is_known and any(step.polling for step in self._tape.last(self._period))
 
-    def _learn(self, step: Step, name: str, known: str | bytes | None) -> None:
+    def _learn(self, step: Step, event_type: str, name: str, payload: dict[str, Any], meta: dict[str, Any]) -> None:
         """Get to know one round, one event at a time."""
-        period = self._period if self._until == self._tape.number else 1
         if self._round is None:
+            if self._is_unlike:
+                return
+            period = self._period if self._until == self._tape.number else 1
             self._round = Round(period, self._tape.reach, self._repetitions)
-        if not self._round.learn(step, name, known):
+        if not self._round.learn(step, name, fingerprint(event_type, payload, meta)):
             self._round = None
             self._is_unlike = True
 
@@ -241,7 +242,7 @@ class LoopDetector(Intake):
                 self._names_period = 0
                 return released
         if step.streak >= self._repetitions and step.named.is_tool:
-            finer = self._repeated(step)
+            finer = self._calls.repeated(step)
         if finer is not None:
             self._names_period = 0
         candidate = finer or self._repetition()
@@ -257,6 +258,8 @@ class LoopDetector(Intake):
 
     def _exact_period(self) -> int:
         """The length of the block that the run ends with, repeated without a difference since the user last spoke."""
+        if not self._block_with_tool_is_possible() and not self._block_of_answers_is_possible():
+            return 0
         known = self._turns.known_to_have_spoken
         period = self._period_since(known)
         # Whether somebody spoke after that is found out only here, where it matters.
@@ -268,28 +271,29 @@ class LoopDetector(Intake):
         """The same for what came since the step with that number."""
         tape, wanted = self._tape, self._repetitions
         number = tape.number
-        length = number - first + 1
-        length = min(length, self._window)
+        length = min(number - first + 1, self._window)
         since_tool = number - self._last_tool
         if self._block_with_tool_is_possible():
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
                 return period
-        if not since_tool:
-            return 0
-        # No tool for a while: a block of model calls, so their answers decide.
         quiet = min(since_tool, length)
-        if quiet < wanted or self._states_in_a_row >= wanted:
+        if quiet < wanted or not self._block_of_answers_is_possible() or tape.quiet.ends_with_a_new_one():
             return 0
-        if self._new_answer is not None and self._replies.can_tell(self._new_answer, self._longest_block):
-            return 0
-        return 0 if tape.quiet.ends_with_a_new_one() else find_period(tape.quiet.text(), wanted, quiet)
+        return find_period(tape.quiet.text(), wanted, quiet)
 
     def _block_with_tool_is_possible(self) -> bool:
         """A block with a tool in it ends with the last tool call or after it, so a new one rules every block out."""
         if self._tool_is_new or not self._last_tool:
             return False
         return (self._tape.number - self._last_tool + 1) * self._repetitions <= self._window
+
+    def _block_of_answers_is_possible(self) -> bool:
+        """No tool for a while, so a block of model calls may end here, and their answers decide."""
+        wanted = self._repetitions
+        if self._tape.number - self._last_tool < wanted or self._states_in_a_row >= wanted:
+            return False
+        return self._new_answer is None or not self._replies.can_tell(self._new_answer, self._longest_block)
 
     def _going_round(self, period: int) -> LoopFinding | None:
         """The finding for an exact block, told once; while it goes on only counted."""

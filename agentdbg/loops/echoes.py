@@ -7,6 +7,7 @@ something new, when the detector clears the memory, or the user spoke, similar w
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.similar import Vocabulary
@@ -35,7 +36,7 @@ class RecentReplies:
         self._repetitions = repetitions
         self._turns = turns
         self._failing: dict[str, list[Step]] = {}
-        self.kept: list[tuple[frozenset[bytes] | None, Step]] = []
+        self.kept: deque[tuple[frozenset[bytes] | None, Step]] = deque(maxlen=_COMPARED)
         """The last answers with their words, so far as they were asked for; the newest last."""
         self._vocabulary = Vocabulary(_COMPARED, _NEAR_REPLY)
         self._are_heard = True
@@ -47,7 +48,7 @@ class RecentReplies:
         self._vocabulary.clear()
         self._are_heard = True
 
-    def echoes(self, step: Step, *, asks_nothing: bool) -> list[Step]:
+    def echoes(self, step: Step, asks_nothing: bool) -> list[Step]:
         """The answers, the newest first, that say nearly the same, as many as make a finding; and remember this one."""
         if self._failing:
             self._failing.pop(step.signature, None)
@@ -64,8 +65,6 @@ class RecentReplies:
         if not self._vocabulary.is_far(said) and len(said) >= _FEWEST_SHARED:
             self._compare(step, said, found)
         kept.append((said, step))
-        if len(kept) > _COMPARED:
-            del kept[0]
         return found
 
     def remember(self, step: Step) -> None:
@@ -76,7 +75,6 @@ class RecentReplies:
 
     def _keep_unheard(self, step: Step) -> None:
         self.kept.append((None, step))
-        del self.kept[:-_COMPARED]
         self._are_heard = False
 
     def _hear(self) -> None:
@@ -112,7 +110,7 @@ class RecentReplies:
         heard, last = self.kept[-1]
         if heard is None or last is not step:
             return len(step.said()) >= _FEWEST_WORDS
-        return len(heard) >= _FEWEST_WORDS or (self._vocabulary.has_new_word and step.is_lasting())
+        return len(heard) >= _FEWEST_WORDS or (self._vocabulary.common < len(heard) and step.is_lasting())
 
     def failures(self, step: Step) -> list[Step]:
         """The failures of this model in a row, of one kind, this one last."""

@@ -47,8 +47,6 @@ class Intake:
         self._aside = PutAside(reach, TEXTS_KEPT)
         self._ledger = Ledger(window)
         self._tool_is_new = False
-        self._are_enough = False
-        """Whether the last tool was called often enough of late for its calls to be compared."""
         self._states_in_a_row = 0
         self._names_period = 0
         self._last_tool = 0
@@ -107,33 +105,44 @@ class Intake:
                 self._new_answer = None
                 self._replies.remember(step)
 
-    def _look_into(
-        self, step: Step, name: str, payload: dict[str, Any], meta: dict[str, Any], heard: Heard
-    ) -> Candidate | None:
-        """Take an event that may repeat another; the finer finding it completes, if any."""
+    def _look_into_call(self, step: Step, payload: dict[str, Any], meta: dict[str, Any]) -> Candidate | None:
+        """Take a tool call that may repeat another; the finer finding it completes, if any."""
         named = step.named
-        if named.is_tool:
-            self._turns.was_called = True
-            asked = step.asked = compared_input(payload.get("args"), named.asked)
-            named.asked = asked if len(asked.text) <= MAX_COMPARED_BYTES else None
-            key = step.arguments_key = asked.key
-            by_input = named.by_input
-            step.unread = unread_result(payload, is_new_input=by_input is not None and key not in by_input)
-            if step.unread is None:
-                step.hold(asked, self._tape.recall.result(payload))
-            else:
-                step.failed = says_it_failed(payload.get("result"))
-            if name in self._ignored or (meta and meta.get("polling")):
-                step.polling = True
-            return self._take_tool_call(step)
-        if named.kind == "state":
+        self._turns.was_called = True
+        asked = step.asked = compared_input(payload.get("args"), named.asked)
+        named.asked = asked if len(asked.text) <= MAX_COMPARED_BYTES else None
+        key = step.arguments_key = asked.key
+        by_input = named.by_input
+        unread = step.unread = unread_result(payload, by_input is not None and key not in by_input)
+        if unread is None:
+            step.hold(asked, self._tape.recall.result(payload))
+        elif says_it_failed(payload.get("result")):
+            step.failed = True
+        if named.name in self._ignored or (meta and meta.get("polling")):
+            step.polling = True
+        return self._take_tool_call(step)
+
+    def _look_into_answer(self, step: Step, payload: dict[str, Any], has_spoken: bool) -> Candidate | None:
+        """
+        The same for a model call, and for a state, of which nothing finer comes.
+
+        `has_spoken` says that a person is known to have spoken in the prompt.
+        """
+        if step.named.kind == "state":
             self._take_state(step)
             return None
         step.unread = unread_reply(payload)
         if step.unread is None:
             said, asked_for = self._tape.recall.reply(payload)
             step.hold(asked_for, said)
-        self._note_turn(payload.get("prompt"), heard)
+        prompt = payload.get("prompt")
+        heard = has_spoken or self._turns.hear(prompt, self._last_call)
+        number = self._tape.number + 1
+        if heard:
+            self._note_turn(heard, number)
+        if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):
+            # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
+            self._turns.begin(number)
         finer = self._take_model_call(step)
         self._ledger.spend(payload)
         return finer
@@ -145,30 +154,17 @@ class Intake:
         self._last_tool = step.number
         self._last_call = step
         self._states_in_a_row = 0
-        self._tool_is_new = step.is_new
-        if step.is_new and self._replies.kept:
+        is_new = self._tool_is_new = step.is_new
+        if is_new and self._replies.kept:
             self._replies.clear()
-        if not step.recurs:
-            return None
-        self._are_enough = self._calls.keep(step, lone)
-        # Whether a call that came often enough is a finding is decided when it turns out not to be part of a block.
-        if not self._are_enough or step.polling or step.streak >= self._repetitions:
-            return None
-        return self._calls.stall(step)
+        return self._calls.take(step, lone) if step.recurs else None
 
-    def _repeated(self, step: Step) -> Candidate | None:
-        return None if step.polling else self._calls.repeated(step, are_enough=self._are_enough)
-
-    def _note_turn(self, prompt: Any, heard: Heard) -> None:
-        number = self._tape.number + 1
-        if heard:
-            if self._turns.note(heard, number):
-                self._turns.close(self._oldest_compared(number))
-            if heard is True:
-                self._replies.clear()
-        if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):
-            # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
-            self._turns.begin(number)
+    def _note_turn(self, heard: Heard, number: int) -> None:
+        """Note that a person spoke, or may have spoken, in the prompt of the step of that number."""
+        if self._turns.note(heard, number):
+            self._turns.close(self._oldest_compared(number))
+        if heard is True:
+            self._replies.clear()
 
     def _oldest_compared(self, number: int) -> int:
         """The oldest step that the one with that number, or a later one, is compared with."""
@@ -187,11 +183,11 @@ class Intake:
         if step.failed:
             calls = self._replies.failures(step)
             return Candidate("error_retry", [step], calls, step.streak) if len(calls) >= self._repetitions else None
-        calls = self._replies.echoes(step, asks_nothing=asks_nothing)
-        if len(calls) >= self._repetitions:
+        calls = self._replies.echoes(step, asks_nothing)
+        if len(calls) == 1:
+            self._new_answer = step if step.recurs else None
+        elif len(calls) >= self._repetitions:
             return Candidate("echo", [step], calls[::-1], step.near)
-        if len(calls) == 1 and step.recurs:
-            self._new_answer = step
         return None
 
     def _take_state(self, step: Step) -> None:

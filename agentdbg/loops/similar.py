@@ -59,7 +59,7 @@ def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -
 class Vocabulary:
     """The words of the last few texts taken together, by which most others are seen at once to be near none of them."""
 
-    __slots__ = ("_fewest", "_percent", "_taken", "_texts", "_words", "has_new_word")
+    __slots__ = ("_fewest", "_percent", "_taken", "_texts", "_words", "common")
 
     def __init__(self, texts: int, percent: int) -> None:
         self._percent = percent
@@ -70,13 +70,14 @@ class Vocabulary:
         """The words of all of them, and of some before them."""
         self._fewest = _MAX_WORDS
         self._taken = 0
-        self.has_new_word = False
-        """Whether the newest text has a word that none of the others has."""
+        self.common = 0
+        """How many words of the newest text are in the others, at most."""
 
     def clear(self) -> None:
         """Forget all texts."""
-        self._texts.clear()
-        self._begin_anew()
+        if self._taken:
+            self._texts.clear()
+            self._begin_anew()
 
     def is_far(self, words: frozenset[bytes]) -> bool:
         """
@@ -88,8 +89,7 @@ class Vocabulary:
         known, fewest, percent = self._words, self._fewest, self._percent
         before, size = len(known), len(words)
         known |= words  # quicker than to look for what they have in common, and they have to be taken in anyway
-        common = size + before - len(known)
-        self.has_new_word = common < size
+        common = self.common = size + before - len(known)
         is_far = 100 * common < percent * size or (100 + percent) * common < percent * (size + fewest)
         if size < fewest:
             self._fewest = size
@@ -101,16 +101,17 @@ class Vocabulary:
         self._texts.append(words)
         return is_far
 
-    def has_none_near(self, words: frozenset[bytes]) -> bool:
-        """Take in the words of one more text, and say whether it is near none of the others."""
-        if self.is_far(words):
-            return True
-        size, percent = len(words), self._percent
+    def has_near(self, percent: int) -> bool:
+        """Whether the newest text and one of the others have at least that much in common."""
+        newest = self._texts[-1]
+        size = len(newest)
+        if 100 * self.common < percent * size:
+            return False
         for text in islice(self._texts, len(self._texts) - 1):
-            common = len(text & words)
+            common = len(text & newest)
             if 100 * common >= percent * (len(text) + size - common):
-                return False
-        return True
+                return True
+        return False
 
     def _begin_anew(self) -> None:
         self._words = set().union(*self._texts)

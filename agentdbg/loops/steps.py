@@ -10,6 +10,8 @@ from agentdbg.loops.signatures import encode
 from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, is_lasting, reply_words
 
 if TYPE_CHECKING:
+    from collections import deque
+
     from agentdbg.loops.similar import Vocabulary
     from agentdbg.loops.values import Outcome, Recall
 
@@ -61,7 +63,7 @@ class Named:
         """What the last call asked, unless that is long; None before the second call."""
         self.by_input: dict[int | None, Step] | None = None
         """The last call for each input; None before the second call."""
-        self.recent: list[Step] | None = None
+        self.recent: deque[Step] | None = None
         """The last few calls, from the second on."""
         self.vocabulary: Vocabulary | None = None
         """The words of what they asked; None before that matters."""

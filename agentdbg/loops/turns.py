@@ -45,7 +45,7 @@ class UserTurns:
         """The last prompt that was one text."""
         self.was_called = False
         """Whether a tool was called since the last prompt that was one text."""
-        self._open: list[tuple[int, str, str]] = []
+        self._open: list[tuple[int, tuple[str, str]]] = []
         # The same as `first` and `spoken` while nothing is open; else a person may have spoken since.
         self.known_first = self.known_to_have_spoken = 1
 
@@ -83,7 +83,7 @@ class UserTurns:
     def note(self, heard: Heard, number: int) -> bool:
         """Begin a turn with the step of that number, if a person spoke; whether too much is left open by now."""
         if type(heard) is tuple:
-            self._open.append((number, *heard))
+            self._open.append((number, heard))
             return len(self._open) > _MOST_OPEN
         if heard:
             self.known_first = self.known_to_have_spoken = number
@@ -103,8 +103,8 @@ class UserTurns:
     def _decide(self) -> None:
         """Find out when a person spoke last; whether that was the first time no longer matters."""
         left_open, self._open = self._open, []
-        for number, before, prompt in reversed(left_open):
-            if ask_differently(before, prompt):
+        for number, texts in reversed(left_open):
+            if ask_differently(*texts):
                 self.known_to_have_spoken = number
                 self.known_first = max(self.known_first, number)
                 return
@@ -130,7 +130,7 @@ def is_cut(prompt: Any) -> bool:
     """Whether the end of a prompt was cut off, so that a new user message cannot be seen."""
     if type(prompt) is list and prompt:
         prompt = prompt[-1]
-    return type(prompt) is str and prompt.endswith(TRUNCATED)
+    return prompt.endswith(TRUNCATED) if type(prompt) is str else False
 
 
 def _newest_user_text(prompt: Any) -> str | None:

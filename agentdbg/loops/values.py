@@ -57,6 +57,8 @@ _REMEMBERED = 64
 _SHORT = 256
 """Longer texts are looked up by their length and then compared: that is quicker than to hash them."""
 _FIRST_WORDS = 48
+_TELLTALES = b"0123456789-<{"
+"""What is volatile has a digit or, if it is a UUID, a hyphen; the others are for a field and for what was taken out."""
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
@@ -338,7 +340,7 @@ def unread_call(payload: dict[str, Any]) -> Unread | None:
     return (asked, result) if len(asked) + len(result) <= _MAX_UNREAD else None
 
 
-def unread_result(payload: dict[str, Any], *, is_new_input: bool) -> bytes | str | None:
+def unread_result(payload: dict[str, Any], is_new_input: bool) -> bytes | str | None:
     """
     What a tool brought, a text or JSON, to be read when it matters; None for what has to be read at once.
 
@@ -365,7 +367,10 @@ def unread_reply(payload: dict[str, Any]) -> str | None:
 
 def is_lasting(text: bytes) -> bool:
     """Whether an answer can equal no other that has other words, whatever ids and clocks that has."""
-    return len(text) <= MAX_COMPARED_BYTES and bool(_volatile().is_lasting(text))
+    size = len(text)
+    if size > MAX_COMPARED_BYTES:
+        return False
+    return len(text.translate(None, _TELLTALES)) == size or bool(_volatile().is_lasting(text))
 
 
 def reply_words(text: bytes) -> frozenset[bytes]:

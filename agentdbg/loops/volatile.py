@@ -42,7 +42,6 @@ _FRACTION_OF_TIME = re.compile(rb"\.\d+ ?(?:ms|s|sec|secs|seconds)\b")
 _BEFORE_ADDRESS = b" at 0x"
 _ADDRESS = re.compile(rb"0x(?<= at 0x)[0-9a-fA-F]{6,16}")
 _MARKS = b":_-"
-_DIGITS_OR_HYPHEN = b"0123456789-"
 _TAKEN_OUT = b"<>"
 """What stands where something was."""
 _LONGEST_SHORT_WORD = 9
@@ -113,8 +112,6 @@ def lasting_beginning(text: bytes) -> bytes:
 
 def _is_unmarked(text: bytes) -> bool:
     """Whether a text has none of the marks, without one of which nothing is volatile."""
-    if len(text.translate(None, _DIGITS_OR_HYPHEN)) == len(text):
-        return True  # all that is volatile has a digit, but for a UUID, which has hyphens
     if text.find(b".") >= 0 or text.find(_BEFORE_ADDRESS) >= 0 or len(text.translate(None, _MARKS)) < len(text):
         return False
     return text.translate(_HEX).find(_LONG_NUMBER) < 0

@@ -70,7 +70,8 @@ def test_what_is_far_from_the_words_of_all_is_near_none(percent: int) -> None:
             exact.is_far(text)
         is_near = any(100 * jaccard(text, asked) >= percent for text in texts)
         near += is_near
-        assert exact.has_none_near(asked) is not is_near
+        exact.is_far(asked)
+        assert exact.has_near(percent) == is_near
         if vocabulary.is_far(asked):
             far += 1
             assert not is_near
@@ -87,9 +88,10 @@ def test_a_vocabulary_tells_texts_apart_however_many_there_were() -> None:
         vocabulary.is_far(question)
 
     assert vocabulary.is_far(asked[0])
-    assert vocabulary.has_new_word
+    assert vocabulary.common == 0
     assert not vocabulary.is_far(asked[199])
-    assert vocabulary.has_none_near(asked[150])
+    vocabulary.is_far(asked[150])
+    assert not vocabulary.has_near(60)
 
 
 def test_a_cleared_vocabulary_knows_no_word() -> None:
