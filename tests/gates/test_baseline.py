@@ -152,5 +152,5 @@ def test_a_key_that_a_merge_left_in_twice_is_refused(tmp_path: Path) -> None:
     write_baseline(path, baseline())
     path.write_text(path.read_text().replace('  "loops": [],', '  "loops": [],\n  "effects": [],'))
 
-    with pytest.raises(UsageError, match="refund.json is not JSON that can be used: 'effects' stands twice"):
+    with pytest.raises(UsageError, match=r"refund\.json is not JSON that can be used: 'effects' stands twice"):
         read_baseline(path)
