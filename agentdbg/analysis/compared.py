@@ -8,7 +8,7 @@ one that did its work.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agentdbg.analysis.columns import CALL_KINDS, END
@@ -65,10 +65,13 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
         return Told(sign, verdict, is_same and not ending, [*ending, *_prompt_sentences(diff)], damage)
     is_good = diff.verdict != "different_effects" and not ending
     verdict, told = VERDICT_WORDS[diff.verdict], sentences(diff)
-    if only is not None and diff.verdict == "same":
-        # Steps that nobody compared are not said to be the same.
-        verdict = "Same effects" if only == "effects" else "Same tool calls"
-        told = told[1:] if only == "effects" else [_same_calls(diff), *told[1:]]
+    # Steps that nobody compared are not said to be the same.
+    if only == "effects":
+        verdict = "Same effects" if diff.effects.are_same else verdict
+        told = sentences(replace(diff, rows=()))[diff.effects.are_same :]
+    elif only == "tools":
+        verdict = "Same tool calls" if diff.verdict == "same" else verdict
+        told = [_of_tool_calls(sentence) for sentence in told]
     return Told(_SIGNS[diff.verdict], verdict, is_good, [*ending, *told], [*notes(diff), *damage])
 
 
@@ -110,8 +113,11 @@ def _ending(side: Side, log: Log) -> _Ending:
     return _Ending("failed", str(end.content.get("error") or ""), end.number)
 
 
-def _same_calls(diff: Diff) -> Sentence:
-    return _say(None, None, f"Every tool call is the same, {len(diff.rows):,} on each side.")
+def _of_tool_calls(sentence: Sentence) -> Sentence:
+    parts: list[VerdictPart] = [
+        {**part, "text": part["text"].replace("very step is", "very tool call is")} for part in sentence["parts"]
+    ]
+    return {**sentence, "parts": parts}
 
 
 def _prompt_sentences(diff: Diff) -> Iterator[Sentence]:

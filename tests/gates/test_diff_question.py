@@ -73,6 +73,25 @@ def test_steps_that_nobody_compared_are_not_called_the_same(
     assert ran.out.splitlines()[1] == first
 
 
+def test_where_the_steps_part_is_told_of_what_was_compared(cli: Cli, data_dir: Path) -> None:
+    """The first answers differ already; `before that every step is the same` would be read as if they did not."""
+    a, b = Story(), Story()
+    for story, words, day in ((a, "I look for trains on day 1.", 1), (b, "First I ask what you like, in 3 steps.", 2)):
+        story.llm("Away!", words)
+        story.tool("get_map", {}, "map")
+        story.tool("get_trains", {"day": day}, "none")
+        story.tool("book_train", {"day": day}, "ok")
+        story.end()
+    runs = store(data_dir, a), store(data_dir, b)
+    tools, effects = (cli("diff", *runs, "--only", part).out for part in ("tools", "effects"))
+
+    assert "They part after get_map: " in tools
+    assert "Before that every tool call is the same.  A#4 B#4" in tools
+    assert [line for line in effects.splitlines() if line.startswith("▎")] == [
+        "▎ book_train got day 1 in A and 2 in B.  A#5 B#5"
+    ]
+
+
 def test_a_call_that_did_not_return_is_told_as_that(cli: Cli, data_dir: Path) -> None:
     """The process died in it: `other arguments` would send the reader looking for a difference that is not there."""
     story = refund_story(refunds=0, ended=False)
