@@ -36,10 +36,21 @@ _LONGEST_SEARCHED = 100_000
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = ("_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
+    __slots__ = (
+        "_known",
+        "_other_words",
+        "_phrases",
+        "_substrings",
+        "counter_shapes",
+        "counters",
+        "safe",
+        "safe_shapes",
+    )
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
+        asked_for = "\n".join(self._substrings)
+        self._other_words = frozenset(word for word in _OTHER_WORDS if word not in asked_for)
         self._phrases = frozenset(tuple(key.split("_")) for key in WHOLE_WORD_KEYS)
         self._known: dict[str, int] = {}
         self.safe: set[str] = set()
@@ -86,6 +97,9 @@ class KeyJudge:
         readable = key if key.isascii() else plain_spelling(key)
         squeezed = _squeeze(readable)
         words = words_of(readable)
+        if not self._other_words.isdisjoint(words):
+            words = [word for word in words if word not in self._other_words]
+            squeezed = "".join(words)
         for wanted in self._substrings:
             if wanted in squeezed:
                 return COUNTER if _counts_tokens(words, squeezed) and not self._other_secret(squeezed) else SECRET
@@ -118,19 +132,26 @@ class KeyJudge:
         return False
 
 
+# Words of their own that only begin like a secret's name; a list of the user's that has one of them is obeyed.
+_OTHER_WORDS = frozenset(
+    "tokenizer tokenizers tokenize tokenized tokenization tokeniser tokenisers tokenise tokenised tokenisation "
+    "secretary secretaries secretariat secretarial cookiecutter".split()
+)
 _FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
 _TELLING_WORDS = _FUSED_PHRASES.union(key.split("_")[0] for key in WHOLE_WORD_KEYS)
 
 _COUNTING_WORDS = frozenset(
-    "1h 1k 1m 5m accepted actual ai approx approximate audio available average avg batch billable billed budget "
-    "cache cached candidate candidates capacity chunk completion completions consumed context cost count counter "
-    "counts creation creations current day detail details ephemeral estimate estimated example extra final first "
-    "gen generated generation hit hour hours image in input inputs k last left len length limit limits llm max "
+    "1h 1k 1m 5m accepted accumulated actual after ai answer anthropic approx approximate assistant audio available "
+    "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
+    "completions consumed context cost count counter counts creation creations current day detail details document "
+    "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
+    "generated generation history hit hour hours image in input inputs k last left len length limit limits llm max "
     "maximum mean median message messages million min minimum minute minutes miss model n new num number of out "
-    "output outputs overlap p50 p95 p99 per percent predicted prediction price prompt prompts quota rate ratio read "
-    "reads reasoning rejected remaining request requested requests response second seconds size speed step steps "
-    "sum summary system text think thinking thought thoughts thousand throughput tok token tokens tool tools total "
-    "totals ttl turn uncached unused usage use used video window with without word words write writes".split()
+    "output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt prompts query question "
+    "quota rate ratelimit ratio read reads reasoning received rejected remaining request requested requests reset "
+    "response sample sampled saved second seconds seen sent size speed step steps sum summary system text think "
+    "thinking thought thoughts thousand throughput to tok token tokens tool tools total totals trained ttl turn "
+    "uncached unused usage use used video window with without word words write writes x".split()
 )
 _COUNTS_BY_ITSELF = frozenset(
     "budget cost count counter counts detail details len length limit limits max maximum min minimum num number per "

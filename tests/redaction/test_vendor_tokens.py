@@ -81,6 +81,31 @@ TOKENS = {
     "sonarqube": "sq" + "p_" + HEX[:40],
     "salesforce": "00" + "D5g0000012345!" + MIXED[:70],
     "cloudflare origin": "v1" + ".0-" + HEX[:24] + "-" + HEX + HEX,
+    "google ai studio": "AQ" + ".Ab8RN6" + MIXED[:44],
+    "aws session": "IQoJb3J" + "pZ2luX2VjE" + MIXED,
+    "docker organisation": "dckr" + "_oat_" + MIXED[:32],
+    "crates.io": "ci" + "o" + MIXED[:32],
+    "nuget": "oy" + "2" + MIXED[:43].lower(),
+    "clojars": "CLO" + "JARS_" + MIXED[:60].lower(),
+    "jfrog reference": "cmVm" + "dGtu" + MIXED[:56],
+    "1password": "op" + "s_eyJ" + MIXED + "+/" + MIXED,
+    "vercel": "vc" + "p_" + MIXED[:56],
+    "snyk": "snyk" + "_uat." + HEX[:8] + "." + MIXED[:60],
+    "modal": "ak" + "-" + MIXED[:22],
+    "voyage": "pa" + "-" + MIXED[:43],
+    "browserbase": "bb" + "_live_" + MIXED[:27],
+    "brave": "BS" + "A" + MIXED[:28],
+    "cursor": "ke" + "y_" + HEX,
+    "astra": "Astra" + "CS:" + "aBcDeFgHiJkLmNoPqRsTuVwX" + ":" + HEX,
+    "infisical": "st" + "." + HEX[:24] + "." + HEX[:32] + "." + HEX[:32],
+    "readme": "rd" + "me_" + MIXED[:70].lower(),
+    "deno": "dd" + "p_" + MIXED[:36],
+    "yandex": "AQ" + "VN" + MIXED[:38],
+    "intercom": "dG9" + "rO" + MIXED[:54] + "=",
+    "paypal": "access" + "_token$production$" + MIXED[:16].lower() + "$" + HEX[:32],
+    "twitch": "oau" + "th:" + MIXED[:30].lower(),
+    "lark webhook": "https://open.feishu" + ".cn/open-apis/bot/v2/hook/" + HEX[:36],
+    "wecom webhook": "https://qyapi.weixin" + ".qq.com/cgi-bin/webhook/send?key=" + HEX[:36],
     "discord bot": "MT" + MIXED[:22] + "." + MIXED[:6] + "." + MIXED[:38],
     "jwt": "eyJ" + "hbGciOiJIUzI1NiJ9.eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0." + MIXED[:43],
 }
@@ -98,6 +123,22 @@ def test_a_provider_token_never_survives_in_text(redactor: Redactor, name: str, 
     assert token.encode() not in sealed.encoded
     assert token[-12:].encode() not in sealed.encoded
     assert b"__REDACTED__" in sealed.encoded
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "pa-a-long-name-made-of-plain-words-and-of-nothing-else",
+        "as-soon-as-possible and ak-47",
+        "BSA_LONG_CONSTANT_NAME_OF_A_LIBRARY",
+        "st.0f1e2d3c is the first. 0f1e2d3c",
+        "key_0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        "preciously decided, of this tenacious specious audacious kind",
+    ],
+)
+def test_words_that_begin_like_a_token_are_kept(redactor: Redactor, words: str) -> None:
+    """Short beginnings are everywhere; only what follows them makes a key."""
+    assert redactor.seal({"text": words}).value == {"text": words}
 
 
 def test_a_private_key_goes_whole_even_when_its_end_is_missing(redactor: Redactor) -> None:
