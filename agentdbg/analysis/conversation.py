@@ -8,23 +8,24 @@ text. What it does not understand it passes over; it never raises.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_text
 from agentdbg.events import TRUNCATED
 
-__all__ = ["Call", "Turn", "answer", "turns"]
+__all__ = ["Call", "Turn", "answer", "last_text", "text_of", "turns"]
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": "tool", "developer": "system"}
 _TEXT_KEYS = ("text", "output_text", "content", "answer", "output", "completion", "response", "result")
 _CALL_TYPES = frozenset({"tool_use", "function_call", "server_tool_use", "mcp_call", "custom_tool_call", "tool_call"})
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_response"})
+_PLAIN_MESSAGE = frozenset({"role", "content"})
+_CHAT_MESSAGE = _PLAIN_MESSAGE | {"tool_calls"}
 _MAX_DEPTH = 8
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """A tool the model asked for."""
 
     name: str
@@ -58,9 +59,28 @@ def turns(prompt: Any, last: int | None = None) -> list[Turn]:
 
 def answer(response: Any) -> Turn:
     """What the model answered, whatever the response looks like."""
+    if isinstance(response, dict) and response.keys() == _PLAIN_MESSAGE and isinstance(response["content"], str):
+        return Turn("assistant", response["content"])
     turn = Turn(role="assistant")
     _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
     return turn
+
+
+def text_of(message: Any) -> str:
+    """The words of one message."""
+    if isinstance(message, dict) and message.keys() == _PLAIN_MESSAGE and isinstance(message["content"], str):
+        return message["content"]  # as nearly always
+    # A list of nothing but a list would be taken for a batch of prompts.
+    return turns([message, None] if isinstance(message, list) else [message])[0].text
+
+
+def last_text(messages: Any) -> str:
+    """The words of the last message of a prompt, empty where there is none."""
+    if not messages:
+        return ""
+    if isinstance(messages, list) and isinstance(messages[-1], dict) and "role" in messages[-1]:
+        return text_of(messages[-1])
+    return " ".join(turn.text for turn in turns(messages, last=1))
 
 
 def _looks_like_message(response: Any) -> bool:
@@ -135,6 +155,10 @@ def _read_answer(item: Any, turn: Turn, depth: int) -> None:
 
 
 def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
+    if item.keys() <= _CHAT_MESSAGE:  # as nearly always: there is nothing else to look for
+        _read_answer(item.get("content"), turn, depth + 1)
+        _read_calls(item.get("tool_calls"), turn)
+        return
     kind = _type_of(item)
     if kind in _CALL_TYPES and isinstance(item.get("name"), str):
         _add_call(turn, item["name"], item.get("input", item.get("arguments", item.get("args"))))
@@ -172,13 +196,17 @@ def _read_message(item: dict[str, Any], turn: Turn, depth: int) -> None:
         turn.say(next((item[key] for key in _TEXT_KEYS if isinstance(item.get(key), str) and item[key]), None))
     turn.say(item.get("refusal"))
     for key in ("tool_calls", "function_call", "functionCall"):
-        for call in _listed(item.get(key)):
-            function = call.get("function")
-            inner = function if isinstance(function, dict) else call
-            if isinstance(inner.get("name"), str):
-                _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
+        _read_calls(item.get(key), turn)
     if "functionResponse" in item or "function_response" in item:
         turn.role = "tool"
+
+
+def _read_calls(calls: Any, turn: Turn) -> None:
+    for call in _listed(calls):
+        function = call.get("function")
+        inner = function if isinstance(function, dict) else call
+        if isinstance(inner.get("name"), str):
+            _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
 
 
 def _add_call(turn: Turn, name: str, args: Any) -> None:

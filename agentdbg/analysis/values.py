@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentdbg.analysis.wording import as_json, as_text, cut, one_line
+from agentdbg.encoding import decode_json
 from agentdbg.events import REDACTED, TRUNCATED
 
 if TYPE_CHECKING:
@@ -207,10 +208,13 @@ def parse_embedded(item: Any) -> Any:
     if not stripped or (stripped[0], stripped[-1]) not in (("{", "}"), ("[", "]")):
         return item
     try:
-        parsed = json.loads(stripped)
+        return decode_json(stripped)
+    except ValueError:  # it may still be what only the standard library reads: NaN, half of a pair of surrogates
+        pass
+    try:
+        return json.loads(stripped)
     except (ValueError, RecursionError):
         return item
-    return parsed
 
 
 def merge(parts: list[Part]) -> list[Part]:

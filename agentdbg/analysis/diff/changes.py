@@ -14,7 +14,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from agentdbg.analysis.columns import LLM
-from agentdbg.analysis.conversation import turns
+from agentdbg.analysis.conversation import text_of, turns
 from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.words import Segment, is_other_wording, says_the_same, word_segments
@@ -34,7 +34,6 @@ _MOST = 200
 _DEEPEST = 40
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
-_PLAIN_MESSAGE = {"role", "content"}
 _Item = TypeVar("_Item", str, bytes)
 _PIECES = re.compile(r"\d+|\D+")
 _SHIFTED = re.compile(r"\[(\d+)→(\d+)\]")
@@ -164,11 +163,11 @@ def _message_changes(was: list[Any], now: list[Any]) -> Iterator[Change]:
     for at, (old, new) in enumerate(zip_longest(was, now, fillvalue=_MISSING)):
         path = f"appended[{at}]"
         if new is _MISSING:
-            yield Change(path, "removed", _text_of(old) or old)
+            yield Change(path, "removed", text_of(old) or old)
         elif old is _MISSING:
-            yield Change(path, "added", None, _text_of(new) or new)
+            yield Change(path, "added", None, text_of(new) or new)
         elif old != new:
-            texts = list(_text_change(path, _text_of(old), _text_of(new)))
+            texts = list(_text_change(path, text_of(old), text_of(new)))
             yield from texts or value_changes(old, new, path)
 
 
@@ -177,13 +176,6 @@ def _are_turns(messages: list[Any]) -> bool:
     return all(isinstance(message, dict) and "role" in message for message in messages) or (
         len(turns(messages)) == len(messages)
     )
-
-
-def _text_of(message: Any) -> str:
-    if isinstance(message, dict) and message.keys() == _PLAIN_MESSAGE and isinstance(message["content"], str):
-        return message["content"]  # as nearly always
-    # A list of nothing but a list would be taken for a batch of prompts.
-    return turns([message, None] if isinstance(message, list) else [message])[0].text
 
 
 def _text_change(path: str, was: str, now: str) -> Iterator[Change]:

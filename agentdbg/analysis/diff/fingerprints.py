@@ -13,10 +13,11 @@ from typing import Any
 
 from agentdbg.encoding import encode_json
 
-__all__ = ["digest", "encoded", "fingerprint"]
+__all__ = ["NOT_JSON", "digest", "encoded", "fingerprint"]
 
 _WIDE = sys.hash_info.width >= 64
-_NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError)  # events given by hand may hold anything
+NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError)
+"""What encoding raises: events given by hand may hold anything."""
 
 
 def fingerprint(value: Any) -> int:
@@ -25,7 +26,7 @@ def fingerprint(value: Any) -> int:
         return int.from_bytes(digest(value), "big")
     try:
         return hash(encode_json(value))
-    except _NOT_JSON:
+    except NOT_JSON:
         return hash(encoded(value))
 
 
@@ -37,5 +38,5 @@ def encoded(value: Any) -> bytes:
     """The value as JSON: 1, 1.0 and true are three values."""
     try:
         return encode_json(value)
-    except _NOT_JSON:
+    except NOT_JSON:
         return repr(value).encode("utf-8", "replace")

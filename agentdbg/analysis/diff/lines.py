@@ -8,10 +8,11 @@ with its square.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.diff.likeness import are_akin, likeness
+from agentdbg.analysis.diff.likeness import are_akin, likeness_table
 from agentdbg.analysis.diff.sequences import between, common_pairs
 
 if TYPE_CHECKING:
@@ -80,13 +81,9 @@ class LinePairing:
 
     def _pair_by_likeness(self, begin: int, end: int, begin_right: int, end_right: int) -> None:
         """The pairs, in order on both sides, that are together most alike."""
-        others = self._right[begin_right:end_right]
-        table = [
-            [likeness(step, other) if step.kind == other.kind else 0.0 for other in others]
-            for step in self._left[begin:end]
-        ]
-        best = _best_sums(table, len(others))
-        row, column = end - begin, len(others)
+        table = likeness_table(self._left[begin:end], self._right[begin_right:end_right])
+        row, column = end - begin, end_right - begin_right
+        best = _best_sums(table, column)
         while row and column:
             like = table[row - 1][column - 1]
             if like and best[row][column] == best[row - 1][column - 1] + like:
@@ -99,17 +96,16 @@ class LinePairing:
 
 
 def _best_sums(table: Sequence[Sequence[float]], width: int) -> list[list[float]]:
-    """For every corner of the table, the most that pairs above and left of it can come to."""
+    """For every corner of the table, the most that pairs above and left of it can come to; rows and columns grow."""
     above = [0.0] * (width + 1)
     sums = [above]
     for likes in table:
-        best = 0.0
-        current = [best]
-        for column, like in enumerate(likes):
-            best = max(best, above[column + 1])
-            if like and above[column] + like > best:
-                best = above[column] + like
-            current.append(best)
+        current = above.copy()
+        for column, like in enumerate(likes, 1):
+            # A pair that adds something counts from here on, to where others add up to as much.
+            if like and (best := above[column - 1] + like) > current[column]:
+                end = bisect_left(current, best, column)
+                current[column:end] = [best] * (end - column)
         sums.append(current)
         above = current
     return sums

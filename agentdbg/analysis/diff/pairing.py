@@ -97,6 +97,8 @@ def _pair(left: Side, right: Side) -> Pairing:
         _pair_in_groups(pairs, rest, rest_right)
         taken.update(step.number for step, _ in pairs)
         taken_right.update(step.number for _, step in pairs)
+    for step in (*left.order, *right.order):
+        step.words = None  # many small texts, which nobody asks for again
     moved = _moved(
         (step for step in rest if step.number not in taken),
         (step for step in rest_right if step.number not in taken_right),

@@ -56,6 +56,7 @@ class Step:
     """What `likeness` keeps of it."""
     _action: int | str = ""
     _said: Turn | None = None
+    _families: frozenset[str] | None = None
 
     @property
     def said(self) -> Turn:
@@ -63,6 +64,13 @@ class Step:
         if self._said is None:
             self._said = answer(self.content.get("response"))
         return self._said
+
+    @property
+    def families(self) -> frozenset[str]:
+        """Two steps that share one can be each other, changed: the kind, and its tool or each that a model asks for."""
+        if self._families is None:
+            self._families = _families_of(self)
+        return self._families
 
     @property
     def digest(self) -> bytes:
@@ -102,6 +110,12 @@ def _action_of(step: Step) -> int | str:
     if step.kind == LLM and step.said.calls:
         return fingerprint([[call.name, normal_form(call.args)] for call in step.said.calls])
     return step.key
+
+
+def _families_of(step: Step) -> frozenset[str]:
+    if step.kind == LLM and step.said.calls:
+        return frozenset([f"{step.kind}:{call.name}" for call in step.said.calls])
+    return frozenset([str(step.kind) if step.kind in _NAMELESS else f"{step.kind}:{step.name}"])
 
 
 def comparable(step: Step) -> list[Any]:
