@@ -35,7 +35,8 @@ class NewPart(NamedTuple):
     """
     A prompt, without what earlier prompts said, and the answer to it, without its ids.
 
-    `history` counts the messages of the prompt and stands for all of them.
+    `history` counts the messages of the prompt and stands for all of them. `prints` are the fingerprints of `appended`,
+    and last that of `response`.
     """
 
     system: Any
@@ -43,6 +44,7 @@ class NewPart(NamedTuple):
     rest: dict[str, Any]
     history: History
     response: Any
+    prints: list[int]
 
 
 @dataclass
@@ -52,8 +54,12 @@ class _Conversation:
     messages: list[Any] = field(default_factory=list)
     prints: list[int] = field(default_factory=list)
 
-    def overlap(self, messages: list[Any]) -> tuple[int, int]:
-        """How many messages another prompt shares at the beginning, and where its new ones begin."""
+    def overlap(self, messages: list[Any], least: int) -> tuple[int, int]:
+        """
+        How many messages another prompt shares at the beginning, and where its new ones begin.
+
+        Where another conversation has them begin at `least`, nobody asks whether they begin before that.
+        """
         mine = self.messages
         if messages[: len(mine)] == mine:
             return len(mine), len(mine)
@@ -62,9 +68,7 @@ class _Conversation:
             shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
         last = mine[-1]
-        if last not in messages:
-            return shared, shared
-        behind = messages[:shared:-1] if shared else messages[::-1]
+        behind = messages[max(least, shared + 1 if shared else 0) :][::-1]
         return (shared, len(messages) - behind.index(last)) if last in behind else (shared, shared)
 
 
@@ -75,6 +79,7 @@ class PromptReader:
         self._conversations: list[_Conversation] = []
         self._answer: Any = None
         self._plain_answer: Any = None
+        self._answer_print = 0
 
     def read(self, prompt: Any, response: Any, *, tools_are_events: bool) -> NewPart:
         """The parts of one call; `tools_are_events` where the results it repeats stand in events of their own."""
@@ -82,29 +87,33 @@ class PromptReader:
         known, shared, begin = self._find(messages)
         prints = known.prints[:shared]
         if shared < begin:
-            slid = len(known.messages) - begin
-            if messages[shared:begin] == known.messages[shared + slid : begin + slid]:
-                prints += known.prints[shared + slid : begin + slid]
-            else:
-                prints += [fingerprint(without_ids(message)) for message in messages[shared:begin]]
+            prints += _prints_of_slid(messages[shared:begin], known)
         # The model's own words, and the results of its tools, are in the events before.
         echoes = _NO_ROLES if not known.messages else _MODEL_AND_TOOL if tools_are_events else _MODEL
-        appended = []
+        appended, appended_prints = [], []
         for message in messages[begin:]:
             # The latest answer is most often the first new message.
-            plain = self._plain_answer if message == self._answer else without_ids(message)
-            prints.append(fingerprint(plain))
+            if message == self._answer:
+                plain, print_of_it = self._plain_answer, self._answer_print
+            else:
+                plain = without_ids(message)
+                print_of_it = fingerprint(plain)
+            prints.append(print_of_it)
             if _role(message) not in echoes and not (echoes is _MODEL_AND_TOOL and _holds_results(message)):
                 appended.append(plain)
+                appended_prints.append(print_of_it)
         known.messages, known.prints = messages, prints
         self._answer, self._plain_answer = response, without_ids(response)
-        return NewPart(system, appended, rest, (len(messages), hash(tuple(prints))), self._plain_answer)
+        self._answer_print = fingerprint(self._plain_answer)
+        appended_prints.append(self._answer_print)
+        history = (len(messages), hash(tuple(prints)))
+        return NewPart(system, appended, rest, history, self._plain_answer, appended_prints)
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
         best, overlap = None, (0, 0)
         for conversation in self._conversations:
-            found = conversation.overlap(messages)
+            found = conversation.overlap(messages, overlap[1])
             if found[1] > overlap[1]:
                 best, overlap = conversation, found
             if found[1] and found[0] == len(conversation.messages):
@@ -115,6 +124,15 @@ class PromptReader:
             others = [other for other in self._conversations if other is not best]
             self._conversations = [best, *others[: _CONVERSATIONS - 1]]
         return best, *overlap
+
+
+def _prints_of_slid(messages: list[Any], known: _Conversation) -> list[int]:
+    """The fingerprints of messages that are, most often, the last of those known: others before them were dropped."""
+    count = min(len(messages), len(known.messages))
+    begin = len(messages) - count
+    if messages[begin:] != known.messages[-count:]:
+        return [fingerprint(without_ids(message)) for message in messages]
+    return [fingerprint(without_ids(message)) for message in messages[:begin]] + known.prints[-count:]
 
 
 def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
@@ -128,17 +146,16 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
             system = rest.pop("system", rest.pop("instructions", None))
             prompt = prompt[key]
     messages = prompt if isinstance(prompt, list) else [] if prompt is None else [prompt]
-    first = 0
+    said = []
     for message in messages:
         if _role(message) not in _SYSTEM:
             break
-        first += 1
-    if first:
-        said = [_content(message) for message in messages[:first]]
+        said.append(_content(message))
+    if said:
+        messages = messages[len(said) :]
         if system is not None:
             said.insert(0, system)
         system = said[0] if len(said) == 1 else said
-        messages = messages[first:]
     return system, messages, rest
 
 
@@ -167,6 +184,8 @@ def without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
     # Most values are texts and numbers, not worth a call of their own, in tables too small for a comprehension.
     if isinstance(value, dict) and depth < _DEEPEST_ID:
+        if len(value) == 2 and type(value.get("role")) is type(value.get("content")) is str:
+            return value
         kept = {}
         for key, item in value.items():
             if key not in _ID_KEYS:

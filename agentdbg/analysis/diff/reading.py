@@ -100,7 +100,9 @@ class _Reader:
             self._read_other(step, event, payload)
         if self._ignored is not None:
             step.content = self._ignored.strip(step.content)
-        step.key = fingerprint(comparable(step))
+            step.key = fingerprint(comparable(step))
+        elif kind != LLM:
+            step.key = fingerprint(comparable(step))
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
@@ -135,9 +137,12 @@ class _Reader:
         self._totals.add_model_call(payload)
         new = self._prompts.read(payload.get("prompt"), payload.get("response"), tools_are_events=self._tools_seen)
         step.history = new.history
-        step.content = {"appended": new.appended, "response": new.response, "stop_reason": payload.get("stop_reason")}
+        stop_reason = payload.get("stop_reason")
+        step.content = {"appended": new.appended, "response": new.response, "stop_reason": stop_reason}
         if step.failed:
             step.content["error"] = failure_of(payload).text
+        # As good as a fingerprint of the content, whose long parts have theirs already.
+        step.key = fingerprint([LLM, new.prints, stop_reason, step.content.get("error")])
         parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
         if new.rest:
             parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
