@@ -88,7 +88,7 @@ class _RowMaker:
             row = _alone("deleted", self._a.steps[a], self._moved.get(a))
         else:
             assert b is not None
-            row = _alone("inserted", self._b.steps[b], self._moved_back.get(b))._replace(a=None, b=b)
+            row = _alone("inserted", self._b.steps[b], self._moved_back.get(b))
         self._differs = self._differs or row.op != "same"
         self.rows.append(row)
 
@@ -128,4 +128,5 @@ class _RowMaker:
 
 def _alone(op: Literal["deleted", "inserted"], step: Step, moved_to: int | None) -> Row:
     shown = op if moved_to is None else "moved"
-    return Row(shown, step.number, None, step.kind, step.name, step.depth, step.writes, other=moved_to)
+    a, b = (step.number, None) if op == "deleted" else (None, step.number)
+    return Row(shown, a, b, step.kind, step.name, step.depth, step.writes, other=moved_to)

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import re
 from itertools import filterfalse
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.events import TRUNCATED
 from agentdbg.loops.volatile import strip_volatile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["Segment", "has_digit", "is_other_wording", "is_prose", "says_the_same", "word_segments"]
 
@@ -22,8 +25,10 @@ Segment = tuple[Literal["same", "was", "now"], str]
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ASCII_WORD = re.compile(r"[A-Za-z]{2,}")
-"""The same where there is nothing else, and twice as quick."""
+_LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
+"""The signs of an ASCII text, with a space for all but letters."""
+_SPACED = bytes(ord(" ") if chr(code).isspace() else code for code in range(128)).ljust(256)
+_DIGITS_ALONE = bytes(ord("0") if chr(code).isdigit() else ord(" ") for code in range(128)).ljust(256)
 _DIGIT = re.compile(r"\d")
 _DIGITS = "0123456789"
 _FACT = re.compile(r"(?!\d{1,2}[.)]\Z)\D*\d")
@@ -44,11 +49,16 @@ def has_digit(text: str) -> bool:
 def is_prose(text: str) -> bool:
     """Whether a text is a sentence rather than a value: at least three words."""
     # A sentence has them at its beginning; a value is looked at for longer.
-    words = _ASCII_WORD if text.isascii() else _WORD
-    found = len(words.findall(text, 0, 40))
-    if found < _PROSE_WORDS:
-        found = len(words.findall(text, 0, 400))
-    return found >= _PROSE_WORDS and " " in text[:400]
+    head = text[:400]
+    return " " in head and (_count_words(text[:40]) >= _PROSE_WORDS or _count_words(head) >= _PROSE_WORDS)
+
+
+def _count_words(text: str) -> int:
+    if not text.isascii():
+        return len(_WORD.findall(text))
+    # The same, and several times quicker than a pattern.
+    lengths = [*map(len, text.encode().translate(_LETTERS).split())]
+    return len(lengths) - lengths.count(1)
 
 
 def is_other_wording(was: str, now: str) -> bool:
@@ -69,9 +79,20 @@ def _facts(text: str) -> set[str]:
         return set()
     return {
         word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0")
-        for word in filterfalse(str.isalpha, head.split())
+        for word in (_with_digits(head.encode()) if head.isascii() else filterfalse(str.isalpha, head.split()))
         if _FACT.match(word)
     }
+
+
+def _with_digits(text: bytes) -> Iterator[str]:
+    """The words that have a digit, found around the digits: cutting a text into all its words takes far longer."""
+    text = text.translate(_SPACED)
+    digits = text.translate(_DIGITS_ALONE)
+    at = digits.find(b"0")
+    while at >= 0:
+        end = text.find(b" ", at)
+        yield text[text.rfind(b" ", 0, at) + 1 : end if end >= 0 else None].decode()
+        at = digits.find(b"0", end) if end >= 0 else -1
 
 
 def says_the_same(was: str, now: str) -> bool:
