@@ -142,6 +142,8 @@ def _print(
     out = Terminal()
     if as_json:
         content = {**found.to_json(), "sentences": told.sentences, "notes": told.notes}
+        if only == "prompts":  # what the runs did is not asked
+            content["verdict"] = told.verdict.lower().replace(" ", "_")
         if stat:
             del content["rows"]
         sides = {"a": runs[0].to_json(), "b": runs[1].to_json()}

@@ -120,6 +120,7 @@ def test_prompts_alone_have_a_verdict_of_their_own(cli: Cli, data_dir: Path) -> 
     assert other.out.startswith("≠ Different prompts")
     assert "▎ 1 of 1 model call that both made got something else: system.  A#2 B#2" in other.out
     assert "▎ Only A made 1 more model call.  A#6" in other.out
+    assert cli("diff", a, b, "--only", "prompts", "--json").json["verdict"] == "same_prompts"
 
 
 def test_logs_packed_logs_and_folders_of_runs_are_compared_too(cli: Cli, data_dir: Path) -> None:

@@ -104,6 +104,8 @@ def test_a_call_that_did_not_return_is_told_as_that(cli: Cli, data_dir: Path) ->
     assert "▎ refund returned in A and never in B.  A#5 B#5" in there
     assert "▎ refund returned in B and never in A.  A#5 B#5" in back
     assert "+ refund did not return  order_id: " in there
+    for part in ("tools", "effects"):
+        assert "+ refund did not return  order_id: " in cli("diff", good, died, "--only", part).out
     assert "`refund` did not return `order_id: " in cli("diff", good, died, "--markdown").out
     assert " ✕ effects     Other side effects: #5: `refund` never returned." in gate.out
 
