@@ -215,6 +215,21 @@ def test_a_run_of_which_events_were_never_written_does_not_pass(cli: Cli, data_d
     assert "B is not whole: 2 events were never written, and could not be compared." in cli("diff", good, run).out
 
 
+def test_a_run_imported_without_times_took_nobody_knows_how_long(cli: Cli) -> None:
+    """A transcript without times has every event at once, and `<1 ms` would pass any budget."""
+    transcript = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    Path("chat.json").write_text(json.dumps([{"messages": transcript}]))
+    cli("import", "chat.json")
+    cli("baseline", "latest", "--out", "b.json")
+    capped = cli("assert", "latest", "--max-duration-s", "5")
+    compared = cli("assert", "latest", "-b", "b.json", "--max-duration-s", "baseline")
+
+    assert (capped.code, compared.code) == (1, 1)
+    assert "The run did not record how long it took, so the budget cannot be checked." in capped.out
+    assert "The baseline's runs did not record how long it took, so nothing is known to compare with." in compared.out
+    assert '"duration_ms": [null]' in Path("b.json").read_text()
+
+
 def test_json_has_every_check_with_its_events(cli: Cli, good: str, wrong: str) -> None:
     """For programs: nothing has to be read out of a sentence."""
     cli("baseline", good, "--out", "b.json")

@@ -139,7 +139,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         "tool_calls": sum(not step.is_llm for step in watched.steps),
         "total_tokens": tokens if watched.ended and isinstance(tokens, int) else watched.tokens,
         "cost_usd": cost if watched.ended and cost is not None else watched.cost_usd,
-        "duration_ms": run.get("duration_ms"),
+        "duration_ms": None if _lacks_times(run) else run.get("duration_ms"),
         "errors": len(watched.errors),
     }
     return RunFacts(
@@ -161,6 +161,12 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         event_ids=event_ids,
         unwritten_events=run.get("dropped_events") or 0,
     )
+
+
+def _lacks_times(run: RunMeta) -> bool:
+    """Whether the run was imported from a file that has no times: that it took no time is not known then."""
+    imported = (run.get("metadata") or {}).get("imported_from")
+    return isinstance(imported, dict) and bool(imported.get("times"))
 
 
 def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: dict[int, str]) -> Iterator[Event]:
