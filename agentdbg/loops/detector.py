@@ -258,22 +258,23 @@ class LoopDetector(Intake):
 
     def _exact_period(self) -> int:
         """The length of the block that the run ends with, repeated without a difference since the user last spoke."""
-        if not self._block_with_tool_is_possible() and not self._block_of_answers_is_possible():
+        may_have_tool = self._block_with_tool_is_possible()
+        if not may_have_tool and not self._block_of_answers_is_possible():
             return 0
         known = self._turns.known_to_have_spoken
-        period = self._period_since(known)
+        period = self._period_since(known, may_have_tool)
         # Whether somebody spoke after that is found out only here, where it matters.
         if period and self._turns.spoken != known:
-            period = self._period_since(self._turns.spoken)
+            period = self._period_since(self._turns.spoken, may_have_tool)
         return period
 
-    def _period_since(self, first: int) -> int:
-        """The same for what came since the step with that number."""
+    def _period_since(self, first: int, may_have_tool: bool) -> int:
+        """The same for what came since the step with that number; `may_have_tool` if its block may have one in it."""
         tape, wanted = self._tape, self._repetitions
         number = tape.number
         length = min(number - first + 1, self._window)
         since_tool = number - self._last_tool
-        if self._block_with_tool_is_possible():
+        if may_have_tool:
             period = find_period(tape.exact, wanted, length, since_tool + 1)
             if period:
                 return period
@@ -289,9 +290,10 @@ class LoopDetector(Intake):
         return (self._tape.number - self._last_tool + 1) * self._repetitions <= self._window
 
     def _block_of_answers_is_possible(self) -> bool:
-        """No tool for a while, so a block of model calls may end here, and their answers decide."""
+        """Nobody spoke and no tool was called for a while: a block of model calls may end here, so answers decide."""
         wanted = self._repetitions
-        if self._tape.number - self._last_tool < wanted or self._states_in_a_row >= wanted:
+        before = self._tape.number - wanted
+        if self._last_tool > before or self._turns.known_to_have_spoken > before + 1 or self._states_in_a_row >= wanted:
             return False
         return self._new_answer is None or not self._replies.can_tell(self._new_answer, self._longest_block)
 

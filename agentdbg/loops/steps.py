@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.signatures import encode
-from agentdbg.loops.values import FORGOTTEN, NOTHING_ASKED, Input, is_lasting, reply_words
+from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Input, is_lasting, reply_words
 
 if TYPE_CHECKING:
     from collections import deque
@@ -171,6 +171,13 @@ class Step:
         self._got = got
         if got.failed:
             self.failed = True
+
+    def forget(self) -> None:
+        """Let go of the bytes; what was worked out from them stays."""
+        self.unread = None
+        self.asked = NOTHING_ASKED
+        self._got = FORGOTTEN_FAILURE if self.failed else FORGOTTEN
+        self.forgotten = True
 
     def outcome_key(self) -> int:
         """Equal for results that differ in nothing but ids and clocks."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from agentdbg.loops.blocks import Alphabet
 from agentdbg.loops.quiet import QuietStretch
 from agentdbg.loops.steps import COMPARED_CALLS, Named
-from agentdbg.loops.values import FORGOTTEN, FORGOTTEN_FAILURE, NOTHING_ASKED, Recall
+from agentdbg.loops.values import Recall
 
 if TYPE_CHECKING:
     from agentdbg.loops.aside import Key
@@ -116,7 +116,10 @@ class Tape:
         steps.append(step)
         size = len(steps)
         if size > TEXTS_KEPT:
-            _forget_text(steps[-TEXTS_KEPT - 1])
+            forgetting = steps[-TEXTS_KEPT - 1]
+            forgetting.forget()
+            if forgetting.named.lone is forgetting:
+                forgetting.named.lone = None
         if size > self.reach:
             oldest = steps.popleft()
             oldest.named.present -= 1
@@ -229,12 +232,3 @@ class Tape:
         ]
         for key in gone:
             self._alphabet.release(self.known.pop(key).character)
-
-
-def _forget_text(step: Step) -> None:
-    """Let go of the bytes; what was worked out from them stays."""
-    if step.named.lone is step:
-        step.named.lone = None
-    step.unread = None
-    step.hold(NOTHING_ASKED, FORGOTTEN_FAILURE if step.failed else FORGOTTEN)
-    step.forgotten = True
