@@ -7,6 +7,7 @@ message, or put the same instruction into every prompt; neither is a person spea
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import TRUNCATED
@@ -45,7 +46,7 @@ class UserTurns:
         """The last prompt that was one text."""
         self.was_called = False
         """Whether a tool was called since the last prompt that was one text."""
-        self._open: list[tuple[int, tuple[str, str]]] = []
+        self._open: deque[tuple[int, tuple[str, str]]] = deque()
         # The same as `first` and `spoken` while nothing is open; else a person may have spoken since.
         self.known_first = self.known_to_have_spoken = 1
 
@@ -92,8 +93,10 @@ class UserTurns:
 
     def close(self, oldest: int) -> None:
         """Leave less open: no step before `oldest` is compared with anything any more."""
-        self._open = [question for question in self._open if question[0] > oldest]
-        if len(self._open) > _MOST_OPEN:
+        left_open = self._open
+        while left_open and left_open[0][0] <= oldest:
+            left_open.popleft()
+        if len(left_open) > _MOST_OPEN:
             self._decide()
 
     def begin(self, number: int) -> None:
@@ -102,12 +105,13 @@ class UserTurns:
 
     def _decide(self) -> None:
         """Find out when a person spoke last; whether that was the first time no longer matters."""
-        left_open, self._open = self._open, []
-        for number, texts in reversed(left_open):
+        left_open = self._open
+        while left_open:
+            number, texts = left_open.pop()
             if ask_differently(*texts):
                 self.known_to_have_spoken = number
                 self.known_first = max(self.known_first, number)
-                return
+                left_open.clear()
 
     def _is_new(self, text: str, last_call: Step | None) -> bool:
         # Digits are left out: "step 4 of 10" is the harness counting, not a person speaking.

@@ -373,6 +373,6 @@ def is_lasting(text: bytes) -> bool:
     return len(text.translate(None, _TELLTALES)) == size or bool(_volatile().is_lasting(text))
 
 
-def reply_words(text: bytes) -> frozenset[bytes]:
+def reply_words(text: bytes) -> list[bytes]:
     """The first words of an answer."""
-    return frozenset(first_words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS)[0])
+    return first_words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS)[0]
