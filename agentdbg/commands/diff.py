@@ -15,7 +15,7 @@ from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.run_files import is_path, read_run_file
 from agentdbg.commands.streams import heard_or_not
-from agentdbg.commands.terminal import Terminal
+from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.runs import load_run_meta
@@ -23,7 +23,7 @@ from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from agentdbg.analysis.compared import Part, Told
     from agentdbg.analysis.diff import Diff
@@ -38,6 +38,7 @@ agentdbg diff a41f 9b2d --markdown
 """
 
 _PARTS = ("effects", "tools", "prompts")
+_TOLD_EVERY = 500
 _PATH = re.compile(r"[^\[\]]+(?:\[[^\[\]]+\][^\[\]]*)*")
 
 
@@ -48,6 +49,8 @@ class ComparedRun:
     run_id: str
     name: str
     events: Iterable[Event]
+    count: int
+    """About how many events there are."""
     log: Log
     folder: Path | None = None
 
@@ -80,7 +83,8 @@ def command(
     paths = [_path(path) for path in ignore or ()]
     runs = _open(a), _open(b)
     rules = effect_rules_of(find_policy())
-    found = compare(runs[0].events, runs[1].events, rules, paths)
+    with Progress("Comparing") as progress:
+        found = compare(*_watched(runs, progress), rules, paths)
     for run, side in zip(runs, (found.side_a, found.side_b), strict=True):
         if not side.count:
             raise UsageError(f"run {run.run_id[:8]} holds no events, so there is nothing to compare")
@@ -113,13 +117,30 @@ def _open(wanted: str) -> ComparedRun:
     """A stored run, or a file that `agentdbg export` or a recorder wrote."""
     if is_path(wanted):
         file = read_run_file(Path(wanted))
-        return ComparedRun(file.run_id, file.name, file.events, Log(file.run_id, damaged_lines=file.damaged_lines))
+        log = Log(file.run_id, damaged_lines=file.damaged_lines)
+        return ComparedRun(file.run_id, file.name, file.events, len(file.events), log)
     data_dir = default_data_dir()
     run_id = find(wanted, data_dir)
     meta = load_run_meta(run_id, data_dir)
     log = Log(run_id, is_running=meta["status"] == "running", unwritten_events=meta.get("dropped_events") or 0)
     folder = run_folder(run_id, data_dir)
-    return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), log, folder)
+    count = sum((meta.get("event_counts") or {}).values())
+    return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), count, log, folder)
+
+
+def _watched(runs: tuple[ComparedRun, ComparedRun], progress: Progress) -> tuple[Iterable[Event], Iterable[Event]]:
+    """The events of both runs, telling how many have been read: that is what a long comparison waits for."""
+    total, read = runs[0].count + runs[1].count, 0
+
+    def watch(events: Iterable[Event]) -> Iterator[Event]:
+        nonlocal read
+        for event in events:
+            read += 1
+            if not read % _TOLD_EVERY:
+                progress.at(read / max(total, read))
+            yield event
+
+    return watch(runs[0].events), watch(runs[1].events)
 
 
 def _log(run: ComparedRun, events: int) -> Log:

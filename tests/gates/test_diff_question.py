@@ -155,3 +155,17 @@ def test_an_endless_name_does_not_bury_the_verdict(cli: Cli, data_dir: Path, mon
     monkeypatch.setenv("COLUMNS", "60")
 
     assert max(map(len, cli("diff", run, run, "--stat").out.splitlines()[:3])) < 100
+
+
+def test_a_long_comparison_says_how_far_it_is(cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of fifty thousand events take seconds, and nobody should wonder whether anything happens."""
+    story = Story()
+    for number in range(1200):
+        story.tool("search", {"page": number}, number)
+    story.end()
+    run = store(data_dir, story, event_counts={"TOOL_CALL": 1200, "RUN_START": 1, "RUN_END": 1})
+    told: list[float] = []
+    monkeypatch.setattr(terminal.Progress, "at", lambda _, share: told.append(share))
+    cli("diff", run, str(data_dir / "runs" / run), "--stat")
+
+    assert [round(share, 2) for share in told] == [0.21, 0.42, 0.62, 0.83]
