@@ -24,6 +24,8 @@ _OPTION = re.compile(
 _BARE_OPTION = re.compile(r"-{1,2}[A-Za-z][\w.\-]*|/[A-Za-z][\w\-]*")
 _ATTACHED = re.compile(r"-(?P<letter>[pP])(?P<value>[^-=\s]\S*)")
 _NOT_A_PASSWORD = re.compile(r"[0-9.:]+|no:\S+|.*\s.*", re.DOTALL)
+_ATTACHED_LOGIN = re.compile(r"-u(?P<user>[^:\s/=\d-][^:\s/]*):(?P<secret>[^\s/]\S*)")
+_RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s/=:.]{6,}")
 _LOGIN = re.compile(r"(?P<user>[^:\s/]+):(?P<secret>[^\s/].*)", re.DOTALL)
 
 
@@ -38,18 +40,11 @@ def clean_arguments(arguments: Sequence[str], judge: Callable[[str], int]) -> li
 
 
 def _judged(argument: str, before: str, judge: Callable[[str], int]) -> str:
-    if _BARE_OPTION.fullmatch(before):
-        if judge(before.lstrip("-/")) == SECRET and not _BARE_OPTION.fullmatch(argument):
-            return REDACTED
-        if (
-            before in {"-p", "-P"}
-            and argument
-            and not argument.startswith("-")
-            and not _NOT_A_PASSWORD.fullmatch(argument)
-        ):
-            return REDACTED
-        if before in {"-u", "--user", "--proxy-user"} and (login := _LOGIN.fullmatch(argument)):
-            return f"{login['user']}:{REDACTED}"
+    told = _told_by_the_one_before(argument, before, judge)
+    if told is not None:
+        return told
+    if login := _ATTACHED_LOGIN.fullmatch(argument):
+        return f"-u{login['user']}:{REDACTED}"
     option = _OPTION.fullmatch(argument)
     if option and judge(option["name"].lstrip("-/")) == SECRET and not option["value"].startswith(("//", REDACTED)):
         return f"{option['name']}{option['sign']}{REDACTED}"
@@ -57,6 +52,20 @@ def _judged(argument: str, before: str, judge: Callable[[str], int]) -> str:
     if attached and not _NOT_A_PASSWORD.fullmatch(attached["value"]) and _has_mixed(attached["value"]):
         return f"-{attached['letter']}{REDACTED}"
     return argument
+
+
+def _told_by_the_one_before(argument: str, before: str, judge: Callable[[str], int]) -> str | None:
+    """What is left of an argument whose meaning the one before it gives away; None when it gives away nothing."""
+    if not _BARE_OPTION.fullmatch(before):  # `config set password …`, where the next word may be just a word
+        is_named = before.isidentifier() and judge(before) == SECRET
+        return REDACTED if is_named and _RANDOM.fullmatch(argument) else None
+    if judge(before.lstrip("-/")) == SECRET and not _BARE_OPTION.fullmatch(argument):
+        return REDACTED
+    is_password = argument and not argument.startswith("-") and not _NOT_A_PASSWORD.fullmatch(argument)
+    if before in {"-p", "-P", "-pw"} and is_password:
+        return REDACTED
+    login = _LOGIN.fullmatch(argument)
+    return f"{login['user']}:{REDACTED}" if login and before in {"-u", "--user", "--proxy-user"} else None
 
 
 def _has_mixed(value: str) -> bool:

@@ -27,22 +27,33 @@ _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u20
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
 _SPACE = r"(?:\s|\\+[nrt])"
 _SEPARATOR = re.compile(
-    rf"(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})(?:\*\*)?{_SPACE}{{0,8}}"
-    rf"(?P<sign>===?|!==?|=>|:=|=|%3[DdAa]|:(?!:)|,|>|(?:is|was)(?=:?\s):?)"
+    rf"\]?(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{_SPACE}{{0,8}}"
+    rf"(?P<sign>===?|!==?|=>|->|\u2192|[\-\u2013\u2014](?=[ \t])|:=|=|%3[DdAa]|:(?!:)|\uff1a|\\+uff1a"
+    rf"|,|>|\||(?:is|was)(?=:?\s):?)"
     rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{_SPACE}{{0,8}})",
 )
+_REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECASE)
+"""`Secret Key: …`: a name that goes on after a space."""
 _ANNOTATION = re.compile(
     r"&?(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
 )
-_FLAG_GAP = re.compile(r"(?:\\*[\"'])?(?:,\s{0,4}|\s{1,4})(?=[^\s-]|-[^-\s])")
+_FLAG_GAP = re.compile(rf"(?:\\*[\"'])?(?:,\s{{0,4}}|{_SPACE}{{1,4}})(?=[^\s-]|-[^-\s])")
+_NAME_GAP = re.compile(rf"{_SPACE}{{1,4}}(?=[^\s-])")
+_NAMING_COMMAND = re.compile(r"\b(?:config(?:ure)?|set|setx|ENV|ngrok)[ \t]{1,4}(?:[^\s\"']{1,80}/:)?$")
+_BEFORE_FLAG = re.compile(r"(?:^|[ \t\r\n\"'(\[]|\\[nrt])$")
 _NAME_OF_PAIR = re.compile(
-    rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}{_QUOTE}?$", re.IGNORECASE | re.ASCII
+    rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTE}[^\"'`\\]{{0,40}})?$",
+    re.IGNORECASE | re.ASCII,
 )
 _VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE | re.ASCII)
 _MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
 _TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
-_FORM_FIELD = re.compile(r"\"[^\r\n]{0,120}\r?\n\r?\n(?P<value>[^\r\n]+)")
-_YAML_BLOCK = re.compile(r"[|>][+\-1-9]{0,2}[ \t]*\r?\n(?P<indent>[ \t]+)(?=\S)")
+_LINE_END = r"(?:\r?\n|(?:\\+r)?\\+n)"
+_FORM_FIELD = re.compile(rf"\\*\"[^\r\n\\]{{0,120}}{_LINE_END}{_LINE_END}(?P<value>[^\r\n\\]+)")
+_YAML_BLOCK = re.compile(rf"[|>][+\-1-9]{{0,2}}[ \t]*(?P<indent>{_LINE_END}[ \t]+)(?=\S)")
+_YAML_MARK = re.compile(r"(?:&|!!)\w{1,40}[ \t]+(?!=)")
+_TELLING_SIGNS = frozenset({"is", "was", "is:", "was:", "-", "->", "\u2013", "\u2014", "\u2192"})
+"""After these comes a sentence as often as a secret."""
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -91,26 +102,32 @@ class AssignmentScanner:
         judge = self._judge.judge
         return sorted(span for span in found if judge(text[span[0] : span[1]].strip("-.$")) != SAFE)
 
-    def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:
+    def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0911 -- one way of writing each
         yield from self._other_half_of_pair(text, start, end)
-        separator = _SEPARATOR.match(text, end)
+        rest = _REST_OF_NAME.match(text, end)
+        separator = _SEPARATOR.match(text, rest.end() if rest else end)
         if separator is None:
-            yield from _flag_value(text, start, end)
+            yield from _flag_value(text, start, end, counting=self._counts(text[start:end]))
             return
         sign = separator["sign"]
         value_start = separator.end()
         if sign == ",":
             if separator["quote"]:
                 yield from _second_of_pair(text, start, value_start)
-                yield from _flag_value(text, start, end)
+                yield from _flag_value(text, start, end, counting=self._counts(text[start:end]))
             return
         if sign == ">":
             yield from _element_text(text, start, end, separator.start("sign") + 1)
             return
         name = text[start:end]
-        if sign[0] in "iw":  # is, was
+        if rest or sign in _TELLING_SIGNS:
             yield from _told_value(text, value_start)
             return
+        if sign == "|":
+            yield from _next_cell(text, start, value_start)
+            return
+        if sign == ":" and (mark := _YAML_MARK.match(text, value_start)):
+            value_start = mark.end()
         if sign == ":" and (annotation := _ANNOTATION.match(text, value_start)):
             value_start = annotation.end()
         if sign == ":" and (block := _YAML_BLOCK.match(text, value_start)):
@@ -134,7 +151,7 @@ class AssignmentScanner:
 
     def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
         """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
-        if not _NAME_OF_PAIR.search(text, max(0, start - 32), start):
+        if not _NAME_OF_PAIR.search(text, max(0, start - 72), start):
             return
         if field := _FORM_FIELD.match(text, end):
             yield field.span("value")
@@ -148,11 +165,12 @@ class AssignmentScanner:
 
 
 def _block_lines(text: str, block: re.Match[str]) -> Span:
-    """The lines under `password: |` that are indented as the first of them is."""
-    indent = "\n" + block["indent"]
-    end = text.find("\n", block.end())
+    """The lines under `password: |` that are indented as the first of them is; a line may end in an escaped newline."""
+    indent = block["indent"]
+    line_end = indent.rstrip(" \t")
+    end = text.find(line_end, block.end())
     while end >= 0 and text.startswith(indent, end):
-        end = text.find("\n", end + 1)
+        end = text.find(line_end, end + 1)
     return block.end(), end if end >= 0 else len(text)
 
 
@@ -222,16 +240,22 @@ def _header_value(text: str, name_start: int, at: int, name: str) -> Iterator[Sp
     if scheme and scheme[0][:6].lower() not in {"digest", "aws4-h", "hmac "}:
         start, end = read_unquoted(text, scheme.end())
     else:
-        line = _REST_OF_LINE.match(text, at)
-        start, end = at, line.end() if line else len(text)
-        opening = text[name_start - 1 : name_start]
-        if opening in {'"', "'", "`"} and (closing := text.find(opening, start, end)) >= 0:
-            end = closing
-            while end > start and text[end - 1] == "\\":
-                end -= 1
+        line = _REST_OF_LINE.match(text, at, _end_of_quotes_around(text, name_start))
+        start, end = at, line.end() if line else at
     value = text[start:end].rstrip()
     if value and not is_harmless(value, quoted=False, name=name):
         yield start, start + len(value)
+
+
+def _end_of_quotes_around(text: str, name_start: int) -> int:
+    """Where the quotes end that a name stands at the beginning of; the end of the text when it does not."""
+    if text[name_start - 1 : name_start] not in {'"', "'", "`"}:
+        return len(text)
+    opening = name_start - 1
+    while opening > 0 and text[opening - 1] == "\\":
+        opening -= 1
+    quoted = read_quoted(text, opening)
+    return quoted[1] if quoted is not None else len(text)
 
 
 _OPENED = re.compile(rf"[(\[]\s{{0,4}}[bru]?{_QUOTE}$")
@@ -255,26 +279,45 @@ def _element_text(text: str, start: int, end: int, at: int) -> Iterator[Span]:
     if text[start - 1 : start] != "<" or at != end + 1:
         return
     closing = text.find("<", at)
-    stop = closing if closing >= 0 else len(text)
-    if text[at:stop].strip():
-        yield at, stop
+    if closing >= 0 and text.startswith("</", closing):
+        if text[at:closing].strip():
+            yield at, closing
+    else:  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
+        yield from _told_value(text, at)
 
 
-def _flag_value(text: str, start: int, end: int) -> Iterator[Span]:
-    """`--password …`."""
-    if not text.startswith("--", start):
-        return
+def _flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[Span]:
+    """`--password …`, `-password …`, `config set password …`."""
     name = text[start:end]
+    if not name.startswith("--"):
+        is_flag = name.startswith("-") and _BEFORE_FLAG.search(text[max(0, start - 2) : start]) is not None
+        gap = _NAME_GAP.match(text, end)
+        if gap and (is_flag or _NAMING_COMMAND.search(text, max(0, start - 100), start)):
+            yield from _told_value(text, gap.end())
+        return
     if name.endswith(("-stdin", "-file", "-path", "-prompt")) or not (gap := _FLAG_GAP.match(text, end)):
         return
     quoted = read_quoted(text, gap.end())
     value_start, value_end = quoted if quoted is not None else read_unquoted(text, gap.end())
     value = text[value_start:value_end]
-    if value and not is_harmless(value, quoted=quoted is not None, name=name):
+    if not value or (counting and _COUNT.fullmatch(value)):
+        return
+    if not is_harmless(value, quoted=quoted is not None, name=name):
         yield value_start, value_end
 
 
-_TOLD = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z!@#$%^&*])[^\s\"'`,;]{6,}")
+_CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")
+_LEFT_OF_CELL = re.compile(r"\|\s{0,40}[`*]{0,2}$")
+
+
+def _next_cell(text: str, start: int, at: int) -> Iterator[Span]:
+    """`| password | … |` in a table: only what no one would write as a word, because most cells are words."""
+    cell = _CELL.match(text, at)
+    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and _TOLD.fullmatch(cell["value"]):
+        yield cell.span("value")
+
+
+_TOLD = re.compile(r"(?=[^\s]{0,80}[0-9])(?=[^\s]{0,80}[A-Za-z!@#$%^&*])[^\s\"'`,;]{6,}")
 
 
 def _told_value(text: str, at: int) -> Iterator[Span]:

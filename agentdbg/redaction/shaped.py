@@ -106,6 +106,9 @@ _USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
 _LOOSE_USERINFO = re.compile(
     r"://(?P<userinfo>[^\s\"'<>\\/?#@:]{0,80}:[0-9]{0,80}[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]{0,160})@"
 )
+_ESCAPED_USERINFO = re.compile(
+    r"%3A(?://|%2F%2F)[\w.~\-]{0,80}(?P<userinfo>%3A[^\s\"'<>\\/?#&@:]{1,160}?)%40", re.IGNORECASE | re.ASCII
+)
 _ACCOUNTS = frozenset(
     "git hg svn root admin user ubuntu ec2-user postgres mysql mongo redis anonymous guest www deploy username".split()  # noqa: SIM905
 )
@@ -113,6 +116,8 @@ _ACCOUNTS = frozenset(
 
 def _url_credentials(text: str) -> Iterator[Span]:
     """`scheme://user:password@host`; an account name alone, as in `ssh://git@host`, is none."""
+    for found in _ESCAPED_USERINFO.finditer(text):
+        yield found.span("userinfo")
     if "://" not in text or "@" not in text:
         return
     for pattern in (_USERINFO, _LOOSE_USERINFO):
@@ -149,14 +154,17 @@ def _is_login(token: str) -> bool:
 
 _NETRC = re.compile(r"\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8}(?P<secret>\S{1,200})")
 _USER_OPTION = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user)(?:[= ]|[\"'],\s?[\"']){1,3}[\"']?[\w.@+\-]{1,80}:(?P<secret>[^\s\"']{1,200})"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|(?<=http )-a)(?:[= ]|[\"'],\s?[\"']){0,3}[\"']?"
+    r"(?P<user>[\w.@+\-]{1,80}):(?P<secret>[^\s\"']{1,200})"
 )
 _PASSWORD_OPTION = re.compile(
-    r"\b(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b"
-    r"[^\n|;]{0,80}? -p ?(?P<secret>[^\s\"'-][^\s\"']{0,200})"
+    r"\b(?:(?:sshpass|mysql(?:dump|admin)?|mariadb|mongo(?:sh|dump|restore)?|docker login|podman login)\b"
+    r"[^\n|;]{0,80}? -p|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
+    r"|ldap(?:search|add|modify)\b[^\n|;]{0,80}? -w"
+    r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
 )
 _SQL_PASSWORD = re.compile(
-    r"\b(?:identified\s{1,4}by|(?:with|encrypted|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
+    r"\b(?:identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
     r"\s{1,4}(?:password\s{1,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
     re.IGNORECASE,
 )
@@ -166,8 +174,14 @@ def _logins(text: str) -> Iterator[Span]:
     """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`, SQL's `IDENTIFIED BY '…'`."""
     for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION, _SQL_PASSWORD):
         for found in pattern.finditer(text):
-            if found["secret"] != REDACTED:
+            if found["secret"] != REDACTED and not _is_user_and_group(found):
                 yield found.span("secret")
+
+
+def _is_user_and_group(found: re.Match[str]) -> bool:
+    """`docker run --user 1000:1000` and `-u node:node`, which look like a login."""
+    user = found.groupdict().get("user")
+    return user is not None and (user.isdigit() or user == found["secret"])
 
 
 _FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")

@@ -20,7 +20,7 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
     re2 = None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from agentdbg.redaction.shapes import Shape
 
@@ -40,7 +40,10 @@ _SPACE = (
     r"|\\+[nrtf]|\\+u00[01][0-9a-fA-F])"
 )
 _NAME = r"[A-Za-z0-9_.\-$]"
-_SIGN = r"(?:[=:!>]|%3[DdAa])"
+_NAMING = r"(?i:name|key|header|field|parameter|variable)"
+_SIGN = r"(?:[=:!>\x{ff1a}]|\\+uff1a|%3[DdAa])"
+# Letters and spaces that the key judge reads as plain ones.
+_DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 
 
 class Suspicion:
@@ -127,17 +130,30 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
     words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
-    after = rf"{_QUOTE}?[\])]?[\])]?(?:\*\*)?{_SPACE}*(?:{_SIGN}|(?:is|was):?{_SPACE})|{_QUOTE}{_SPACE}*,"
-    every = "|".join(re.escape(word) for word in (*anywhere, *whole))
+    after = (
+        rf"(?i: (?:access key|key|value|code))?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
+        rf"(?:{_SIGN}|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})|{_QUOTE}{_SPACE}*,"
+    )
+    every = "|".join(_loosely(word) for word in (*anywhere, *whole) if not set(word) & set(" .-"))
     parts = [
         rf"{name}(?:{after})",
-        rf"--{_NAME}*(?i:{every})",
-        rf"(?i:name|key|header|field|parameter|variable){_QUOTE}?{_SPACE}*[:=]{_SPACE}*{_QUOTE}?{_NAME}*(?i:{every})",
+        rf"(?:^|[ \t\r\n\"'(\[\-]|\\[nrt])-{_NAME}*(?i:{every})",
+        rf"(?:config|configure|set|setx|ENV|ngrok)[ \t]+[^\s\"]*(?i:{every})",
+        # The value of a pair is judged by the whole of its name, in any spelling.
+        (
+            rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*"
+            rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
+        ),
         ODD_LETTERS,
     ]
     if "token" in anywhere:
         parts.append(_token_expression(after))
     return "|".join(parts)
+
+
+def _loosely(word: str) -> str:
+    """A word of a name, whatever stands between its parts."""
+    return r"[^A-Za-z0-9\"]*".join(re.escape(part) for part in word.split("_"))
 
 
 def _token_expression(after: str) -> str:
@@ -172,12 +188,16 @@ def _shaped_expression() -> str:
         *_by_rest(anywhere),
         r"PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-",
         r"://[^\s\"'<>\\/?#]*@",
+        r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
         rf"(?i:bearer|oauth)(?:{_SPACE}|%20|\+)+[A-Za-z0-9_\-.~+/]{{8}}",
         rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
-        r"(?:-u|--user|--proxy-user)[= \\\"',]+[A-Za-z0-9_.@+\-]+:",
-        r"(?:sshpass|mysql|mysqldump|mariadb|docker login|podman login)\b[^\n|;]* -p",
+        r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-]+:",
+        (
+            r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login)[^\n|;]* -p|redis-cli[^\n|;]* -a"
+            r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -b"
+        ),
         rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']",
         (
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
@@ -198,7 +218,8 @@ def _by_rest(shapes: Iterable[Shape]) -> list[str]:
 
 _SHAPED_WORDS = (
     "eyj", "private key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u", "--user", "--proxy",
-    "sshpass", "mysql", "mariadb", "password", "identified",
+    "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap", "curl", "http -a", "%3a//", "%3a%2f%2f",
+    "password", "identified",
 )  # fmt: skip
 
 
@@ -208,20 +229,22 @@ _SHORT_BYTES = 13
 class _Literals:
     """The plain-Python way: is any of the literals there at all?"""
 
-    __slots__ = ("_exact", "_in_short", "_odd_letters", "_words")
+    __slots__ = ("_exact", "_in_short", "_in_two_parts", "_odd_letters", "_words")
 
     _forty = re.compile(
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
     )
     _discord_bot = re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}")
 
-    def __init__(self, exact: Iterable[str], words: Iterable[str], *, odd_letters: bool) -> None:
+    def __init__(self, exact: Iterable[str], words: Sequence[str], *, odd_letters: bool) -> None:
         self._exact = tuple(dict.fromkeys(literal.encode() for literal in exact))
         self._words = tuple(word.encode() for word in words)
         self._odd_letters = odd_letters
         parts = [re.escape(literal) for literal in self._exact]
         parts += [b"(?i:" + re.escape(word) + b")" for word in self._words]
         self._in_short = re.compile(b"|".join(parts) or b"(?!)")
+        in_two_parts = [_loosely(word) for word in words if "_" in word]
+        self._in_two_parts = re.compile("|".join(in_two_parts).encode() or b"(?!)")
 
     def search(self, encoded: bytes) -> bool | None:
         """True when a closer look is needed, None when not: the answer of a match object, without the match."""
@@ -239,7 +262,8 @@ class _Literals:
             if literal in encoded:
                 return True
         if self._odd_letters:
-            return None
+            # Only the value of a pair is judged by a name whose parts something else stands between.
+            return True if b'"value' in lowered and self._in_two_parts.search(lowered) else None
         return True if self._forty.search(encoded) or self._discord_bot.search(encoded) else None
 
 

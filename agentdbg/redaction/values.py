@@ -121,10 +121,12 @@ _ATTRIBUTE = re.compile(
     r"(?:\.[A-Za-z_]\w*)+"
 )
 _TYPE = re.compile(r"(?:Optional|Union|Literal|Dict|List|Mapping|Sequence|Tuple|dict|list|tuple|type)\[.*")
+_PASSED = re.compile(r"[0-9]{1,3}|(?i:test).*|.*(?:::|/|\.(?:py|js|ts|go|rs|rb|java|php|cs))\b.*")
+"""What a test report says after PASS: how many, or which."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:\\")
 
 
-def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:
+def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: PLR0911 -- a line for each reason
     """Whether `value` stands where a secret could stand but is none: code, a type, a placeholder, a plain word."""
     shown = value.strip()
     if not shown or (REDACTED in shown and shown.replace(REDACTED, "").strip(" ;,=") == ""):
@@ -137,6 +139,8 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:
         return True
     if _TYPE.match(shown) or _ATTRIBUTE.fullmatch(shown) or _looks_like_call(shown):
         return True
+    if name.lower() == "pass":
+        return _PASSED.fullmatch(shown) is not None
     last = name.lower().rstrip("s")
     return last.endswith(("file", "path", "pwd", "dir", "_url", "-url")) and _PATH.match(shown) is not None
 

@@ -227,8 +227,12 @@ def test_cleaning_is_stable(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["password=", "sk-", "eyJ", "://a:b", '\\"', "token: [", "{", "Bearer a-", "login x password "]
-)
+    "unit",
+    [
+        "password=", "sk-", "eyJ", "://a:b", '\\"', "token: [", "{", "Bearer a-", "login x password ",
+        '"Authorization: a', "<password>", "password->", "|password|", "-password ", "%3A//a%3A",
+    ],
+)  # fmt: skip
 def test_time_grows_with_the_text_and_no_faster(unit: str) -> None:
     """A prompt made to be slow to read must not hold the agent up."""
 

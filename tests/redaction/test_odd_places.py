@@ -58,6 +58,12 @@ def _failing() -> Exception:
 
 PLACES: dict[str, Any] = {
     "pair": ["password", SECRET],
+    "pair with a longer name": {"name": "Stripe API Key", "value": SECRET},
+    "pair with a form's name": {"name": "user[password]", "value": SECRET},
+    "pair with an accent": {"key": "p\u00e4ssword", "value": SECRET},
+    "pair with an odd space": {"header": "api\u00a0key", "value": SECRET},
+    "pair with an odd joint": {"name": "api/key", "value": SECRET},
+    "namespace": types.SimpleNamespace(password=SECRET),
     "tuple pair": ("Authorization", f"Bearer {SECRET}"),
     "pairs": [("Accept", "x"), ("X-API-Key", SECRET)],
     "bytes pair": (b"authorization", SECRET.encode()),
@@ -134,6 +140,9 @@ ARGUMENTS = [
     ["agent.py", "--auth", f"{SECRET} with spaces"],
     ["agent.py", f"https://example.com/?access_token={SECRET}"],
     ["agent.py", "-e", f"SECRET_VALUE={SECRET}"],
+    ["agent.py", f"-ubob:{SECRET}"],
+    ["agent.py", "-pw", SECRET],
+    ["agent.py", "config", "set", "password", SECRET],
 ]
 
 
@@ -150,6 +159,18 @@ def test_no_form_of_argument_carries_a_secret_into_the_trace(redactor: Redactor,
 def test_ordinary_arguments_are_kept(redactor: Redactor) -> None:
     """How a run was started is half of what one needs to start it again."""
     argv = ["agent.py", "--model", "gpt-4", "-p", "8080", "--max-tokens=512", "-v", "input.txt", "-p", "no:randomly"]
+    argv += [
+        "--tokenizer",
+        "gpt2",
+        "--max-tokens",
+        "512",
+        "reset",
+        "password",
+        "reset",
+        "-u1000:1000",
+        "token",
+        "a/b1.txt",
+    ]
 
     assert redactor.clean_argv(argv) == argv
 
