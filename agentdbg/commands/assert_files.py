@@ -21,7 +21,22 @@ if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline
     from agentdbg.analysis.effects import EffectRules
 
-__all__ = ["baseline_bytes", "count_damaged_lines", "facts_of", "facts_of_named", "read_baseline", "write_baseline"]
+__all__ = [
+    "baseline_bytes",
+    "count_damaged_lines",
+    "facts_of",
+    "facts_of_named",
+    "file_of",
+    "read_baseline",
+    "write_baseline",
+]
+
+
+def file_of(option: str, given: str) -> Path:
+    """The file an option names; UsageError for no name, which is a variable that nobody has set."""
+    if not given.strip():
+        raise UsageError(f"{option} is empty; name a file, or leave the option out")
+    return Path(given)
 
 
 def read_baseline(path: Path) -> Baseline:

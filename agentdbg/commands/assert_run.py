@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.checks.gate import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
-from agentdbg.commands.assert_files import facts_of_named, read_baseline
+from agentdbg.commands.assert_files import facts_of_named, file_of, read_baseline
 from agentdbg.commands.assert_report import FORMATS, write_report
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.run_files import is_path
@@ -20,6 +19,8 @@ from agentdbg.policy_file import effect_rules, find_policy, read_policy
 from agentdbg.storage.reader import default_data_dir, find_run
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentdbg.analysis.checks.gate import Report
 
 EXAMPLES = """
@@ -100,9 +101,9 @@ def command(
     output = chosen_format(output, "text", as_json=as_json)
     if output not in FORMATS:
         raise UsageError(f"--format {output} is not known; it may be {', '.join(FORMATS)}")
-    policy_path = find_policy() if policy_file is None else Path(policy_file)
+    policy_path = find_policy() if policy_file is None else file_of("--policy", policy_file)
     from_file = {} if policy_path is None else read_policy(policy_path)
-    baseline = None if baseline_file is None else read_baseline(Path(baseline_file))
+    baseline = None if baseline_file is None else read_baseline(file_of("--baseline", baseline_file))
     policy = make_policy(from_file, read_rules(given, "the options"), with_baseline=baseline is not None)
     data_dir = default_data_dir()
     facts = facts_of_named(run, data_dir, effect_rules(policy))

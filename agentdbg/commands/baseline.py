@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.result import joined
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, write_baseline
+from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
@@ -36,7 +35,7 @@ def command(
     arguments, and what they spent. The file is small and meant to be reviewed and committed; `agentdbg assert` compares
     later runs with it. Made from several runs it knows how much good runs differ.
     """
-    rules = effect_rules_of(find_policy() if policy_file is None else Path(policy_file))
+    rules = effect_rules_of(find_policy() if policy_file is None else file_of("--policy", policy_file))
     data_dir = default_data_dir()
     facts = [facts_of_named(run, data_dir, rules) for run in runs]
     for one in facts:
@@ -49,7 +48,7 @@ def command(
             problem(f"run {one.run_id[:8]} ended with an error, and the baseline will expect that")
     baseline = combine(baseline_of(one) for one in facts)
     if out != "-":
-        write_baseline(Path(out), baseline)
+        write_baseline(file_of("--out", out), baseline)
     if out == "-" or as_json:
         Terminal().bytes(baseline_bytes(baseline))
     else:

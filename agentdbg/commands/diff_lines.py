@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.totals import Totals
     from agentdbg.commands.terminal import Terminal
 
-__all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "mark_of", "print_diff"]
+__all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "mark_of", "print_diff", "step_counts"]
 
 _SIGNS = {"same": "=", "wording": "≈", "changed": "≠", "deleted": "-", "inserted": "+", "moved": "⇄"}
 COUNT_WORDS = {
@@ -96,8 +96,13 @@ def _print_sentence(out: Terminal, sentence: Sentence, style: str) -> None:
 
 def counts_text(diff: Diff) -> str:
     """`= 6 same  ≈ 7 other words  ≠ 3 changed`; what there is none of is left out."""
-    shown = [f"{_SIGNS[name]} {count:,} {COUNT_WORDS[name]}" for name, count in diff.counts.items() if count]
+    shown = [f"{_SIGNS[name]} {count:,} {COUNT_WORDS[name]}" for name, count in step_counts(diff).items()]
     return "  ".join(shown) or "nothing was compared"
+
+
+def step_counts(diff: Diff) -> dict[str, int]:
+    """How many steps of each sort there are, of those that there are; one that moved stands in two rows."""
+    return {name: count // 2 if name == "moved" else count for name, count in diff.counts.items() if count}
 
 
 def _print_figures(out: Terminal, diff: Diff) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
-from agentdbg.commands.diff_lines import COUNT_WORDS, figure_rows, figure_titles, mark_of
+from agentdbg.commands.diff_lines import COUNT_WORDS, figure_rows, figure_titles, mark_of, step_counts
 from agentdbg.commands.markdown_text import as_code, as_text
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _figures(diff: Diff) -> str:
 
 def _counts(diff: Diff) -> str:
     """Without signs: at the beginning of a line they make lists and headings."""
-    shown = [f"{count:,} {COUNT_WORDS[name]}" for name, count in diff.counts.items() if count]
+    shown = [f"{count:,} {COUNT_WORDS[name]}" for name, count in step_counts(diff).items()]
     return f"Steps: {', '.join(shown) or 'none was compared'}"
 
 

@@ -169,3 +169,18 @@ def test_a_long_comparison_says_how_far_it_is(cli: Cli, data_dir: Path, monkeypa
     cli("diff", run, str(data_dir / "runs" / run), "--stat")
 
     assert [round(share, 2) for share in told] == [0.21, 0.42, 0.62, 0.83]
+
+
+def test_a_step_that_moved_is_counted_once(cli: Cli, data_dir: Path) -> None:
+    """It stands in two rows, where it was and where it is; two steps would be looked for in vain."""
+    runs = []
+    for order in ("abcdefgh", "abfcdegh"):
+        story = Story()
+        for name in order:
+            story.tool(f"get_{name}", {"of": name}, name)
+        story.end()
+        runs.append(store(data_dir, story))
+
+    assert "= 9 same  ⇄ 1 moved\n" in cli("diff", *runs).out
+    assert "Steps: 9 same, 1 moved\n" in cli("diff", *runs, "--markdown").out
+    assert cli("diff", *runs, "--json").json["counts"]["moved"] == 2

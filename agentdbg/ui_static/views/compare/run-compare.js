@@ -163,7 +163,7 @@ export class RunCompare extends HTMLElement {
       h("button", { type: "button", "data-compare-show": shown, "aria-pressed": String(shown === comparison.shown), onclick: () => emit(this, "compare-show", { shown }) }, name, count === null ? null : h("span", { class: "digits" }, ` ${formatCount(count)}`)),
     ));
     if (focused) /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
-    this.#legend.replaceChildren(...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(counts[key])}`)));
+    this.#legend.replaceChildren(...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(sign === ">" ? counts[key] / 2 : counts[key])}`))); // a step that moved stands in two rows
   }
 }
 
