@@ -7,12 +7,15 @@ A baseline that is read half is a gate that checks half, so nothing is guessed a
 from __future__ import annotations
 
 import math
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.analysis.baseline import FORMAT, Baseline, BaselineRun, Variant
 from agentdbg.analysis.checks.facts import TOTALS
 from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["parse_baseline"]
 
@@ -44,9 +47,7 @@ class _Reader:
         self._content: dict[str, Any] = content
         if content[_MARK] != FORMAT:
             raise ValueError(f"its {_MARK} is not {FORMAT}")
-        unknown = sorted(set(self._content) - set(_KEYS))
-        if unknown:
-            raise ValueError(f"{unknown[0]!r} is not known")
+        _refuse_unknown(self._content, _KEYS)
 
     def baseline(self) -> Baseline:
         runs = self._some("runs")
@@ -86,6 +87,7 @@ class _Reader:
 def _variant(variant: Any, number: int) -> Variant:
     where = f"effects {number}"
     calls = _get(variant, "calls", list, where)
+    _refuse_unknown(variant, ("runs", "calls"), f"{where}: ")
     return Variant(_get(variant, "runs", int, where), tuple(_call(call, where) for call in calls))
 
 
@@ -93,9 +95,17 @@ def _call(call: Any, where: str) -> SideEffect:
     name = _get(call, "name", str, where)
     if "args" not in call:
         raise ValueError(f"{where}: {name} has no 'args'")
+    _refuse_unknown(call, ("name", "args", "source", "returned"), f"{where}: {name}: ")
     source, returned = call.get("source", "unknown"), _typed(call.get("returned", True), bool, f"{where}: returned")
     # A stored call has no event any more; 0 stands for that.
     return SideEffect(0, "", name, normal_form(call["args"]), source, returned)
+
+
+def _refuse_unknown(table: dict[str, Any], known: Collection[str], where: str = "") -> None:
+    """A word with a letter too few would otherwise take away what it should say."""
+    unknown = sorted(set(table) - set(known))
+    if unknown:
+        raise ValueError(f"{where}{unknown[0]!r} is not known")
 
 
 def _status(status: Any) -> str:

@@ -111,6 +111,11 @@ _DEEP: Any = json.loads('{"a":' * 300 + "1" + "}" * 300)
         ({"effects": [{"runs": True, "calls": []}]}, "effects 1: runs is not a number"),
         ({"effects": [{"runs": 1, "calls": [{"name": "refund"}]}]}, "effects 1: refund has no 'args'"),
         ({"effects": [{"runs": 1, "calls": [{"name": "x", "args": {}, "returned": "no"}]}]}, "is not a true or false"),
+        ({"effects": [{"runs": 1, "calls": [], "call": []}]}, "effects 1: 'call' is not known"),
+        (
+            {"effects": [{"runs": 1, "calls": [{"name": "x", "args": {}, "retuned": False}]}]},
+            "x: 'retuned' is not known",
+        ),
         ({"loops": [{"kind": "stall"}]}, "loop 1 has no 'pattern'"),
     ],
 )
