@@ -172,7 +172,7 @@ class Intake:
             return 0  # calls are compared however long ago they were, if there were few since
         kept = self._replies.kept
         oldest = number - self._window + 1
-        return min(oldest, kept[0].number) if kept else oldest
+        return min(oldest, kept[0][1].number) if kept else oldest
 
     def _take_model_call(self, step: Step) -> Candidate | None:
         """The finer finding that an answer completes, which is the newest step from here on."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import deque
 from itertools import islice
 
-__all__ = ["MOST_TAKEN", "MOST_USEFUL", "Vocabulary", "first_words", "is_near", "jaccard", "runs", "words"]
+__all__ = ["Vocabulary", "first_words", "is_near", "jaccard", "runs", "words"]
 
 _MAX_WORDS = 96
-MOST_USEFUL, MOST_TAKEN = 16, 64
-"""After how many texts a vocabulary begins anew: if it no longer tells texts apart, and anyway."""
+_USEFUL, _MOST_TAKEN = 16, 64
+"""After how many texts a vocabulary begins anew: if it has stopped to tell texts apart, and anyway."""
 _WORD_LENGTH = 10
 """What to expect of a word with the gap after it."""
 _WORD_BYTES = bytes(
@@ -59,7 +59,7 @@ def is_near(left: frozenset[bytes], right: frozenset[bytes], threshold: float) -
 class Vocabulary:
     """The words of the last few texts taken together, by which most others are seen at once to be near none of them."""
 
-    __slots__ = ("_common", "_fewest", "_percent", "_taken", "_texts", "_words")
+    __slots__ = ("_fewest", "_percent", "_taken", "_texts", "_words", "common")
 
     def __init__(self, texts: int, percent: int) -> None:
         self._percent = percent
@@ -70,8 +70,14 @@ class Vocabulary:
         """The words of all of them, and of some before them."""
         self._fewest = _MAX_WORDS
         self._taken = 0
-        self._common = 0
+        self.common = 0
         """How many words of the newest text are in the others, at most."""
+
+    def clear(self) -> None:
+        """Forget all texts."""
+        if self._taken:
+            self._texts.clear()
+            self._begin_anew()
 
     def is_far(self, words: frozenset[bytes]) -> bool:
         """
@@ -83,12 +89,12 @@ class Vocabulary:
         known, fewest, percent = self._words, self._fewest, self._percent
         before, size = len(known), len(words)
         known |= words  # quicker than to look for what they have in common, and they have to be taken in anyway
-        common = self._common = size + before - len(known)
+        common = self.common = size + before - len(known)
         is_far = 100 * common < percent * size or (100 + percent) * common < percent * (size + fewest)
         if size < fewest:
             self._fewest = size
         self._taken += 1
-        if self._taken > (MOST_TAKEN if is_far else MOST_USEFUL):
+        if self._taken > (_MOST_TAKEN if is_far else _USEFUL):
             # With the words of many texts nothing is told apart any more: only the last ones count.
             self._begin_anew()
             return self.is_far(words)
@@ -99,7 +105,7 @@ class Vocabulary:
         """Whether the newest text and one of the others have at least that much in common."""
         newest = self._texts[-1]
         size = len(newest)
-        if 100 * self._common < percent * size:
+        if 100 * self.common < percent * size:
             return False
         for text in islice(self._texts, len(self._texts) - 1):
             common = len(text & newest)

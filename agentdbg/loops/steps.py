@@ -151,7 +151,7 @@ class Step:
         """The words of what was asked, which may begin like what another step asked."""
         return self.asked.words(None if like is None else like.asked)
 
-    def said(self) -> list[bytes]:
+    def said(self) -> frozenset[bytes]:
         """The first words of a model's answer."""
         unread = self.unread
         return reply_words(encode(unread) if type(unread) is str else self._got.text)

@@ -146,7 +146,7 @@ class Outcome:
         """Equal for results that differ in nothing but ids and clocks."""
         key = self._key
         if key is None:
-            stripped = _volatile().strip_volatile(self.text, has_keys=self.has_volatile_keys)
+            stripped = _volatile().strip_volatile(self.text, self.has_volatile_keys)
             key = self._key = hash((stripped, self.rest, self.failed))
         return key
 
@@ -349,10 +349,11 @@ def unread_result(payload: dict[str, Any], is_new_input: bool) -> bytes | str | 
     """
     get = payload.get
     result = get("result")
-    if get("error") is not None or get("status") == "error":
+    is_text = type(result) is str
+    if not (is_text or is_new_input) or get("error") is not None or get("status") == "error":
         return None
-    if type(result) is not str:
-        result = encode_plain(result) if is_new_input else None
+    if not is_text:
+        result = encode_plain(result)
     return None if result is None or len(result) > _MAX_UNREAD else result
 
 
@@ -373,6 +374,6 @@ def is_lasting(text: bytes) -> bool:
     return len(text.translate(None, _TELLTALES)) == size or bool(_volatile().is_lasting(text))
 
 
-def reply_words(text: bytes) -> list[bytes]:
+def reply_words(text: bytes) -> frozenset[bytes]:
     """The first words of an answer."""
-    return first_words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS)[0]
+    return frozenset(first_words(text[:MAX_COMPARED_BYTES], _FIRST_WORDS)[0])

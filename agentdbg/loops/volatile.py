@@ -75,7 +75,7 @@ _PREFIXED = [
 ]
 
 
-def strip_volatile(text: bytes, *, has_keys: bool = True) -> bytes:
+def strip_volatile(text: bytes, has_keys: bool = True) -> bytes:
     """
     `text` without clocks, timings, the fields of `VOLATILE_KEYS` and, where they are few, ids.
 

@@ -88,6 +88,18 @@ def test_a_vocabulary_tells_texts_apart_however_many_there_were() -> None:
         vocabulary.is_far(question)
 
     assert vocabulary.is_far(asked[0])
+    assert vocabulary.common == 0
     assert not vocabulary.is_far(asked[199])
     vocabulary.is_far(asked[150])
     assert not vocabulary.has_near(60)
+
+
+def test_a_cleared_vocabulary_knows_no_word() -> None:
+    """What was said before the user spoke is no echo."""
+    vocabulary = Vocabulary(8, 80)
+    answer = frozenset([b"one", b"two", b"three"])
+    vocabulary.is_far(answer)
+    assert not vocabulary.is_far(answer)
+    vocabulary.clear()
+
+    assert vocabulary.is_far(answer)
