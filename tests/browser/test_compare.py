@@ -155,6 +155,9 @@ def test_runs_of_two_names_are_told_apart_by_them(open_pair: Callable[..., Page]
     for place, name in enumerate(("support-bot", "booker")):
         expect(heads.nth(place)).to_contain_text(f"{name}, ")
         expect(rows.nth(place)).to_contain_text(f"{name}, finished")
+    expect(page).to_have_title("≠ support-bot and booker · AgentDbg")
+    page.keyboard.press("Escape")
+    expect(page).to_have_title("✓ support-bot · AgentDbg")
     expect(open_pair().locator("run-compare .heads .half").first).not_to_contain_text("booker")
 
 

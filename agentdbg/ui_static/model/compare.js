@@ -6,7 +6,7 @@
  * the same step at another place. Long stretches in which nothing but words differs are folded into one line.
  */
 
-import { hasTimes } from "./runs.js";
+import { hasTimes, nameOf } from "./runs.js";
 
 /** @typedef {{path: string, op: "changed" | "added" | "removed", was?: string, now?: string, wording: boolean}} ShortChange */
 /** @typedef {{n: number, name: string, args: string}} Effect */
@@ -231,6 +231,16 @@ export class Comparison {
 /** The row a line stands for, or the first one it hides. @param {number} line */
 export function rowAt(line) {
   return line >= 0 ? line : -line - 1;
+}
+
+/** @param {Answer["verdict"]} verdict */
+export function verdictSign(verdict) {
+  return { same: "=", same_effects: "≈", different_effects: "≠" }[verdict];
+}
+
+/** What the two runs are called; once, where both are called the same. @param {Pick<Answer, "a" | "b">} answer */
+export function bothNames({ a, b }) {
+  return [...new Set([nameOf(a), nameOf(b)])].join(" and ");
 }
 
 /** What came of it, in two words. @param {Answer["verdict"]} verdict */

@@ -5,6 +5,7 @@ import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { loadDetailsAhead, makeDetails } from "../core/details-loader.js";
 import { embeddedRun } from "../core/embedded.js";
+import { bothNames, verdictSign } from "../model/compare.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
@@ -65,7 +66,7 @@ export class Screen {
     const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
     if (has("rail", "runId", "runs", "theme", "compare", "picking")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
-    if (has("data", "run", "summary", "isShort", "clock") && state.compare === null) this.#drawVerdict(state);
+    if (has("data", "run", "summary", "isShort", "clock", "compare") && state.compare === null) this.#drawVerdict(state);
     if (has("gone", "refusal", "summary", "data", "compare")) this.#drawNotices(state);
     if (has("compare", "compared", "comparing")) this.#drawCompare(state);
     if (state.compare !== null) return;
@@ -153,7 +154,7 @@ export class Screen {
     this.progress.toggleAttribute("data-on", compared !== null && compared.comparison === null && compared.refusal === null);
     this.progress.style.setProperty("--done", "0.6");
     const answer = compared?.comparison?.answer;
-    if (answer) document.title = `${answer.verdict === "different_effects" ? "≠" : answer.verdict === "same" ? "=" : "≈"} ${nameOf(answer.a)} · AgentDbg`;
+    if (answer) document.title = `${verdictSign(answer.verdict)} ${bothNames(answer)} · AgentDbg`;
   }
 
   /** @param {State} state */

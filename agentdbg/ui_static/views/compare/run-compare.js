@@ -3,7 +3,7 @@
 
 import { emit, h } from "../../core/dom.js";
 import { glyph } from "../../core/glyphs.js";
-import { figures, verdictWords } from "../../model/compare.js";
+import { bothNames, figures, verdictSign, verdictWords } from "../../model/compare.js";
 import { visibleText } from "../../model/details/text.js";
 import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
 import { nameOf, standing, startOf } from "../../model/runs.js";
@@ -105,11 +105,9 @@ export class RunCompare extends HTMLElement {
     this.dataset.verdict = answer.verdict;
     this.dataset.good = String(answer.is_good);
     this.style.setProperty("--digits", String(String(Math.max(answer.totals.a.events ?? 0, answer.totals.b.events ?? 0)).length));
-    const sign = { same: "=", same_effects: "≈", different_effects: "≠" }[answer.verdict];
-    const names = [nameOf(answer.a), nameOf(answer.b)];
-    const name = names[0] === names[1] ? names[0] : names.join(" and ");
+    const name = bothNames(answer);
     this.#title.replaceChildren(
-      h("span", { class: "word" }, h("b", { class: "verdict-sign", "aria-hidden": "true" }, sign), verdictWords(answer.verdict)),
+      h("span", { class: "word" }, h("b", { class: "verdict-sign", "aria-hidden": "true" }, verdictSign(answer.verdict)), verdictWords(answer.verdict)),
       h("h2", { class: "name cut", title: name }, visibleText(name)),
       h("span", { class: "since quiet digits" }, `${formatStarted(startOf(answer.a), now)} and ${formatStarted(startOf(answer.b), now)}`),
     );
