@@ -32,6 +32,7 @@ _SLOW = (
     "diff/test_command",
     "diff/test_laws",
     "diff/test_real_pairs",
+    "diff/test_shortcuts",
     "docs/test_examples",
     "findings/test_explain",
     "findings/test_laws",

@@ -20,8 +20,7 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": 
 _TEXT_KEYS = ("text", "output_text", "content", "answer", "output", "completion", "response", "result")
 _CALL_TYPES = frozenset({"tool_use", "function_call", "server_tool_use", "mcp_call", "custom_tool_call", "tool_call"})
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_response"})
-_PLAIN_MESSAGE = frozenset({"role", "content"})
-_CHAT_MESSAGE = _PLAIN_MESSAGE | {"tool_calls"}
+_CHAT_MESSAGE = frozenset({"role", "content", "tool_calls"})
 _MAX_DEPTH = 8
 
 
@@ -59,7 +58,7 @@ def turns(prompt: Any, last: int | None = None) -> list[Turn]:
 
 def answer(response: Any) -> Turn:
     """What the model answered, whatever the response looks like."""
-    if isinstance(response, dict) and response.keys() == _PLAIN_MESSAGE and isinstance(response["content"], str):
+    if _is_plain(response):
         return Turn("assistant", response["content"])
     turn = Turn(role="assistant")
     _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
@@ -68,8 +67,8 @@ def answer(response: Any) -> Turn:
 
 def text_of(message: Any) -> str:
     """The words of one message."""
-    if isinstance(message, dict) and message.keys() == _PLAIN_MESSAGE and isinstance(message["content"], str):
-        return message["content"]  # as nearly always
+    if _is_plain(message):
+        return str(message["content"])
     # A list of nothing but a list would be taken for a batch of prompts.
     return turns([message, None] if isinstance(message, list) else [message])[0].text
 
@@ -81,6 +80,16 @@ def last_text(messages: Any) -> str:
     if isinstance(messages, list) and isinstance(messages[-1], dict) and "role" in messages[-1]:
         return text_of(messages[-1])
     return " ".join(turn.text for turn in turns(messages, last=1))
+
+
+def _is_plain(message: Any) -> bool:
+    """Whether it is a role and a text, as nearly always; asked in the way that is quickest."""
+    return (
+        isinstance(message, dict)
+        and len(message) == 2
+        and "role" in message
+        and isinstance(message.get("content"), str)
+    )
 
 
 def _looks_like_message(response: Any) -> bool:
@@ -202,11 +211,15 @@ def _read_message(item: dict[str, Any], turn: Turn, depth: int) -> None:
 
 
 def _read_calls(calls: Any, turn: Turn) -> None:
-    for call in _listed(calls):
-        function = call.get("function")
-        inner = function if isinstance(function, dict) else call
-        if isinstance(inner.get("name"), str):
-            _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
+    """One call, or a list of them."""
+    if calls is None:  # as in every answer in words
+        return
+    for call in [calls] if isinstance(calls, dict) else calls if isinstance(calls, list) else ():
+        if isinstance(call, dict):
+            function = call.get("function")
+            inner = function if isinstance(function, dict) else call
+            if isinstance(inner.get("name"), str):
+                _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
 
 
 def _add_call(turn: Turn, name: str, args: Any) -> None:
@@ -214,9 +227,3 @@ def _add_call(turn: Turn, name: str, args: Any) -> None:
     # LangChain repeats a block's call in `tool_calls`; the same call said twice is one call.
     if call not in turn.calls:
         turn.calls.append(call)
-
-
-def _listed(item: Any) -> list[dict[str, Any]]:
-    if isinstance(item, dict):
-        return [item]
-    return [entry for entry in item if isinstance(entry, dict)] if isinstance(item, list) else []

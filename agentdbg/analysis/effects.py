@@ -188,7 +188,7 @@ def _plain(value: Any, depth: int = 0) -> Any:
     # Most arguments are texts and whole numbers, not worth a call of their own.
     if isinstance(value, dict):
         plain = {}
-        for key in sorted(value, key=str):
+        for key in _in_order(value):
             item = value[key]
             plain[key] = item if type(item) in _PLAIN else _plain(item, depth + 1)
         return plain
@@ -197,6 +197,13 @@ def _plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
+
+
+def _in_order(table: dict[str, Any]) -> list[str]:
+    try:
+        return sorted(table)
+    except TypeError:  # keys of several kinds, which no JSON has
+        return sorted(table, key=str)
 
 
 @lru_cache(maxsize=4096)

@@ -64,7 +64,7 @@ def likeness(left: Step, right: Step) -> float:
 
 
 def _likeness_of_akin(left: Step, right: Step) -> float:
-    if left.kind in (START, END) or (left.key == right.key and left.kind != LLM):
+    if left.kind != LLM and (left.key == right.key or left.kind in (START, END)):
         return 1.0
     words, words_right = left.words or _keep_words(left), right.words or _keep_words(right)
     if left.kind == LLM:

@@ -23,7 +23,6 @@ _MODEL_AND_TOOL = _MODEL | {"tool", "function", "function_call_output"}
 _NO_ROLES: frozenset[str] = frozenset()
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
-_BARE_MESSAGE = frozenset({"role", "content"})
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
@@ -61,15 +60,20 @@ class _Conversation:
         Where another conversation has them begin at `least`, nobody asks whether they begin before that.
         """
         mine = self.messages
-        if messages[: len(mine)] == mine:
-            return len(mine), len(mine)
+        if not mine:
+            return 0, 0
         shared = 0
-        while shared < len(messages) and mine[shared] == messages[shared]:
-            shared += 1
+        if messages and messages[0] == mine[0]:  # which no other conversation has, most often
+            if messages[: len(mine)] == mine:
+                return len(mine), len(mine)
+            while shared < len(messages) and mine[shared] == messages[shared]:
+                shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
-        last = mine[-1]
-        behind = messages[max(least, shared + 1 if shared else 0) :][::-1]
-        return (shared, len(messages) - behind.index(last)) if last in behind else (shared, shared)
+        begin = max(least, shared + 1) if shared else least
+        behind = messages[begin:] if begin else messages
+        if mine[-1] not in behind:
+            return shared, shared
+        return shared, len(messages) - behind[::-1].index(mine[-1])
 
 
 class PromptReader:
@@ -166,8 +170,9 @@ def _role(message: Any) -> str:
     return role if isinstance(role, str) else ""
 
 
-def _content(message: Any) -> Any:
-    return message["content"] if message.keys() == _BARE_MESSAGE else message
+def _content(message: dict[str, Any]) -> Any:
+    is_bare = len(message) == 2 and "role" in message and "content" in message
+    return message["content"] if is_bare else message
 
 
 def _holds_results(message: Any) -> bool:

@@ -89,7 +89,7 @@ class _Reader:
         length = event.get("duration_ms")
         start_ms = end_ms - length if isinstance(length, int) else end_ms
         failed = status_of(kind, payload) == ERROR
-        step = Step(number, kind, str(event.get("name") or ""), start_ms, end_ms, failed)
+        step = Step(number, kind, str(event.get("name") or ""), start_ms, end_ms, failed, {})
         if kind == LLM:
             self._read_model_call(step, payload)
         elif kind == TOOL:
@@ -146,11 +146,8 @@ class _Reader:
         parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
         if new.rest:
             parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
-        context = {
-            "system": new.system,
-            "tools": payload.get("tools", new.rest.get("tools")),
-            "parameters": parameters,
-        }
+        tools = payload.get("tools", new.rest.get("tools"))
+        context = {"system": new.system, "tools": tools, "parameters": parameters}
         if self._ignored is not None:
             context = self._ignored.strip(context)
         # The instructions are long, and the same in nearly every call.

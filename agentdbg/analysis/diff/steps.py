@@ -6,7 +6,8 @@ Ids, times, durations, token counts and costs are no content, nor is what a prom
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import END, LLM, SPAN, START, TOOL
@@ -43,7 +44,7 @@ class Step:
     start_ms: int
     end_ms: int
     failed: bool
-    content: dict[str, Any] = field(default_factory=dict)
+    content: dict[str, Any]
     key: int = 0
     context: dict[str, Any] | None = None
     context_key: int = 0
@@ -114,8 +115,15 @@ def _action_of(step: Step) -> int | str:
 
 def _families_of(step: Step) -> frozenset[str]:
     if step.kind == LLM and step.said.calls:
-        return frozenset([f"{step.kind}:{call.name}" for call in step.said.calls])
-    return frozenset([str(step.kind) if step.kind in _NAMELESS else f"{step.kind}:{step.name}"])
+        families = [_family(LLM, call.name) for call in step.said.calls]
+        return families[0] if len(families) == 1 else frozenset().union(*families)
+    return _family(step.kind, None if step.kind in _NAMELESS else step.name)
+
+
+@lru_cache(maxsize=4096)
+def _family(kind: int, name: str | None) -> frozenset[str]:
+    """A set of one, made once: a run has few tools."""
+    return frozenset({str(kind) if name is None else f"{kind}:{name}"})
 
 
 def comparable(step: Step) -> list[Any]:

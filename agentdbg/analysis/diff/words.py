@@ -16,7 +16,7 @@ from agentdbg.events import TRUNCATED
 from agentdbg.loops.volatile import strip_volatile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
 __all__ = ["Segment", "has_digit", "is_other_wording", "is_prose", "says_the_same", "word_segments"]
 
@@ -25,6 +25,8 @@ Segment = tuple[Literal["same", "was", "now"], str]
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}")
+"""Three words in a row, which is all that prose needs."""
 _LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
 """The signs of an ASCII text, with a space for all but letters."""
 _SPACED = bytes(ord(" ") if chr(code).isspace() else code for code in range(128)).ljust(256)
@@ -48,9 +50,10 @@ def has_digit(text: str) -> bool:
 
 def is_prose(text: str) -> bool:
     """Whether a text is a sentence rather than a value: at least three words."""
-    # A sentence has them at its beginning; a value is looked at for longer.
+    if _SENTENCE.search(text, 0, 60):  # as most have it; a value is looked at for longer
+        return True
     head = text[:400]
-    return " " in head and (_count_words(text[:40]) >= _PROSE_WORDS or _count_words(head) >= _PROSE_WORDS)
+    return " " in head and _count_words(head) >= _PROSE_WORDS
 
 
 def _count_words(text: str) -> int:
@@ -75,24 +78,23 @@ def is_other_wording(was: str, now: str) -> bool:
 def _facts(text: str) -> set[str]:
     """Numbers, dates, codes like HAT172 or M05KNL; not the numbers of a numbered list."""
     head = text[:_LOOKED_AT]
-    if not has_digit(head):
-        return set()
-    return {
-        word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0")
-        for word in (_with_digits(head.encode()) if head.isascii() else filterfalse(str.isalpha, head.split()))
-        if _FACT.match(word)
-    }
+    words: Iterable[str] = _with_digits(head.encode()) if head.isascii() else filterfalse(str.isalpha, head.split())
+    return {word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0") for word in words if _FACT.match(word)}
 
 
-def _with_digits(text: bytes) -> Iterator[str]:
+def _with_digits(text: bytes) -> list[str]:
     """The words that have a digit, found around the digits: cutting a text into all its words takes far longer."""
+    found = []
     text = text.translate(_SPACED)
     digits = text.translate(_DIGITS_ALONE)
     at = digits.find(b"0")
     while at >= 0:
         end = text.find(b" ", at)
-        yield text[text.rfind(b" ", 0, at) + 1 : end if end >= 0 else None].decode()
-        at = digits.find(b"0", end) if end >= 0 else -1
+        if end < 0:
+            end = len(text)
+        found.append(text[text.rfind(b" ", 0, at) + 1 : end].decode())
+        at = digits.find(b"0", end)
+    return found
 
 
 def says_the_same(was: str, now: str) -> bool:
