@@ -424,3 +424,31 @@ def test_a_block_that_is_entered_twice_is_two_calls(recorded: Recorded) -> None:
     calls = recorded.only().of_type("TOOL_CALL")
     assert [call["payload"]["result"] for call in calls] == ["first", None]
     assert len({call["event_id"] for call in calls}) == 2
+
+
+def test_the_object_of_a_method_is_no_argument_whatever_it_is_called(recorded: Recorded) -> None:
+    """Some write `this`; the object is where the method lives, not what it was given."""
+
+    class Agent:
+        @tool
+        def ask(this, question: str) -> str:  # noqa: N805 -- that is the point
+            return question
+
+        @classmethod
+        @tool
+        def make(kind, question: str) -> str:  # noqa: N804
+            return question
+
+        @staticmethod
+        @tool
+        def look(agent: Any, question: str) -> str:
+            return question
+
+    with traced_run("r"):
+        Agent().ask("a")
+        Agent.make("b")
+        Agent.look(Agent(), "c")
+
+    args = [call["payload"]["args"] for call in recorded.only().of_type("TOOL_CALL")]
+    assert args[:2] == [{"question": "a"}, {"question": "b"}]
+    assert set(args[2]) == {"agent", "question"}

@@ -128,9 +128,21 @@ def bind_arguments(
     given = dict(zip(names, args, strict=False))
     if len(args) > len(names) and code.co_flags & _VARARGS:
         given[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]] = list(args[len(names) :])
-    if names and (has_self or names[0] in ("self", "cls")):
+    if names and (has_self or names[0] in ("self", "cls") or _is_method_of(function, args)):
         given.pop(names[0], None)
     return given, dict(kwargs)
+
+
+def _is_method_of(function: Any, args: tuple[Any, ...]) -> bool:
+    """Whether the first argument is the object, or the class, whose method this is: not everyone calls it self."""
+    owner, _, name = str(getattr(function, "__qualname__", "")).rpartition(".")
+    if not owner or owner.endswith("<locals>") or not args:
+        return False
+    kind = type(args[0])
+    for base in (args[0] if issubclass(kind, type) else kind).__mro__:
+        if name in base.__dict__:
+            return not isinstance(base.__dict__[name], staticmethod)
+    return False
 
 
 def default_argument(function: Any, name: str) -> Any:
