@@ -15,7 +15,7 @@ __all__ = ["as_code", "as_text", "with_code"]
 
 _CODE = re.compile(r"((?<!`)`(?!`)[^`]+`(?!`))")
 _SIGNS = re.compile(r"[\\*_~\[\]`|]")
-_REFERENCES = re.compile(r"((?<!\w)(?:#\d+|@[\w-]+(?:\([^()`\\]*\))?)|(?:\w+://|\bwww\.)[^\s<>`|)\]]+)")
+_REFERENCES = re.compile(r"((?<!\w)(?:#\d+|@[\w-]+(?:\([^()`\\]*\))?)|(?<!\w)(?:\w{1,20}://|www\.)[^\s<>`|)\]]+)")
 
 
 def as_code(text: str) -> str:

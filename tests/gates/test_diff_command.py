@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from markdown_it import MarkdownIt
 
+from agentdbg.commands.markdown_text import as_text
 from tests.analysis.story import Story
 from tests.cli.stored import Ran, store
 from tests.gates.runs import refund_story
@@ -210,6 +212,19 @@ def test_recorded_words_are_only_words_to_a_reader_of_markdown(cli: Cli, data_di
     assert not re.search(r"@team|#12|://", "".join(piece.content for piece in pieces if piece.type == "text"))
     assert len(headings) == (2 if command == "diff" else 4)
     assert headings[0].count("img") == (2 if command == "diff" else 1)
+
+
+def test_addresses_in_recorded_words_lead_nowhere_and_long_words_cost_nothing() -> None:
+    """A page makes links of them by itself; and a word of a megabyte is read once, not once for each letter."""
+    began = time.process_time()
+    long = as_text("x" * 1_000_000)
+
+    assert as_text("see https://e.example/a_b?c=1, or www.e.example.") == (
+        "see `https://e.example/a_b?c=1,` or `www.e.example.`"
+    )
+    assert as_text("no://") == "no://"
+    assert len(long) == 1_000_000
+    assert time.process_time() - began < 2
 
 
 def test_what_only_one_run_has_is_no_list_and_no_name_is_no_hole(cli: Cli, data_dir: Path) -> None:
