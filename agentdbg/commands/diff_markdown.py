@@ -18,6 +18,7 @@ __all__ = ["markdown"]
 
 _MOST_ROWS = 60
 _MOST_CHANGES = 4
+_LONGEST_NAME = 100
 
 
 def markdown(diff: Diff, told: Told, names: tuple[str, str], *, with_rows: bool = True) -> str:
@@ -73,7 +74,7 @@ def _counts(diff: Diff) -> str:
 def _row(diff: Diff, row: Row, *, parts: bool) -> str:
     sort = "wording" if row.wording else row.op
     numbers = [f"{side}#{number}" for side, number in (("A", row.a), ("B", row.b)) if number is not None]
-    line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {as_code(row.name)}"
+    line = f"- {COUNT_WORDS[sort]} {' '.join(numbers)} {as_code(cut(row.name, _LONGEST_NAME))}"
     mark = mark_of(diff, row)
     line += f" {mark}" if mark else ""
     if row.op in ("deleted", "inserted", "moved"):

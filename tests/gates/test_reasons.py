@@ -55,5 +55,7 @@ def test_a_name_with_backticks_stays_one_name() -> None:
     story.tool("", {}, "x")
     story.end()
     said = only_failure(report(story, tools=["search"])).sentence
+    story.tool("x" * 20_000, {}, "x")
 
+    assert len(report(story, tools=["search"]).failures[0].sentence) < 200
     assert said == '`a\'b` and `""` are not allowed (#2, #3).'

@@ -18,6 +18,7 @@ __all__ = ["CheckResult", "diff_text", "joined", "numbered", "quoted"]
 
 _MOST_NAMED = 5
 _MOST_JOINED = 12
+_LONGEST_NAME = 100
 _MOST_LINES = 60
 _LONGEST_LINE = 400
 
@@ -62,7 +63,7 @@ def diff_text(lines: Sequence[str]) -> str:
 
 def quoted(name: str) -> str:
     """A recorded name between backticks; one of its own would end it early, and nothing between two is no name."""
-    return f"`{name.replace('`', chr(39)) or chr(34) * 2}`"
+    return f"`{cut(name, _LONGEST_NAME).replace('`', chr(39)) or chr(34) * 2}`"
 
 
 def joined(names: Iterable[str]) -> str:
