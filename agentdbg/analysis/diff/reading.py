@@ -76,6 +76,8 @@ class _Reader:
         self._context: dict[str, Any] | None = None
         self._context_key = 0
         self._tools_seen = False
+        self._timestamp: Any = None
+        self._time_ms = 0
         self._count = 0
 
     def add(self, event: Event) -> None:
@@ -85,7 +87,10 @@ class _Reader:
             payload = {}
         event_id = str(event.get("event_id") or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
-        end_ms = timestamp_ms(event.get("ts")) or 0
+        timestamp = event.get("ts")
+        if timestamp != self._timestamp:  # the events of an imported run have the same one
+            self._timestamp, self._time_ms = timestamp, timestamp_ms(timestamp) or 0
+        end_ms = self._time_ms
         length = event.get("duration_ms")
         start_ms = end_ms - length if isinstance(length, int) else end_ms
         failed = status_of(kind, payload) == ERROR
