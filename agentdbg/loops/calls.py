@@ -22,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["RecentCalls"]
 
-_NEAR_PERCENT, _REPHRASED_PERCENT = 80, 60
-_NEAR_INPUT, _REPHRASED_INPUT = _NEAR_PERCENT / 100, _REPHRASED_PERCENT / 100
+_NEAR_PERCENT = 80
+_NEAR_INPUT = _NEAR_PERCENT / 100
+_REPHRASED_PERCENT = 60
+_REPHRASED_INPUT = _REPHRASED_PERCENT / 100
 """Enough when the result is the same "no" every time and only words, no figures, were changed."""
 _NEAR_RESULT = 0.9
 
@@ -166,7 +168,7 @@ class RecentCalls:
 
 
 def _asks_otherwise(step: Step, calls: deque[Step]) -> bool:
-    """Whether `step`, the last of the calls, has too few words in common with each of the others."""
+    """Whether `step`, the last of the calls, has too few words in common with each of the others to repeat it."""
     before, named = calls[-2], step.named
     words = step.asked.words(before.asked)
     if words is before.asked.words():
@@ -179,7 +181,7 @@ def _asks_otherwise(step: Step, calls: deque[Step]) -> bool:
     named.worded = step
     if vocabulary.is_far(words):
         return True
-    # Most results are no "no", and then other words ask for something else.
+    # Few results are a "no", which is what makes fewer words in common enough.
     return not vocabulary.has_near(_REPHRASED_PERCENT if step.got.is_negative() else _NEAR_PERCENT)
 
 
