@@ -14,12 +14,25 @@ from benchmarks.loop_traces import Recorder
 if TYPE_CHECKING:
     from agentdbg.events import Event
 
-_WORDS = "river mountain engine paper orange window garden silver winter bridge candle forest".split()
+_WORDS = [
+    "river",
+    "mountain",
+    "engine",
+    "paper",
+    "orange",
+    "window",
+    "garden",
+    "silver",
+    "winter",
+    "bridge",
+    "candle",
+    "forest",
+]
 _RESULTS = [
     "No results were found.",
     "saved",
     {"rows": [], "error": None},
-    "A page about rivers and what flows in them.",
+    "A page about rivers and what is in them.",
 ]
 
 
