@@ -122,9 +122,10 @@ class Tape:
                 forgetting.named.lone = None
         if size > self.reach:
             oldest = steps.popleft()
-            oldest.named.present -= 1
-            if oldest.named.is_tool:
-                self._evict(oldest, oldest.named)
+            named = oldest.named
+            named.present -= 1
+            if named.is_tool:
+                self._evict(oldest, named)
 
     def skip(self, events: int, calls: int) -> None:
         """Number on as if so many events had been appended, of which so many were tool calls."""
@@ -211,12 +212,13 @@ class Tape:
             named.lone = None
             return
         step.previous = None
-        if step.exact == named.character:
+        exact = step.exact
+        if exact == named.character:
             named.alike -= 1
             if not named.alike:
-                self._alphabet.unname(step.exact)
-        elif step.exact:
-            self._alphabet.release(step.exact)
+                self._alphabet.unname(exact)
+        elif exact:
+            self._alphabet.release(exact)
         by_input = named.by_input
         if by_input is not None and by_input.get(step.arguments_key) is step:
             del by_input[step.arguments_key]
