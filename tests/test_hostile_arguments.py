@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import io
 import json
 import types
@@ -100,6 +101,27 @@ def test_an_error_that_holds_one_list_over_and_over_is_told_in_time() -> None:
     messages = [event["payload"]["message"] for event in load_events(run.run_id) if event["event_type"] == "ERROR"]
     assert messages[0] == "['small', ['inner']]"
     assert len(messages[1]) < 20_000
+
+
+def test_an_exception_that_holds_one_list_over_and_over_is_told_in_time() -> None:
+    """It reaches the caller as it came; only who writes it out would wait for ever."""
+    doubled: Any = ["the cause"]
+    for _ in range(60):
+        doubled = [doubled, doubled]
+
+    @tool
+    def fail() -> None:
+        raise ValueError(doubled)
+
+    with traced_run("doubled") as run:
+        with pytest.raises(ValueError) as raised:
+            fail()
+        record_tool_call("t", args=functools.partial(_same, doubled), result=raised.value)
+
+    assert raised.value.args == (doubled,)
+    error = next(event["payload"]["error"] for event in load_events(run.run_id) if event["event_type"] == "TOOL_CALL")
+    assert error["error_type"] == "ValueError"
+    assert "in fail" in error["stack"]
 
 
 def test_an_error_dict_is_read_without_its_own_methods() -> None:

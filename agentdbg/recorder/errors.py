@@ -76,9 +76,13 @@ def _stack(error: BaseException) -> str | None:
     """The traceback as Python prints it, without the frames that are only our wrappers."""
     import traceback  # noqa: PLC0415 -- only when something went wrong
 
+    from agentdbg.redaction.objects import tells_endlessly  # noqa: PLC0415
+
     try:
         if error.__traceback__ is None:
             return None
+        if tells_endlessly(error):  # Python would write it out
+            return "".join(traceback.format_tb(error.__traceback__))
         shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         _drop_own_frames(shown)
         return "".join(shown.format())

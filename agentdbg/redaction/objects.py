@@ -16,6 +16,7 @@ import datetime as dt
 import decimal
 import enum
 import fractions
+import functools
 import pathlib
 import re
 import types
@@ -29,11 +30,12 @@ from agentdbg.redaction.plain import Walk
 from agentdbg.redaction.rules import DEFAULT_MAX_FIELD_BYTES
 from agentdbg.redaction.user_code import UserCode, mapping_items, type_name
 
-__all__ = ["describe", "spoken"]
+__all__ = ["describe", "spoken", "tells_endlessly"]
 
 _MOST_ITEMS = 60_000
 _ARRAY_ITEMS_SHOWN = 100
 _LARGEST_SORTED_SET = 1000
+_MOST_TOLD = 5_000
 
 
 def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -56,11 +58,32 @@ def spoken(value: Any) -> str:
     """
     kind = type(value)
     try:
+        if issubclass(kind, BaseException) and tells_endlessly(value):
+            args = _arguments_of(value)
+            return spoken(args[0] if len(args) == 1 else args)
         if not issubclass(kind, (str, bytes, bytearray)) and _static(kind, "__str__") is not object.__str__:
             return str.__str__(UserCode().call(value, str, str))
         return Walk(None, None, DEFAULT_MAX_FIELD_BYTES, set()).text(value)
     except Exception:  # noqa: BLE001 -- nothing can be said of it but what it is
         return f"<{type_name(value)}>"
+
+
+def tells_endlessly(error: BaseException) -> bool:
+    """Whether the text of an exception would be that of a structure far too large to be written out."""
+    waiting: list[Any] = [_arguments_of(error)]
+    for _ in range(_MOST_TOLD):
+        if not waiting:
+            return False
+        item = waiting.pop()
+        if type(item) is dict:
+            waiting.extend(islice(item.values(), _MOST_TOLD))
+        elif type(item) in (list, tuple, set, frozenset):
+            waiting.extend(islice(item, _MOST_TOLD))
+    return True
+
+
+def _arguments_of(error: BaseException) -> Any:
+    return BaseException.__dict__["args"].__get__(error)
 
 
 # --- what a type tells by its base class; methods are called on the base, so an override is never run unasked
@@ -178,13 +201,19 @@ def _path(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _exception(value: Any, user: UserCode, max_bytes: int) -> Any:
-    message = user.call(value, str, str)
+    message = spoken(value) if tells_endlessly(value) else user.call(value, str, str)
     message = str.__str__(message)[:max_bytes]
     return f"{type_name(value)}: {message}" if message else type_name(value)
 
 
 def _namespace(value: Any, user: UserCode, max_bytes: int) -> Any:
     return dict(mapping_items(types.SimpleNamespace.__getattribute__(value, "__dict__"), min(max_bytes, _MOST_ITEMS)))
+
+
+def _partial(value: Any, user: UserCode, max_bytes: int) -> Any:
+    look_up = functools.partial.__dict__
+    function, args, keywords = (look_up[name].__get__(value) for name in ("func", "args", "keywords"))
+    return {"partial": function, "args": args, "keywords": keywords}
 
 
 def _type(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -233,6 +262,7 @@ _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
     (pathlib.PurePath, _path),
     (BaseException, _exception),
     (types.SimpleNamespace, _namespace),
+    (functools.partial, _partial),
     (type, _type),
     ((types.FunctionType, types.BuiltinFunctionType), _function),
     (types.MethodType, _method),
