@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentdbg.analysis.diff.result import Diff, Row
-    from agentdbg.analysis.diff.steps import Side
+    from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.diff.told import Sentence
     from agentdbg.analysis.sentences import VerdictPart
 
-__all__ = ["Log", "Part", "Told", "has_failed", "tell"]
+__all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "tell"]
 
 Part = Literal["effects", "tools", "prompts"]
 _PATHS_NAMED = 3
@@ -77,9 +77,17 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
 
 def has_failed(diff: Diff, row: Row) -> bool:
     """Whether the call of a row failed wherever it was made: then it changed nothing, whatever it was meant to do."""
+    return row.kind in CALL_KINDS and all(step.failed for step in _steps(diff, row))
+
+
+def never_returned(diff: Diff, row: Row) -> bool:
+    """Whether the call of a row has no end wherever it was made."""
+    return all(step.content.get("returned") is False for step in _steps(diff, row))
+
+
+def _steps(diff: Diff, row: Row) -> list[Step]:
     places = ((diff.side_a, row.a), (diff.side_b, row.b))
-    steps = [side.steps[number] for side, number in places if number is not None]
-    return row.kind in CALL_KINDS and all(step.failed for step in steps)
+    return [side.steps[number] for side, number in places if number is not None]
 
 
 class _Ending(NamedTuple):

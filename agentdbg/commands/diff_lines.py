@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import CALL_START
-from agentdbg.analysis.compared import has_failed
+from agentdbg.analysis.compared import has_failed, never_returned
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
@@ -215,7 +215,7 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
 
 def mark_of(diff: Diff, row: Row) -> str:
     """What stands behind the name of a call: that it failed or did not return, or that it changes something."""
-    if row.kind == CALL_START:
+    if row.kind == CALL_START or never_returned(diff, row):
         return "did not return"
     return "failed" if has_failed(diff, row) else "writes" if row.effect else ""
 

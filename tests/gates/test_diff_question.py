@@ -103,11 +103,21 @@ def test_a_call_that_did_not_return_is_told_as_that(cli: Cli, data_dir: Path) ->
 
     assert "▎ refund returned in A and never in B.  A#5 B#5" in there
     assert "▎ refund returned in B and never in A.  A#5 B#5" in back
-    assert "+ refund did not return  order_id: " in there
-    for part in ("tools", "effects"):
-        assert "+ refund did not return  order_id: " in cli("diff", good, died, "--only", part).out
-    assert "`refund` did not return `order_id: " in cli("diff", good, died, "--markdown").out
+    for part in ((), ("--only", "tools"), ("--only", "effects")):
+        assert "#5 #5 ≠ refund writes\n" in cli("diff", good, died, *part).out
+    assert "        returned  + false\n" in there
     assert " ✕ effects     Other side effects: #5: `refund` never returned." in gate.out
+
+
+def test_a_call_that_only_one_run_began_says_that_it_has_no_end(cli: Cli, data_dir: Path) -> None:
+    """Beside a run that never came so far it looks like any other call, and may have done nothing."""
+    story = refund_story(ended=False)
+    story.call_start("send_email", given={"to": "me"})
+    good, died = store(data_dir, refund_story()), store(data_dir, story, "running")
+
+    for part in ((), ("--only", "tools"), ("--only", "effects")):
+        assert '   #7 + send_email did not return  to: "me"\n' in cli("diff", good, died, *part).out
+    assert '`send_email` did not return `to: "me"`' in cli("diff", good, died, "--markdown").out
 
 
 def test_two_calls_of_one_tool_are_told_apart_by_what_they_were_given(cli: Cli, data_dir: Path) -> None:

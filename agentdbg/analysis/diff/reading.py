@@ -166,6 +166,8 @@ class _Reader:
         ended = {number: call_id for number, call_id in self._starts.items() if number not in open_numbers}
         for number in ended:
             del self._steps[number]
+        for step in self._open.values():
+            _make_call(step)
         top = self._hang()
         return Side(
             self._steps,
@@ -201,6 +203,14 @@ class _Reader:
             if len(siblings) > 1:
                 siblings.sort(key=attrgetter("start_ms"))  # those that begin together stay in the order of the file
         return top
+
+
+def _make_call(step: Step) -> None:
+    """A tool's call that never returned is a call all the same, and has its like in the run where it did."""
+    if "args" in step.content:
+        step.kind = TOOL
+        step.content["returned"] = False
+        step.key = fingerprint(comparable(step))
 
 
 def _in_order(top: Sequence[Step]) -> list[Step]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentdbg.analysis.columns import CALL_START, KINDS, LLM, LOOP, START, TOOL
+from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Diff:
         kept = [
             at
             for at, row in enumerate(self.rows)
-            if (row.kind == LLM if part == "prompts" else self._is_tool_call(row) and (part == "tools" or row.effect))
+            if (row.kind == LLM if part == "prompts" else row.kind == TOOL and (part == "tools" or row.effect))
         ]
         places = {old: new for new, old in enumerate(kept)}
         if part == "prompts":
@@ -128,13 +128,6 @@ class Diff:
             context = tuple((places[at], change) for at, change in self.context)
             return replace(self, rows=rows, context=context)
         return replace(self, rows=tuple(self.rows[at] for at in kept), context=())
-
-    def _is_tool_call(self, row: Row) -> bool:
-        """Also one that never returned, of which only the start is there."""
-        if row.kind != CALL_START:
-            return row.kind == TOOL
-        step = self.side_a.steps[row.a] if row.a is not None else self.side_b.steps[row.b or 0]
-        return "args" in step.content
 
     def to_json(self) -> dict[str, Any]:
         """Everything that was found."""
