@@ -202,3 +202,45 @@ def test_a_nested_trace_may_have_any_name() -> None:
     untrue: Any = Untrue()
     with traced_run("outer"), traced_run(untrue, max_llm_calls=3):
         assert trace(name=untrue)(_same)(1) == 1
+
+
+class _Unnamed(type):
+    def __getattribute__(cls, name: str) -> Any:
+        if name == "__name__":
+            raise ValueError(name)
+        return super().__getattribute__(name)
+
+
+class _Nameless(Exception, metaclass=_Unnamed):
+    pass
+
+
+class _Classless(Exception):
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise ValueError
+
+
+@pytest.mark.parametrize("hidden", ["name", "class"])
+def test_an_exception_that_hides_what_it_is_still_ends_its_run(hidden: str) -> None:
+    """Asking it raises, and the run it ends would otherwise stay open for ever."""
+    error: Exception = _Nameless() if hidden == "name" else _Classless()
+    reached: list[Exception] = []
+    try:
+        with traced_run("hidden") as run:
+            raise error
+    except Exception as same:
+        reached.append(same)
+
+    assert reached[0] is error
+    meta = load_run_meta(run.run_id)
+    assert (meta["status"], meta["counts"]["errors"]) == ("error", 1)
+
+
+@pytest.mark.parametrize(("code", "status"), [(None, "ok"), (0, "ok"), (False, "ok"), (1, "error"), ("bye", "error")])
+def test_a_program_that_exits_ends_its_run_as_its_exit_status_says(code: Any, status: str) -> None:
+    """What the shell sees and what the trace says are the same."""
+    with pytest.raises(SystemExit), traced_run("exit") as run:
+        raise SystemExit(code)
+
+    assert load_run_meta(run.run_id)["status"] == status

@@ -22,7 +22,7 @@ def describe_error(given: Any) -> dict[str, Any]:
     kind = type(given)  # not isinstance: that asks the object, which may lie or raise
     if issubclass(kind, BaseException):
         return {
-            "error_type": kind.__name__,
+            "error_type": _name_of(kind),
             "message": safe_text(given),
             "stack": _stack(given),
             "details": None,
@@ -30,13 +30,23 @@ def describe_error(given: Any) -> dict[str, Any]:
     if issubclass(kind, dict):
         return _from_dict(given)
     if issubclass(kind, type) and issubclass(given, BaseException):
-        return {"error_type": given.__name__, "message": "", "stack": None, "details": None}
+        return {"error_type": _name_of(given), "message": "", "stack": None, "details": None}
     return {"error_type": "Error", "message": safe_text(given), "stack": None, "details": None}
+
+
+def _name_of(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))  # past any metaclass
 
 
 def is_clean_exit(error: BaseException) -> bool:
     """Whether what ended a run is no failure."""
-    return isinstance(error, GeneratorExit) or (isinstance(error, SystemExit) and error.code in (None, 0))
+    kind = type(error)  # not isinstance, as above
+    return issubclass(kind, GeneratorExit) or (issubclass(kind, SystemExit) and _is_zero(error))
+
+
+def _is_zero(error: Any) -> bool:
+    code = error.code
+    return code is None or (issubclass(type(code), int) and int.__index__(code) == 0)
 
 
 def safe_text(value: Any) -> str:
@@ -112,12 +122,12 @@ class FailedCalls:
         """This call recorded this exception."""
         if len(self._calls) >= _MOST_REMEMBERED:
             self._calls.pop(next(iter(self._calls)))
-        self._calls[id(error)] = (type(error).__name__, safe_text(error), call_id)
+        self._calls[id(error)] = (_name_of(type(error)), safe_text(error), call_id)
 
     def call_of(self, error: BaseException) -> str | None:
         """The call that recorded this exception, if one did."""
         known = self._calls.get(id(error))
         # The interpreter gives the id of a dead object to a new one, hence the second look.
-        if known is None or known[:2] != (type(error).__name__, safe_text(error)):
+        if known is None or known[:2] != (_name_of(type(error)), safe_text(error)):
             return None
         return known[2]
