@@ -49,7 +49,7 @@ def _collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():  # or what the program froze would thaw
+            if hasattr(gc, "freeze") and not gc.get_freeze_count():  # else what the program froze would thaw
                 # What was read counts as old from here on, or the collector would go through all of it at once.
                 gc.freeze()
                 gc.unfreeze()
