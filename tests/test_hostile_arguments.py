@@ -6,6 +6,7 @@ import enum
 import functools
 import io
 import json
+import time
 import types
 import warnings
 from collections.abc import Iterator, Mapping
@@ -244,3 +245,46 @@ def test_a_program_that_exits_ends_its_run_as_its_exit_status_says(code: Any, st
         raise SystemExit(code)
 
     assert load_run_meta(run.run_id)["status"] == status
+
+
+def test_a_usage_of_any_kind_of_mapping_is_read_and_one_that_raises_is_left_out() -> None:
+    """Providers hand out read-only views, and an object that raises must not end the program it is recorded in."""
+
+    class Loud:
+        def __getattribute__(self, name: str) -> Any:
+            raise KeyboardInterrupt
+
+    with traced_run("usage") as run:
+        record_llm_call(usage=types.MappingProxyType({"input_tokens": 3, "output_tokens": 4}))
+        record_llm_call(usage=Loud())
+        record_llm_call(usage=_Endless())
+
+    usages = [event["payload"]["usage"] for event in load_events(run.run_id) if event["event_type"] == "LLM_CALL"]
+    assert usages[0]["total_tokens"] == 7
+    assert usages[1] is None
+
+
+def test_an_endless_text_where_a_word_or_number_belongs_takes_no_time() -> None:
+    """A whole document may end up in any argument, and none is worth holding the agent up for."""
+    text: Any = "x" * 50_000_000
+    with traced_run("long") as run:
+        began = time.process_time()
+        record_tool_call("t", status=text, duration_ms=text)
+        record_llm_call(temperature=text, cost_usd=text, duration_ms=bytearray(50_000_000))  # type: ignore[arg-type]
+        record_event(text, "named")
+        seconds = time.process_time() - began
+
+    assert seconds < 0.3
+    assert max(map(len, (run.path / "events.jsonl").read_bytes().splitlines())) <= 1_000_000
+
+
+def test_a_secret_in_the_name_of_a_source_file_is_not_stored() -> None:
+    """Notebooks and generated code are named by whoever makes them."""
+    code = "from agentdbg import record_tool_call\nrecord_tool_call('t')"
+    with traced_run("named") as run:
+        exec(compile(code, "/x/password=hunter2-Xq9.py", "exec"), {})
+        exec(compile(code, "/x/reset_password.py", "exec"), {})
+
+    log = (run.path / "events.jsonl").read_bytes()
+    assert b"hunter2-Xq9" not in log
+    assert b"/x/reset_password.py:2" in log

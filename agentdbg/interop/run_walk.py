@@ -83,7 +83,7 @@ class RunWalk:
         self._counters = Counters()
         self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
         self._guards = Guards(_NO_LIMITS, self._counters, self._detector)
-        self._line = LineMaker(run_id).line
+        self._line = LineMaker(run_id, self._redactor.clean_text).line
         self._lines: list[bytes] = []
         self._lines_size = 0
         self._failures: set[int] = set()

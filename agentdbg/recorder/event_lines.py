@@ -7,11 +7,14 @@ to be plain.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION, TRUNCATED
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, fit_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["NO_META", "LineMaker", "fit_payload", "join_objects"]
 
@@ -19,18 +22,20 @@ NO_META = b"{}"
 _BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
 _CUT_META = encode_json({TRUNCATED: TRUNCATED})
 _MOST_SOURCES = 10_000
+_LONGEST_SOURCE = 4_000
 _SURELY_FITS = MAX_LINE_BYTES // 2
 _NO_SOURCE = b'},"meta":'
-_endings: dict[str, bytes] = {}
 
 
 class LineMaker:
     """Makes the lines of one run."""
 
-    __slots__ = ("_after_id",)
+    __slots__ = ("_after_id", "_clean_text", "_endings")
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, clean_text: Callable[[str, int], str]) -> None:
         self._after_id = f'","run_id":"{run_id}","parent_id":"'
+        self._clean_text = clean_text
+        self._endings: dict[str, bytes] = {}
 
     def line(
         self,
@@ -56,13 +61,22 @@ class LineMaker:
         ).encode()
         if parent_id is None:  # once in a run
             head = head.replace(b'"parent_id":"None"', b'"parent_id":null', 1)
-        ending = _NO_SOURCE if source is None else _endings.get(source) or _make_ending(source)
+        ending = _NO_SOURCE if source is None else self._endings.get(source) or self._make_ending(source)
         size = len(payload)
         if size == 2 and source is not None:  # {}
             ending = ending[1:]
         if size + len(meta) > _SURELY_FITS and len(head) + size + len(ending) + len(meta) > MAX_LINE_BYTES - 20:
             meta = _CUT_META  # the others are bounded
         return b"".join((head, payload[:-1], ending, meta, b"}\n"))
+
+    def _make_ending(self, source: str) -> bytes:
+        """What ends a payload, up to the meta; the few places of a program come up again and again."""
+        path, colon, line = source.rpartition(":")  # `reset_password.py` is no secret's name, and 42 not its value
+        place = self._clean_text(path, _LONGEST_SOURCE) + colon + line
+        ending = b',"source":%b},"meta":' % encode_json(place)
+        if len(self._endings) < _MOST_SOURCES:
+            self._endings[source] = ending
+        return ending
 
 
 def fit_payload(payload: bytes) -> bytes:
@@ -79,12 +93,3 @@ def join_objects(first: bytes, second: bytes) -> bytes:
     if first == b"{}":
         return second
     return b"".join((first[:-1], b",", second[1:]))
-
-
-def _make_ending(source: str) -> bytes:
-    """What ends a payload, up to the meta; the few places of a program come up again and again."""
-    place = encode_json(source.encode("utf-8", "replace").decode())
-    ending = b',"source":%b},"meta":' % place
-    if len(_endings) < _MOST_SOURCES:
-        _endings[source] = ending
-    return ending

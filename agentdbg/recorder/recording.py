@@ -45,6 +45,8 @@ _LLM_CALL: dict[str, Any] = {
     "error": None,
     "cost_usd": None,
 }
+_LONGEST_TYPE = 100
+_TEXTS = (str, bytes, bytearray)
 _OK_WORDS = {"ok", "success", "completed", "succeeded"}
 
 
@@ -283,13 +285,12 @@ def whole_ms(value: Any) -> int | None:
 
 
 def _own_type(event_type: Any) -> str | None:
-    name = _text(event_type).strip().upper().replace("-", "_").replace(" ", "_")
+    name = _text(event_type)[:_LONGEST_TYPE].strip().upper().replace("-", "_").replace(" ", "_")
     if name in BUILTIN_EVENT_TYPES:
         message = f"record_event: {name} is a built-in type; use its own verb. Nothing was recorded."
     elif not name or not name.replace("_", "").isalnum() or not name.isascii() or not name[0].isalpha():
-        message = (
-            f"record_event: {_text(event_type)!r:.60} cannot be an event type; write it in capitals, like CHECKPOINT."
-        )
+        shown = f"{_text(event_type)[:60]!r:.60}"
+        message = f"record_event: {shown} cannot be an event type; write it in capitals, like CHECKPOINT."
     else:
         return name
     tell_once(f"event type:{name}", message)
@@ -301,7 +302,7 @@ def _without(extra: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _status(status: Any) -> str:
-    return "ok" if _text(status).lower() in _OK_WORDS else "error"
+    return "ok" if _text(status)[:20].lower() in _OK_WORDS else "error"
 
 
 def _text(value: Any) -> str:
@@ -314,7 +315,7 @@ def _number(value: Any) -> float | None:
     if value is None:
         return None
     try:
-        number = value if type(value) in (float, int) else float(value)
+        number = value if type(value) in (float, int) else float(value[:40] if type(value) in _TEXTS else value)
     except Exception:  # noqa: BLE001 -- the value's own methods failed
         return None
     return number if -_LARGEST <= number <= _LARGEST else None  # neither NaN nor infinity is JSON

@@ -54,7 +54,7 @@ class RunLog(LineMaker):
         counters: Counters,
         guardrails: Mapping[str, Any],
     ) -> None:
-        super().__init__(run_id)
+        super().__init__(run_id, redactor.clean_text)  # a file may be named after anything
         self._run_id = run_id
         self._redaction = config.redaction
         self._redactor = redactor

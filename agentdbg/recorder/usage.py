@@ -7,10 +7,9 @@ What the provider gave is kept beside the three normalised counts.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
 
 __all__ = ["LARGEST_COUNT_BITS", "cached_tokens", "normalise_usage"]
 
@@ -32,16 +31,14 @@ LARGEST_COUNT_BITS = 53
 _LARGEST = 2**LARGEST_COUNT_BITS - 1  # nobody counts further, and beyond it numbers are not exact for every reader
 _PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
 _TEXT = frozenset({str})
+_MOST_ENTRIES = 1_000
 
 
 def normalise_usage(given: Any) -> dict[str, Any] | None:
     """`{prompt_tokens, completion_tokens, total_tokens, …}`, or None when nothing is known."""
     if given is None:
         return None
-    try:
-        usage = _as_dict(given)
-    except Exception:  # noqa: BLE001 -- the provider's object failed, not the call
-        return None
+    usage = _read_usage(given)
     if not usage:
         return None
     prompt = _count(usage, _INPUT)
@@ -72,10 +69,20 @@ def cached_tokens(usage: Mapping[str, Any]) -> int:
     return 0
 
 
+def _read_usage(given: Any) -> dict[str, Any]:
+    """What a provider said of usage, of whatever type; empty when its object fails."""
+    if type(given) is dict and _TEXT.issuperset(map(type, given)):
+        return given
+    # The provider's object may raise anything, and has no end if it likes.
+    from agentdbg.redaction.user_code import UserCode  # noqa: PLC0415 -- no part of a program's start
+
+    read = UserCode().call(given, _as_dict, dict)
+    return read if isinstance(read, dict) else {}
+
+
 def _as_dict(given: Any) -> dict[str, Any]:
-    if isinstance(given, dict):
-        are_plain = type(given) is dict and _TEXT.issuperset(map(type, given))
-        return given if are_plain else {str(key): value for key, value in given.items()}
+    if isinstance(given, Mapping):
+        return {str(key): given[key] for key in islice(given.keys(), _MOST_ENTRIES)}
     for method in ("model_dump", "to_dict", "dict"):
         if callable(getattr(given, method, None)):
             dumped = getattr(given, method)()

@@ -54,6 +54,13 @@ _YAML_BLOCK = re.compile(rf"[|>][+\-1-9]{{0,2}}[ \t]*(?P<indent>{_LINE_END}[ \t]
 _YAML_MARK = re.compile(r"(?:&|!!)\w{1,40}[ \t]+(?!=)")
 _TELLING_SIGNS = frozenset({"is", "was", "is:", "was:", "-", "->", "\u2013", "\u2014", "\u2192"})
 """After these comes a sentence as often as a secret."""
+_FILE_NAME = re.compile(
+    r"\.(?:py|pyi|ipynb|[cm]?[jt]s|[jt]sx|vue|svelte|go|rs|java|kt|scala|rb|php|c|h|cc|cpp|hpp|cs|swift|dart|lua|sh|sql|md"
+    r"|rst|html|s?css|json|ya?ml|toml|xml|proto)$",
+    re.IGNORECASE,
+)
+_LINE_NUMBER = re.compile(r"[0-9]{1,6}(?![\w.\-])")
+"""`reset_password.py:42`: the place of something in a file, as compilers and searches print it."""
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -125,6 +132,8 @@ class AssignmentScanner:
             return
         if sign == "|":
             yield from _next_cell(text, start, value_start)
+            return
+        if sign == ":" and _LINE_NUMBER.match(text, value_start) and _FILE_NAME.search(name) and not separator["gap"]:
             return
         if sign == ":" and (mark := _YAML_MARK.match(text, value_start)):
             value_start = mark.end()

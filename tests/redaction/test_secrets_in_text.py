@@ -214,6 +214,7 @@ HARMLESS = [
     "set password policy, then config auth settings",
     "- token budget\n-password reset",
     "the secret key is practice; secret value: unknown",
+    "src/reset_password.py:42: in test_api_key.ts:3:17 and lib/secret.go:9",
 ]
 
 
