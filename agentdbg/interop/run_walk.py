@@ -148,6 +148,7 @@ class RunWalk:
         """Write RUN_END and the final run.json, and close the file."""
         at_ms = max(ending.at_ms, self.started_ms)
         ts = _timestamp(at_ms)
+        self._guards.settle()
         if not ending.is_told:
             self._tell(self._guards.last_finding(), ts)
         failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
@@ -179,6 +180,7 @@ class RunWalk:
 
     def refresh(self, ended_at: str | None = None, duration_ms: int | None = None, status: str = "running") -> None:
         """Replace run.json by how the run stands."""
+        self._guards.settle()
         self.writer.replace_meta(
             encode_run_meta(
                 run_id=self.run_id,

@@ -48,6 +48,8 @@ class LoopDetector(Intake):
         self._going_is_severe = self._going_is_known = False
         self._round: Round | None = None
         self._is_unlike = False
+        self.is_counting = False
+        """Whether the newest event only went round once more in a loop that is known."""
 
     @property
     def active(self) -> ActiveLoop | None:
@@ -91,11 +93,18 @@ class LoopDetector(Intake):
         if round_ is not None and round_.is_learnt:
             expected = round_.next
             # In line: a loop that goes on and on should cost next to nothing.
-            is_same = encoded == expected.encoded and name == expected.name and event_type == expected.event_type
-            if (is_same and encoded and not meta) or round_.expects(event_type, name, payload, meta, encoded):
+            if (
+                encoded
+                and encoded == expected.encoded
+                and name == expected.name
+                and event_type == expected.event_type
+                and not meta
+            ) or round_.expects(event_type, name, payload, meta, encoded):
                 if self._count(round_, expected, event_id, ts, payload):
+                    self.is_counting = True
                     return None
                 has_spoken = True
+        self.is_counting = False
         kind = _KINDS.get(event_type)
         if kind is None or (kind == "state" and "span" in meta):
             return None

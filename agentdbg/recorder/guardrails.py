@@ -103,22 +103,25 @@ class Guards:
 
         `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
         """
+        detector, spending = self._detector, self._loop_spending
+        finding = None
+        if not is_span:
+            try:
+                finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
+            except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
+                contain(fault, "look for loops")
+            if spending.is_waiting and not detector.is_counting:
+                spending.settle()  # with what had been spent before this event
         if event_type == "LLM_CALL":
             _count_model_call(self._counters, payload)
         elif event_type == "TOOL_CALL":
             _count_tool_call(self._counters, payload)
         else:
             _count_event(self._counters, event_type, is_span, recorded_by_call)
-        finding = None
-        if not is_span:
-            try:
-                finding = self._detector.take(event_type, event_id, ts, name, payload, meta, encoded)
-                if finding is not None:
-                    self._loop_spending.begin(finding)
-                elif self._loop_spending.has_begun and self._detector.is_looping():
-                    self._loop_spending.follow(event_type)
-            except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
-                contain(fault, "look for loops")
+        if finding is not None:
+            spending.begin(finding)
+        elif spending.is_following and not is_span and detector.is_looping():
+            spending.follow(event_type, may_wait=detector.is_counting)
         stop = self._loop_stop() if self._stops_loops else None
         if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
             stop = self._crossed(elapsed_s)
@@ -137,8 +140,13 @@ class Guards:
             return False
         return elapsed_s <= most.max_duration_s and not counters.is_shared
 
+    def settle(self) -> None:
+        """Bring the counters up to date, before anybody reads them."""
+        self._loop_spending.settle()
+
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
+        self.settle()
         finding = self._detector.finish()
         if finding is not None:
             self._loop_spending.begin(finding)

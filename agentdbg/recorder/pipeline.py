@@ -315,6 +315,7 @@ class ActiveRun:
     def prepare_fork(self) -> None:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
+        self._guards.settle()
         self.counters.share()
 
     def continue_after_fork(self, *, in_child: bool) -> None:
@@ -393,4 +394,5 @@ class ActiveRun:
 
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s
+        self._guards.settle()
         self._log.refresh(self._last_event_ts, *self._end)
