@@ -48,9 +48,7 @@ def _row(shape: Shape) -> list[str]:
     # As they come from a file: no two events share an object, which would make them quicker to compare.
     a, b = ([decode_json(line) for line in file] for file in files)
     read_ms = (time.process_time() - began) * 1000
-    # What was read before is not looked at for garbage while it is measured.
     gc.collect()
-    gc.freeze()
     rounds = _ROUNDS if shape.events < _LONG else 1
     whole = min(_milliseconds(compare, a, b) for _ in range(rounds))
     figures = [f"{len(a):,}", f"{whole:,.0f} ms", f"{whole / read_ms:.1f}x"]
@@ -60,7 +58,6 @@ def _row(shape: Shape) -> list[str]:
         figures += [f"{light:,.0f} ms", f"{patched:,.0f} ms"]
     else:
         figures += ["", ""]
-    gc.unfreeze()
     return [shape.label, *figures, f"{shape.wanted_ms:,} ms"]
 
 
@@ -69,9 +66,8 @@ def _real_pairs() -> list[list[str]]:
     if not groups:
         return []
     pairs = [pair for runs in groups for pair in combinations(runs, 2)]
-    gc.freeze()
+    gc.collect()
     times = sorted(min(_milliseconds(compare, a, b) for _ in range(3)) for a, b in pairs)
-    gc.unfreeze()
     longest = max(len(run) for runs in groups for run in runs)
     measured = f"median {statistics.median(times):.1f} ms, slowest {times[-1]:.1f} ms"
     label = f"{len(pairs)} pairs of real runs of the same task"
@@ -84,9 +80,7 @@ def _real_pairs() -> list[list[str]]:
 def _joined(sides: list[list[Event]]) -> list[str]:
     """All real runs of two trials in one, against those of two others: long, and hardly a step is the same."""
     gc.collect()
-    gc.freeze()
     whole = min(_milliseconds(compare, *sides) for _ in range(_ROUNDS))
-    gc.unfreeze()
     return ["real runs one after the other", f"{len(sides[0]):,}", f"{whole:,.0f} ms", "", "", "", "200 ms"]
 
 

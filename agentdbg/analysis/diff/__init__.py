@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Diff", "Row", "apply", "compare", "compare_rows", "make_patch", "mirror", "mirror_patch"]
 
 
+_MANY_OBJECTS = 20_000
+
+
 def compare(
     a_events: Iterable[Event], b_events: Iterable[Event], rules: EffectRules = NO_RULES, ignore: Sequence[str] = ()
 ) -> Diff:
@@ -49,7 +52,8 @@ def _collector_at_rest() -> Iterator[None]:
         yield
     finally:
         if was_on:
-            if hasattr(gc, "freeze") and not gc.get_freeze_count():  # else what the program froze would thaw
+            # Where the program froze something itself, that would thaw; to ask for it takes a while, too.
+            if gc.get_count()[0] > _MANY_OBJECTS and hasattr(gc, "freeze") and not gc.get_freeze_count():
                 # What was read counts as old from here on, or the collector would go through all of it at once.
                 gc.freeze()
                 gc.unfreeze()
