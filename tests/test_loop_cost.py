@@ -109,7 +109,7 @@ def test_a_loop_that_only_goes_round_is_added_up_late_and_to_the_same_sum(seed: 
 def _spent_on_loops(seed: int, *, settle_each: bool) -> list[float]:
     """The cost of loops and of everything, after answers, calls, states and errors of which many come again."""
     counters, chance = Counters(), random.Random(seed)
-    guards = Guards(Limits(), counters, LoopDetector())
+    guards = Guards(Limits(), counters, LoopDetector)
     for number in range(25):
         kind = chance.choice(["model", "model", "both", "work", "state", "error"])
         for _ in range(chance.choice([1, 2, 5, 12, 40])):

@@ -82,7 +82,7 @@ class RunWalk:
         self._redactor = workshop.redactor
         self._counters = Counters()
         self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
-        self._guards = Guards(_NO_LIMITS, self._counters, self._detector)
+        self._guards = Guards(_NO_LIMITS, self._counters, lambda: self._detector)
         self._line = LineMaker(run_id, self._redactor.clean_text).line
         self._lines: list[bytes] = []
         self._lines_size = 0

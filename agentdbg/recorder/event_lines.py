@@ -20,7 +20,7 @@ __all__ = ["NO_META", "LineMaker", "fit_payload", "join_objects"]
 
 NO_META = b"{}"
 _BEFORE_ID = f'{{"spec_version":"{SPEC_VERSION}","event_id":"'
-_CUT_META = encode_json({TRUNCATED: TRUNCATED})
+_CUT_META = f'{{"{TRUNCATED}":"{TRUNCATED}"}}'.encode()
 _MOST_SOURCES = 10_000
 _LONGEST_SOURCE = 4_000
 _SURELY_FITS = MAX_LINE_BYTES // 2

@@ -15,13 +15,14 @@ from agentdbg.faults import contain
 from agentdbg.recorder.loop_spending import LoopSpending
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from agentdbg.config import Config
     from agentdbg.events import Event
     from agentdbg.loops import LoopDetector, LoopFinding
     from agentdbg.recorder.counters import Counters
 
-__all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict"]
+__all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict", "detector_of"]
 
 DEFAULT_LOOP_STOP = 3
 _LARGEST_QUICK = 2**30 - 1  # the interpreter compares whole numbers up to here much quicker
@@ -64,15 +65,33 @@ class Verdict(NamedTuple):
 _NOTHING = Verdict(None, None)
 
 
+def detector_of(config: Config) -> LoopDetector:
+    """The detector of these settings, loaded with the first event of a process."""
+    from agentdbg.loops import LoopDetector  # noqa: PLC0415 -- see above
+
+    return LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
+
+
 class Guards:
     """Counts what a run does and judges it against its limits."""
 
-    __slots__ = ("_counters", "_detector", "_limits", "_limits_set", "_loop_spending", "_most", "_stops_loops")
+    __slots__ = (
+        "_counters",
+        "_detector",
+        "_limits",
+        "_limits_set",
+        "_loop_spending",
+        "_make_detector",
+        "_most",
+        "_stops_loops",
+    )
 
-    def __init__(self, limits: Limits, counters: Counters, detector: LoopDetector) -> None:
+    def __init__(self, limits: Limits, counters: Counters, make_detector: Callable[[], LoopDetector]) -> None:
         self._limits = limits
         self._counters = counters
-        self._detector = detector
+        self._make_detector = make_detector
+        self._detector: LoopDetector | None = None
+        """None before the first event: a run in which nothing happens needs none."""
         self._loop_spending = LoopSpending(counters)
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
@@ -103,15 +122,17 @@ class Guards:
 
         `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
         """
-        detector, spending = self._detector, self._loop_spending
-        finding = None
+        finding, spending = None, self._loop_spending
+        detector = self._detector
         if not is_span:
             try:
+                if detector is None:
+                    detector = self._detector = self._make_detector()
                 finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
+                if spending.is_waiting and not detector.is_counting:
+                    spending.settle()  # with what had been spent before this event
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
-            if spending.is_waiting and not detector.is_counting:
-                spending.settle()  # with what had been spent before this event
         if event_type == "LLM_CALL":
             _count_model_call(self._counters, payload)
         elif event_type == "TOOL_CALL":
@@ -120,7 +141,7 @@ class Guards:
             _count_event(self._counters, event_type, is_span, recorded_by_call)
         if finding is not None:
             spending.begin(finding)
-        elif spending.is_following and not is_span and detector.is_looping():
+        elif spending.is_following and not is_span and detector is not None and detector.is_looping():
             spending.follow(event_type, may_wait=detector.is_counting)
         stop = self._loop_stop() if self._stops_loops else None
         if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
@@ -147,7 +168,7 @@ class Guards:
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
         self.settle()
-        finding = self._detector.finish()
+        finding = None if self._detector is None else self._detector.finish()
         if finding is not None:
             self._loop_spending.begin(finding)
         return finding
@@ -174,7 +195,7 @@ class Guards:
 
     def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
         threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
-        loop = self._detector.active
+        loop = None if self._detector is None else self._detector.active
         if loop is None or loop.repetitions < threshold:
             return None
         return AgentDbgLoopAbort(

@@ -12,17 +12,17 @@ import os
 import sys
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
+from agentdbg import encoding
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
-from agentdbg.loops import LoopDetector
 from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.event_lines import NO_META, fit_payload, join_objects
-from agentdbg.recorder.guardrails import Guards, Limits
+from agentdbg.recorder.guardrails import Guards, Limits, detector_of
 from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_log import RunLog
 from agentdbg.recorder.run_summary import end_summary, start_fields
@@ -105,8 +105,7 @@ class ActiveRun:
         for problem in self._redactor.problems:
             tell_once(problem, problem)
         self._short_redactor = self._redactor.with_limit(min(config.max_field_bytes, _CALL_START_BYTES))
-        detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
-        self._guards = Guards(limits, self.counters, detector)
+        self._guards = Guards(limits, self.counters, partial(detector_of, config))
         self._log = RunLog(str(self.path), self.run_id, config, self._redactor, self.counters, limits.as_dict())
         self._states = States(self._redactor, config.max_field_bytes)
         self._failed_calls = FailedCalls()
@@ -251,7 +250,7 @@ class ActiveRun:
             self.closed = True
             held_back = self._last_finding_line()
             ended_at, duration_ms = utc_timestamp(), int((time.monotonic() - self._started) * 1000)
-            summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
+            summary = encoding.encode({"status": status, "summary": end_summary(self.counters, duration_ms)})
             payload = join_objects(summary, rest)
             line = self._log.line("RUN_END", new_id(), self.start_id, ended_at, duration_ms, '"run_end"', payload)
             self.counters.count_type("RUN_END")

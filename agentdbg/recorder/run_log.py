@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
+from agentdbg import encoding
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.recorder.event_lines import NO_META, LineMaker
 from agentdbg.recorder.given_meta import as_mapping
@@ -91,7 +91,7 @@ class RunLog(LineMaker):
         if type(name) is str and name in self._names:
             return self._names[name]
         clean = self._redactor.clean_text(name)
-        known = (clean, encode_json(clean).decode())
+        known = (clean, encoding.encode(clean).decode())
         if type(name) is str and len(self._names) < _MOST_NAMES:
             self._names[name] = known
         return known

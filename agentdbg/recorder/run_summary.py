@@ -8,7 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import RawJson, encode_json
+from agentdbg import encoding
 from agentdbg.events import SPEC_VERSION
 from agentdbg.owner import describe_owner
 from agentdbg.version import __version__
@@ -90,15 +90,16 @@ def encode_run_meta(
         "cost_usd": _cost_usd(counters),
         "loop_cost_usd": _loop_cost_usd(counters),
         "guardrails": guardrails,
-        "metadata": RawJson(metadata),
+    }
+    rest: dict[str, Any] = {
         "agentdbg_version": __version__,
         "redaction": redaction,
         "dropped_events": dropped_by_writer + counters.whole("dropped"),
         "owner": describe_owner(),
     }
     if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
-        meta["event_counts"] = counters.by_type()
-    return encode_json(meta) + b"\n"
+        rest["event_counts"] = counters.by_type()
+    return b'%b,"metadata":%b,%b\n' % (encoding.encode(meta)[:-1], metadata, encoding.encode(rest)[1:])
 
 
 def _total_tokens(counters: Counters) -> int | None:

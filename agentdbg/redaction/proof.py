@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
+from agentdbg import encoding
 from agentdbg.redaction.keys import LONGEST_CACHED_KEY
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MARGIN_BYTES, MAX_DEPTH
 
@@ -148,7 +148,7 @@ def _are_alike(items: list[Any], limit: int) -> bool:
 
 def _prove_beginning(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
     room = _prove_list(items, known, limit, depth, room)
-    if len(encode_json(items)) > limit + MARGIN_BYTES:
+    if len(encoding.encode(items)) > limit + MARGIN_BYTES:
         raise TooLong
     return room
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
+from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
@@ -96,7 +96,7 @@ class Redactor:
                 prove(fields, judge, limit, 1, MOST_NODES)
             else:
                 prove_values(given, judge, limit, 1, MOST_NODES)
-            encoded = encode_json(fields)
+            encoded = encoding.encode(fields)
             size = len(encoded)
             if size > limit and not _all_fit(fields, limit):
                 return self._cut_if_harmless(fields)
@@ -148,7 +148,7 @@ class Redactor:
             shorter = {**fields, **{key: fields[key][:LONG_LIST] for key in long}}
             assert self._judge is not None
             prove(shorter, self._judge, self._max_field_bytes, 1, MOST_NODES)
-            if any(len(encode_json(shorter[key])) <= self._max_field_bytes + MARGIN_BYTES for key in long):
+            if any(len(encoding.encode(shorter[key])) <= self._max_field_bytes + MARGIN_BYTES for key in long):
                 raise Unproved
             return self._cut_if_harmless(shorter)
         except Exception:  # noqa: BLE001 -- as above
@@ -166,8 +166,8 @@ class Redactor:
                 searched[key] = cut_value(value, limit + MARGIN_BYTES)
                 kept[key] = cut_value(searched[key], limit)
         if self._suspicion is not None:
-            self._search(encode_json(searched))
-        encoded = encode_json(kept)
+            self._search(encoding.encode(searched))
+        encoded = encoding.encode(kept)
         if len(encoded) > MAX_ENCODED_BYTES:
             raise Unproved
         return kept, encoded
@@ -186,7 +186,7 @@ class Redactor:
     def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         try:
             value = self._fitted(self._walk().fields(fields))
-            return value, encode_json(value)
+            return value, encoding.encode(value)
         except Exception:  # noqa: BLE001 -- fail closed: one field at a time, so that one bad value costs only itself
             return self._seal_what_can_be(fields)
 
@@ -195,7 +195,7 @@ class Redactor:
         for key, value in plain.items():
             if isinstance(value, (dict, list)):
                 plain[key] = cut_value(value, limit)
-        return plain if len(encode_json(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
+        return plain if len(encoding.encode(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
 
     def _seal_what_can_be(self, fields: Any) -> tuple[dict[str, Any], bytes]:
         kept: dict[str, Any] = {}
@@ -207,9 +207,9 @@ class Redactor:
                 except Exception:  # noqa: BLE001 -- fail closed
                     kept[self.clean_text(name)] = UNREADABLE
             value = self._fitted(kept)
-            return value, encode_json(value)
+            return value, encoding.encode(value)
         except Exception:  # noqa: BLE001 -- fail closed
-            return {REDACTED: UNREADABLE}, encode_json({REDACTED: UNREADABLE})
+            return {REDACTED: UNREADABLE}, encoding.encode({REDACTED: UNREADABLE})
 
 
 def _could_be_option(argument: str) -> bool:
@@ -223,4 +223,4 @@ def _all_fit(fields: dict[str, Any], limit: int) -> bool:
 def _fits(value: Any, limit: int) -> bool:
     if type(value) is str:
         return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
-    return not isinstance(value, (dict, list)) or len(encode_json(value)) <= limit
+    return not isinstance(value, (dict, list)) or len(encoding.encode(value)) <= limit

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentdbg.encoding import encode_json
+from agentdbg import encoding
 from agentdbg.events import TRUNCATED
 
 __all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields"]
@@ -19,8 +19,8 @@ MAX_ENCODED_BYTES = 990_000
 
 _MARKER_BYTES = len(TRUNCATED)
 _SMALLEST_SHARE = 64
-_LIST_END = len(encode_json([TRUNCATED])) + 1
-_DICT_END = len(encode_json({TRUNCATED: TRUNCATED})) + 1
+_LIST_END = len(f'["{TRUNCATED}"]') + 1
+_DICT_END = len(f'{{"{TRUNCATED}":"{TRUNCATED}"}}') + 1
 
 
 def cut_string(text: str, max_bytes: int) -> str:
@@ -37,21 +37,21 @@ def cut_value(value: Any, max_bytes: int) -> Any:
     """A plain value whose encoding is at most `max_bytes`, where that leaves room for a marker at all."""
     if isinstance(value, str):
         return _cut_encoded_string(value, max_bytes)
-    if isinstance(value, (list, dict)) and len(encode_json(value)) > max_bytes:
+    if isinstance(value, (list, dict)) and len(encoding.encode(value)) > max_bytes:
         return _cut_list(value, max_bytes) if isinstance(value, list) else _cut_dict(value, max_bytes)
     return value
 
 
 def _cut_encoded_string(text: str, max_bytes: int) -> str:
     """Cut by encoded size: quotes and escapes count."""
-    if len(encode_json(text)) <= max_bytes:
+    if len(encoding.encode(text)) <= max_bytes:
         return text
     if max_bytes < _MARKER_BYTES + 2:
         return TRUNCATED
     low, high = 0, min(len(text), max_bytes)
     while low < high:
         middle = (low + high + 1) // 2
-        if len(encode_json(text[:middle])) + _MARKER_BYTES <= max_bytes:
+        if len(encoding.encode(text[:middle])) + _MARKER_BYTES <= max_bytes:
             low = middle
         else:
             high = middle - 1
@@ -62,7 +62,7 @@ def _cut_list(items: list[Any], max_bytes: int) -> list[Any]:
     room = max_bytes - _LIST_END - 1
     kept: list[Any] = []
     for item in items:
-        size = len(encode_json(item)) + 1
+        size = len(encoding.encode(item)) + 1
         if size > room:
             part = _part(item, room - 1)
             if part is not None:
@@ -79,8 +79,8 @@ def _cut_dict(entries: dict[str, Any], max_bytes: int) -> dict[str, Any]:
     room = max_bytes - _DICT_END - 1
     kept: dict[str, Any] = {}
     for key, value in entries.items():
-        key_size = len(encode_json(key)) + 2
-        size = key_size + len(encode_json(value))
+        key_size = len(encoding.encode(key)) + 2
+        size = key_size + len(encoding.encode(value))
         if size > room:
             part = _part(value, room - key_size)
             if part is not None:
@@ -102,8 +102,8 @@ def _part(value: Any, room: int) -> Any:
 
 def fit_fields(fields: dict[str, Any], max_bytes: int) -> dict[str, Any]:
     """The same fields within `max_bytes`: the largest are cut first, all to the same size."""
-    sizes = {key: len(encode_json(value)) for key, value in fields.items()}
-    overhead = sum(len(encode_json(key)) + 2 for key in fields) + 2
+    sizes = {key: len(encoding.encode(value)) for key, value in fields.items()}
+    overhead = sum(len(encoding.encode(key)) + 2 for key in fields) + 2
     share = _fair_share(sorted(sizes.values()), max_bytes - overhead)
     if share < _SMALLEST_SHARE:
         return _cut_dict(fields, max_bytes)

@@ -142,6 +142,14 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert not (_loaded_by("import agentdbg") - bare) & heavy
 
 
+def test_a_run_in_which_nothing_happens_loads_neither_the_fast_encoder_nor_the_loop_detector() -> None:
+    """Together they are a third of a first run's time, and the first event is early enough for both."""
+    empty = "import agentdbg\nwith agentdbg.traced_run('r'): pass\n"
+    assert not _loaded_by(empty) & {"msgspec", "agentdbg.loops"}
+    with_an_event = "import agentdbg\nwith agentdbg.traced_run('r'): agentdbg.record_llm_call('m')\n"
+    assert "agentdbg.loops" in _loaded_by(with_an_event)
+
+
 def test_recording_loads_no_server_no_yaml_and_opens_no_socket() -> None:
     """What the agent's process does not need it does not get."""
     program = (
