@@ -10,6 +10,7 @@ Values are plain JSON already (the redactor sees to that); what is not raises he
 
 from __future__ import annotations
 
+import _thread
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,23 +18,28 @@ if TYPE_CHECKING:
 
 __all__ = ["RawJson", "decode_json", "encode", "encode_json", "load_fast"]
 
-_FIRST_FEW = 24
+_FIRST_FEW = 1_000
 _left = _FIRST_FEW
 _is_fast: bool | None = None
+_loading_thread = 0
 
 
 def load_fast() -> bool:
     """Whether `msgspec` is there; if so, it does all the work from now on."""
-    global _is_fast, _raw, _decode, encode  # noqa: PLW0603 -- set once
-    if _is_fast is None:
+    global _is_fast, _loading_thread, _raw, _decode, encode  # noqa: PLW0603 -- set once
+    # A handler of signals may come here in the middle of this; what it writes, the standard library writes.
+    if _is_fast is None and _loading_thread != _thread.get_ident():
+        _loading_thread = _thread.get_ident()
         try:
             import msgspec  # noqa: PLC0415 -- see above
-        except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
-            _is_fast, _raw, _decode, encode = False, _RawJson, _decode_plain, _encode_plain
-        else:
+
             _raw, _decode, encode = msgspec.Raw, msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
             _is_fast = True
-    return _is_fast
+        except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
+            _is_fast, _raw, _decode, encode = False, _RawJson, _decode_plain, _encode_plain
+        finally:
+            _loading_thread = 0
+    return bool(_is_fast)
 
 
 def encode_json(value: Any) -> bytes:
@@ -60,14 +66,14 @@ def RawJson(encoded: bytes) -> Any:  # noqa: N802 -- stands for a value of that 
 def _encode_first(value: Any) -> bytes:
     global _left  # noqa: PLW0603 -- counts down once
     _left -= 1
-    if _left == 0:  # and not below: a signal's handler may come here while the wheel is being loaded
+    if _left == 0:
         load_fast()
-    return _encode_plain(value) if _is_fast is None else encode(value)
+    return _encode_plain(value)
 
 
 def _decode_first(text: bytes | str) -> Any:
     load_fast()
-    return _decode(text)
+    return _decode_plain(text) if _is_fast is None else _decode(text)
 
 
 class _RawJson:

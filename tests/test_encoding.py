@@ -41,7 +41,7 @@ def test_after_a_few_values_the_wheel_writes() -> None:
         "from agentdbg import encoding\n"
         "encoding.encode({})\n"
         "assert 'msgspec' not in sys.modules\n"
-        "for number in range(30): assert encoding.encode([number]) == b'[%d]' % number\n"
+        "for number in range(1100): assert encoding.encode([number]) == b'[%d]' % number\n"
         "print('msgspec' in sys.modules, encoding.load_fast())\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -53,7 +53,7 @@ def safe_text(value: Any) -> str:
     """`str(value)`, or something readable where that raises or would not end."""
     if type(value) is str:
         return value
-    from agentdbg.redaction.objects import spoken  # noqa: PLC0415 -- only for what is no text
+    from agentdbg.redaction.spoken import spoken  # noqa: PLC0415 -- only for what is no text
 
     return spoken(value)
 
@@ -86,7 +86,7 @@ def _stack(error: BaseException) -> str | None:
     """The traceback as Python prints it, without the frames that are only our wrappers."""
     import traceback  # noqa: PLC0415 -- only when something went wrong
 
-    from agentdbg.redaction.objects import tells_endlessly  # noqa: PLC0415
+    from agentdbg.redaction.spoken import tells_endlessly  # noqa: PLC0415
 
     try:
         if error.__traceback__ is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.encoding import load_fast
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain
@@ -66,9 +67,10 @@ _NOTHING = Verdict(None, None)
 
 
 def detector_of(config: Config) -> LoopDetector:
-    """The detector of these settings, loaded with the first event of a process."""
+    """The detector of these settings, which is loaded with the first event, and with it the fast encoder."""
     from agentdbg.loops import LoopDetector  # noqa: PLC0415 -- see above
 
+    load_fast()
     return LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
 
 
@@ -89,7 +91,7 @@ class Guards:
     def __init__(self, limits: Limits, counters: Counters, make_detector: Callable[[], LoopDetector]) -> None:
         self._limits = limits
         self._counters = counters
-        self._make_detector = make_detector
+        self._make_detector: Callable[[], LoopDetector] | None = make_detector
         self._detector: LoopDetector | None = None
         """None before the first event: a run in which nothing happens needs none."""
         self._loop_spending = LoopSpending(counters)
@@ -127,10 +129,11 @@ class Guards:
         if not is_span:
             try:
                 if detector is None:
-                    detector = self._detector = self._make_detector()
-                finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
-                if spending.is_waiting and not detector.is_counting:
-                    spending.settle()  # with what had been spent before this event
+                    detector = self._begin_to_look(event_type)
+                if detector is not None:
+                    finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
+                    if spending.is_waiting and not detector.is_counting:
+                        spending.settle()  # with what had been spent before this event
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
         if event_type == "LLM_CALL":
@@ -147,6 +150,15 @@ class Guards:
         if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
             stop = self._crossed(elapsed_s)
         return None if finding is None and stop is None else Verdict(finding, stop)
+
+    def _begin_to_look(self, event_type: str) -> LoopDetector | None:
+        """The detector, made with the first event; an error is none, for it may be all there is before the end."""
+        make = self._make_detector
+        if event_type == "ERROR" or make is None:
+            return None
+        self._make_detector = None  # a handler of signals may come here while the detector is being loaded
+        self._detector = make()
+        return self._detector
 
     def _is_surely_within(self, elapsed_s: float) -> bool:
         """Whether no limit can have been crossed; spelled out, because every event of a run with limits passes here."""

@@ -26,16 +26,14 @@ from itertools import islice
 from typing import Any
 
 from agentdbg.events import TRUNCATED
-from agentdbg.redaction.plain import Walk
-from agentdbg.redaction.rules import DEFAULT_MAX_FIELD_BYTES
-from agentdbg.redaction.user_code import UserCode, mapping_items, type_name
+from agentdbg.redaction.spoken import spoken, tells_endlessly
+from agentdbg.redaction.user_code import UserCode, mapping_items, static_attribute, type_name
 
-__all__ = ["describe", "spoken", "tells_endlessly"]
+__all__ = ["describe"]
 
 _MOST_ITEMS = 60_000
 _ARRAY_ITEMS_SHOWN = 100
 _LARGEST_SORTED_SET = 1000
-_MOST_TOLD = 5_000
 
 
 def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -48,42 +46,6 @@ def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
     if described is not None:
         return described
     return _repr_text(value, user, max_bytes)
-
-
-def spoken(value: Any) -> str:
-    """
-    `value` as a text that still has to be redacted: its own words where its type has a `__str__`.
-
-    Everything else is walked, because the text of a list that holds the same list over and over has no end.
-    """
-    kind = type(value)
-    try:
-        if issubclass(kind, BaseException) and tells_endlessly(value):
-            args = _arguments_of(value)
-            return spoken(args[0] if len(args) == 1 else args)
-        if not issubclass(kind, (str, bytes, bytearray)) and _static(kind, "__str__") is not object.__str__:
-            return str.__str__(UserCode().call(value, str, str))
-        return Walk(None, None, DEFAULT_MAX_FIELD_BYTES, set()).text(value)
-    except Exception:  # noqa: BLE001 -- nothing can be said of it but what it is
-        return f"<{type_name(value)}>"
-
-
-def tells_endlessly(error: BaseException) -> bool:
-    """Whether the text of an exception would be that of a structure far too large to be written out."""
-    waiting: list[Any] = [_arguments_of(error)]
-    for _ in range(_MOST_TOLD):
-        if not waiting:
-            return False
-        item = waiting.pop()
-        if type(item) is dict:
-            waiting.extend(islice(item.values(), _MOST_TOLD))
-        elif type(item) in (list, tuple, set, frozenset):
-            waiting.extend(islice(item, _MOST_TOLD))
-    return True
-
-
-def _arguments_of(error: BaseException) -> Any:
-    return BaseException.__dict__["args"].__get__(error)
 
 
 # --- what a type tells by its base class; methods are called on the base, so an override is never run unasked
@@ -137,7 +99,7 @@ def _list(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 def _tuple(value: Any, user: UserCode, max_bytes: int) -> Any:
     items = tuple.__getitem__(value, slice(0, _MOST_ITEMS))
-    names = _static(type(value), "_fields")
+    names = static_attribute(type(value), "_fields")
     if type(names) is tuple and len(names) == len(items) and all(type(name) is str for name in names):
         return dict(zip(names, items, strict=True))
     return list(items)
@@ -273,34 +235,28 @@ _KNOWN_BASES: tuple[tuple[Any, Any], ...] = (
 # --- what an object's structure tells
 
 
-def _static(kind: type, name: str) -> Any:
-    """A class attribute, found without asking any metaclass, descriptor or `__getattr__`."""
-    for base in type.__dict__["__mro__"].__get__(kind):
-        found = type.__dict__["__dict__"].__get__(base).get(name)
-        if found is not None:
-            return found
-    return None
-
-
 def _structured(value: Any, kind: type, user: UserCode) -> Any:  # noqa: PLR0911 -- one line per kind of object
     """A dict or list for the objects that have fields or items; None for the others."""
     if str(type.__getattribute__(kind, "__module__")).partition(".")[0] == "numpy":
         return _numpy(value, kind, user)
-    fields = _static(kind, "__dataclass_fields__")
+    fields = static_attribute(kind, "__dataclass_fields__")
     if type(fields) is dict:
         hidden = {name for name, field in fields.items() if getattr(field, "repr", True) is False}
         return _attributes(value, [name for name in fields if name not in hidden], user)
-    if _static(kind, "__pydantic_fields__") is not None or _static(kind, "__pydantic_core_schema__") is not None:
+    if (
+        static_attribute(kind, "__pydantic_fields__") is not None
+        or static_attribute(kind, "__pydantic_core_schema__") is not None
+    ):
         return user.call(value, _quiet_dump if _is_pydantics_own(kind) else _model_dump, dict)
-    if type(_static(kind, "__fields__")) is dict and _static(kind, "__config__") is not None:
+    if type(static_attribute(kind, "__fields__")) is dict and static_attribute(kind, "__config__") is not None:
         return user.call(value, _pydantic_v1_dict, dict)
-    attributes = _static(kind, "__attrs_attrs__")
+    attributes = static_attribute(kind, "__attrs_attrs__")
     if isinstance(attributes, tuple):
         return _attributes(value, [a.name for a in attributes if getattr(a, "repr", True)], user)
-    struct_fields = _static(kind, "__struct_fields__")
+    struct_fields = static_attribute(kind, "__struct_fields__")
     if type(struct_fields) is tuple:
         return _attributes(value, list(struct_fields), user)
-    if _static(kind, "__next__") is not None or _static(kind, "__anext__") is not None:
+    if static_attribute(kind, "__next__") is not None or static_attribute(kind, "__anext__") is not None:
         return None  # an iterator: looking would consume it
     return _abstract_container(value, kind, user)
 
@@ -310,7 +266,7 @@ def _model_dump(value: Any) -> Any:
 
 
 def _is_pydantics_own(kind: type) -> bool:
-    return getattr(_static(kind, "model_dump"), "__module__", None) == "pydantic.main"
+    return getattr(static_attribute(kind, "model_dump"), "__module__", None) == "pydantic.main"
 
 
 def _quiet_dump(value: Any) -> Any:
@@ -360,7 +316,7 @@ _read_items.__name__ = "__iter__"
 
 
 def _numpy(value: Any, kind: type, user: UserCode) -> Any:
-    if _static(kind, "item") is None:
+    if static_attribute(kind, "item") is None:
         return None
     return user.call(value, _read_array)
 

@@ -12,7 +12,7 @@ from opcode import opmap
 from time import thread_time
 from typing import Any
 
-__all__ = ["UserCode", "mapping_items", "sequence_items", "type_name"]
+__all__ = ["UserCode", "mapping_items", "sequence_items", "static_attribute", "type_name"]
 
 _RAISING = {opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name in opmap}
 
@@ -70,6 +70,15 @@ def type_name(value: Any) -> str:
 
 def _name_of(question: Any) -> str:
     return getattr(question, "__name__", "code")
+
+
+def static_attribute(kind: type, name: str) -> Any:
+    """A class attribute, found without asking any metaclass, descriptor or `__getattr__`."""
+    for base in type.__dict__["__mro__"].__get__(kind):
+        found = type.__dict__["__dict__"].__get__(base).get(name)
+        if found is not None:
+            return found
+    return None
 
 
 def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
