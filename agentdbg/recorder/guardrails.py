@@ -131,11 +131,14 @@ class Guards:
                 if detector is None:
                     detector = self._begin_to_look(event_type)
                 if detector is not None:
+                    self._detector = None  # a handler of signals that records meanwhile must not find it half way
                     finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
                     if spending.is_waiting and not detector.is_counting:
                         spending.settle()  # with what had been spent before this event
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
+            finally:
+                self._detector = detector
         if event_type == "LLM_CALL":
             _count_model_call(self._counters, payload)
         elif event_type == "TOOL_CALL":
