@@ -61,6 +61,7 @@ _SLOW = (
     "redaction/test_vendor_tokens",
     "run/",
     "server/",
+    "test_encoding",
 )
 
 
