@@ -2,7 +2,7 @@
 Plain JSON values to bytes and back, as fast as the machine allows.
 
 `msgspec` does the work where its wheel is installed; the standard library gives the same result where it is not.
-Loading `msgspec` takes a fifth of a first run, so whoever writes that run calls `encode`, which leaves the first few
+Loading `msgspec` is a good part of a first run, so whoever writes that run calls `encode`, which leaves the first few
 values of a process to the standard library: the beginning and the end of a run in which nothing happens need no more.
 What is compared with each other goes through `encode_json` and is always written by the same one of the two.
 Values are plain JSON already (the redactor sees to that); what is not raises here rather than being written.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
 
-__all__ = ["HEALTHY", "LOOPING", "Recorder", "chat_run", "openhands_run", "swe_agent_run", "trail_run"]
+__all__ = ["HEALTHY", "LOOPING", "WORDS", "Recorder", "chat_run", "openhands_run", "swe_agent_run", "trail_run"]
 
 
 class Recorder:
@@ -70,7 +70,7 @@ class Recorder:
 
 # -- made runs ---------------------------------------------------------------------------------------------------------
 
-_WORDS = [
+WORDS = [
     "river",
     "mountain",
     "engine",
@@ -105,7 +105,7 @@ _WORDS = [
 
 
 def _prose(chance: random.Random, words: int = 12) -> str:
-    return " ".join(chance.choice(_WORDS) for _ in range(words))
+    return " ".join(chance.choice(WORDS) for _ in range(words))
 
 
 def _cycle(period: int, thoughts: bool) -> Callable[[random.Random], list[Event]]:
@@ -183,7 +183,7 @@ def _ids_and_clocks(chance: random.Random) -> list[Event]:
     run = Recorder()
     for turn in range(5):
         request = f"{chance.getrandbits(32):08x}-1111-4222-8333-{chance.getrandbits(48):012x}"
-        result = {"request_id": request, "at": f"2025-03-01T10:0{turn}:07.123Z", "items": [_WORDS[0]], "took_ms": turn}
+        result = {"request_id": request, "at": f"2025-03-01T10:0{turn}:07.123Z", "items": [WORDS[0]], "took_ms": turn}
         run.model({"id": f"chatcmpl-{chance.getrandbits(64):x}", "choices": [{"message": {"content": _prose(chance)}}]})
         run.tool("list_items", {"limit": 5, "tool_call_id": f"call_{chance.getrandbits(80):x}"}, result)
     return run.events
@@ -193,7 +193,7 @@ def _echo(chance: random.Random) -> list[Event]:
     run = Recorder()
     base = _prose(chance, 20)
     for _ in range(5):
-        run.model(f"{base} {chance.choice(_WORDS)}")
+        run.model(f"{base} {chance.choice(WORDS)}")
     return run.events
 
 
@@ -232,7 +232,7 @@ def _batch(chance: random.Random) -> list[Event]:
     run = Recorder()
     for item in range(15):
         run.model("Now I will handle the next item of the list as planned.")
-        body = {"template": _WORDS, "item": f"item-{item}", "recipient": _prose(chance, 1)}
+        body = {"template": WORDS, "item": f"item-{item}", "recipient": _prose(chance, 1)}
         run.tool("send_message", body, {"status": "sent"})
     return run.events
 

@@ -111,8 +111,6 @@ class PriceTable:
             return None
         if type(prompt) is not int or type(completion) is not int:
             return None
-        if len(usage) == 3:  # nothing said of a cache
-            return (prompt * price[0] + completion * price[2]) / _PARTS
         cached = min(cached_tokens(usage), prompt)
         return ((prompt - cached) * price[0] + cached * price[1] + completion * price[2]) / _PARTS
 

@@ -36,21 +36,10 @@ _LONGEST_SEARCHED = 100_000
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = (
-        "_known",
-        "_other_words",
-        "_phrases",
-        "_substrings",
-        "counter_shapes",
-        "counters",
-        "safe",
-        "safe_shapes",
-    )
+    __slots__ = ("_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
 
     def __init__(self, keys: Iterable[str]) -> None:
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
-        asked_for = "\n".join(self._substrings)
-        self._other_words = frozenset(word for word in _OTHER_WORDS if word not in asked_for)
         self._phrases = frozenset(tuple(key.split("_")) for key in WHOLE_WORD_KEYS)
         self._known: dict[str, int] = {}
         self.safe: set[str] = set()
@@ -97,9 +86,6 @@ class KeyJudge:
         readable = key if key.isascii() else plain_spelling(key)
         squeezed = _squeeze(readable)
         words = words_of(readable)
-        if not self._other_words.isdisjoint(words):
-            words = [word for word in words if word not in self._other_words]
-            squeezed = "".join(words)
         for wanted in self._substrings:
             if wanted in squeezed:
                 return COUNTER if _counts_tokens(words, squeezed) and not self._other_secret(squeezed) else SECRET
@@ -132,11 +118,6 @@ class KeyJudge:
         return False
 
 
-# Words of their own that only begin like a secret's name; a list of the user's that has one of them is obeyed.
-_OTHER_WORDS = frozenset(
-    "tokenizer tokenizers tokenize tokenized tokenization tokeniser tokenisers tokenise tokenised tokenisation "
-    "secretary secretaries secretariat secretarial cookiecutter".split()
-)
 _FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
 _TELLING_WORDS = _FUSED_PHRASES.union(key.split("_")[0] for key in WHOLE_WORD_KEYS)
 

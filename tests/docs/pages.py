@@ -1,10 +1,16 @@
-"""What the tests of the documentation share: the pages, their code blocks, their links."""
+"""What the tests of the documentation share: the pages, their code blocks, their links, what is printed."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(
@@ -55,3 +61,25 @@ def anchors(text: str) -> set[str]:
 def without_blocks(text: str) -> str:
     """A page's own words."""
     return _FENCE.sub("", text)
+
+
+def printed(folder: Path, *arguments: str, **environment: str) -> str:
+    """What Python prints for these arguments in a folder; it must say nothing beside it."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == "", done.stderr
+    return done.stdout
+
+
+def steady(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
+    """The text with a stand-in for all that differs from run to run."""
+    for pattern, stand_in in changing:
+        text = pattern.sub(stand_in, text)
+    return text.strip()

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 from agentdbg.analysis.diff import Diff
 from agentdbg.storage import list_runs
-from tests.docs.pages import ROOT, blocks
+from tests.docs.pages import ROOT, blocks, printed, steady
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,7 +83,9 @@ def test_the_commands_print_what_the_page_shows(runs: tuple[Path, str]) -> None:
     for block in shown:
         command, _, expected = block.text.partition("\n")
         words = shlex.split(command.replace("7f3f", first))[2:]
-        assert _steady(_run(folder, "-m", "agentdbg", *words)) == _steady(expected), f"{PAGE}:{block.line}: {command}"
+        assert steady(_run(folder, "-m", "agentdbg", *words), _CHANGING) == steady(expected, _CHANGING), (
+            f"{PAGE}:{block.line}: {command}"
+        )
     assert len(shown) == 2
 
 
@@ -107,20 +106,4 @@ def test_the_python_of_the_page_gives_what_it_says(runs: tuple[Path, str], monke
 
 
 def _run(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=folder,
-        env={**os.environ, "AGENTDBG_DATA_DIR": str(folder / "data"), "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def _steady(text: str) -> str:
-    for pattern, stand_in in _CHANGING:
-        text = pattern.sub(stand_in, text)
-    return text.strip()
+    return printed(folder, *arguments, AGENTDBG_DATA_DIR=str(folder / "data"))

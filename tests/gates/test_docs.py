@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.docs.pages import ROOT, Block, blocks
+from tests.docs.pages import ROOT, Block, blocks, printed, steady
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,13 +50,13 @@ def _type(block: Block, folder: Path, where: str) -> int:
     parts = re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]
     for part in parts:
         command, _, expected = part.partition("\n")
-        assert _steady(_output(command, folder)) == _steady(expected), f"{where}: $ {command}"
+        assert steady(_output(command, folder), _CHANGING) == steady(expected, _CHANGING), f"{where}: $ {command}"
     return len(parts)
 
 
 def _output(command: str, folder: Path) -> str:
     words = shlex.split(command)
-    environment = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+    environment = {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "80"}
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
@@ -69,20 +66,4 @@ def _output(command: str, folder: Path) -> str:
         "python": [],
         "pytest": ["-m", "pytest", "-p", "pytest_agentdbg", "-p", "no:cacheprovider", f"--rootdir={folder}"],
     }[words[0]]
-    done = subprocess.run(
-        [sys.executable, *program, *words[1:]],
-        cwd=folder,
-        env={**os.environ, **environment},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-    assert done.stderr == "", done.stderr
-    return done.stdout
-
-
-def _steady(text: str) -> str:
-    for pattern, stand_in in _CHANGING:
-        text = pattern.sub(stand_in, text)
-    return text.strip()
+    return printed(folder, *program, *words[1:], **environment)

@@ -9,25 +9,11 @@ import pytest
 
 from agentdbg.loops.similar import Vocabulary
 from benchmarks.loop_quality import judge
-from benchmarks.loop_traces import Recorder
+from benchmarks.loop_traces import WORDS, Recorder
 
 if TYPE_CHECKING:
     from agentdbg.events import Event
 
-_WORDS = [
-    "river",
-    "mountain",
-    "engine",
-    "paper",
-    "orange",
-    "window",
-    "garden",
-    "silver",
-    "winter",
-    "bridge",
-    "candle",
-    "forest",
-]
 _RESULTS = [
     "No results were found.",
     "saved",
@@ -39,7 +25,7 @@ _RESULTS = [
 def _dense_run(chance: random.Random) -> list[Event]:
     """A run of few words, in which much is nearly the same and much is not."""
     run = Recorder()
-    words, results = chance.sample(_WORDS, chance.randint(5, 12)), chance.sample(_RESULTS, chance.randint(1, 3))
+    words, results = chance.sample(WORDS[:12], chance.randint(5, 12)), chance.sample(_RESULTS, chance.randint(1, 3))
     length, acts = chance.randint(4, 14), chance.choice([0.0, 0.2, 0.8])
 
     def some() -> str:

@@ -18,13 +18,12 @@ SECRET_KEYS = [
     "pass\u200bword", "p\u0430ssword", "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44", "pa\u00adss_wo\u00adrd",
     "\U0001d429\U0001d41a\U0001d42c\U0001d42c\U0001d430\U0001d428\U0001d42b\U0001d41d", "t\u03bfken", "p\u00e1ssword",
     "access_tokens", "secret_tokens", "user_token_id", "api  key", "API_KEYS",
-    "tokenizer_token", "secretary_password",
+    "tokenizer", "secretary",
 ]  # fmt: skip
 SAFE_KEYS = [
     "session_id", "author", "authority", "primary_key", "sort_key", "key", "keys", "name", "model", "prompt",
     "passenger", "passengers", "compass", "bypass", "monkey", "keyboard", "oauth_provider_name", "authored_by",
     "jwtish", "description", "cache_key", "foreign_key", "row_key", "id", "hotpot", "spawned",
-    "tokenizer", "tokenizerName", "TOKENIZERS_PARALLELISM", "secretary", "cookiecutter",
 ]  # fmt: skip
 COUNTER_KEYS = [
     "prompt_tokens", "completion_tokens", "total_tokens", "max_tokens", "maxTokens", "token_count", "tokenCount",
@@ -77,13 +76,6 @@ def test_the_users_keys_replace_the_six_but_not_the_whole_words() -> None:
         "private_key": "__REDACTED__",
         "text": "iban: __REDACTED__",
     }
-
-
-def test_a_word_of_its_own_is_redacted_for_who_asks_for_it() -> None:
-    """`tokenizer` is kept because it only begins like a token; a list that names it means it."""
-    redactor = Redactor(RedactionRules(keys=("tokenizer",)))
-
-    assert redactor.seal({"my_tokenizer": "x"}).value == {"my_tokenizer": "__REDACTED__"}
 
 
 def test_redaction_switched_off_still_gives_safe_json() -> None:

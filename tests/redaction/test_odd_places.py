@@ -160,8 +160,6 @@ def test_ordinary_arguments_are_kept(redactor: Redactor) -> None:
     """How a run was started is half of what one needs to start it again."""
     argv = ["agent.py", "--model", "gpt-4", "-p", "8080", "--max-tokens=512", "-v", "input.txt", "-p", "no:randomly"]
     argv += [
-        "--tokenizer",
-        "gpt2",
         "--max-tokens",
         "512",
         "reset",
