@@ -52,6 +52,8 @@ _KIND_OF_TYPE = {
     "CALL_START": CALL_START,
 }
 
+_WITH_STATUS = frozenset({LLM, TOOL, SPAN, END})
+
 
 class RunColumns(Protocol):
     """The columns of one run, and the way to one whole event. Grows while the run is recorded or indexed."""
@@ -128,7 +130,7 @@ def status_of(kind: int, payload: Any) -> int:
     """The code of a status: calls, spans and the end of the run have one, an ERROR is one."""
     if kind == EXCEPTION:
         return ERROR
-    if not isinstance(payload, dict) or kind not in (LLM, TOOL, SPAN, END):
+    if kind not in _WITH_STATUS or not isinstance(payload, dict):
         return NO_STATUS
     if payload.get("error") or payload.get("status") in ("error", "failed", "aborted"):
         return ERROR

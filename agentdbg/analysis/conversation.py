@@ -31,7 +31,7 @@ class Call(NamedTuple):
     args: Any = None
 
 
-@dataclass
+@dataclass(slots=True)
 class Turn:
     """One message: who spoke, the words, and the tools asked for."""
 
@@ -60,8 +60,11 @@ def answer(response: Any) -> Turn:
     """What the model answered, whatever the response looks like."""
     if _is_plain(response):
         return Turn("assistant", response["content"])
-    turn = Turn(role="assistant")
-    _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
+    turn = Turn("assistant")
+    if isinstance(response, dict):
+        _read_dict(response, turn, 0)
+    else:
+        _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
     return turn
 
 
@@ -165,7 +168,9 @@ def _read_answer(item: Any, turn: Turn, depth: int) -> None:
 
 def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
     if item.keys() <= _CHAT_MESSAGE:  # as nearly always: there is nothing else to look for
-        _read_answer(item.get("content"), turn, depth + 1)
+        content = item.get("content")
+        if content is not None:  # as where tools are asked for
+            _read_answer(content, turn, depth + 1)
         _read_calls(item.get("tool_calls"), turn)
         return
     kind = _type_of(item)
@@ -218,12 +223,14 @@ def _read_calls(calls: Any, turn: Turn) -> None:
         if isinstance(call, dict):
             function = call.get("function")
             inner = function if isinstance(function, dict) else call
-            if isinstance(inner.get("name"), str):
-                _add_call(turn, inner["name"], inner.get("arguments", inner.get("args", inner.get("input"))))
+            name = inner.get("name")
+            if isinstance(name, str):
+                given = "arguments" if "arguments" in inner else "args" if "args" in inner else "input"
+                _add_call(turn, name, inner.get(given))
 
 
 def _add_call(turn: Turn, name: str, args: Any) -> None:
     call = Call(name, parse_embedded(args))
     # LangChain repeats a block's call in `tool_calls`; the same call said twice is one call.
-    if call not in turn.calls:
+    if not turn.calls or call not in turn.calls:
         turn.calls.append(call)

@@ -170,8 +170,10 @@ def normal_form(args: Any) -> Any:
     An id made for the single call (`idempotency_key`, `request_id`) is no part of what was asked.
     """
     args = parse_embedded(args)
-    if isinstance(args, dict) and not _IDS_OF_THE_CALL.isdisjoint(args):
-        args = {key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL}
+    if isinstance(args, dict):
+        if not _IDS_OF_THE_CALL.isdisjoint(args):
+            args = {key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL}
+        return _plain(args)
     return {} if args is None or args == [] else _plain(args)
 
 
@@ -185,10 +187,10 @@ _IDS_OF_THE_CALL = frozenset(
 def _plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:  # stored arguments are ten deep at most; those of others may be anything
         return value
-    # Most arguments are texts and whole numbers, not worth a call of their own.
+    # Most arguments are texts and whole numbers, not worth a call of their own, and many are one text alone.
     if isinstance(value, dict):
         plain = {}
-        for key in _in_order(value):
+        for key in _in_order(value) if len(value) > 1 else value:
             item = value[key]
             plain[key] = item if type(item) in _PLAIN else _plain(item, depth + 1)
         return plain

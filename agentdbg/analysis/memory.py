@@ -136,11 +136,13 @@ def token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int |
     usage = payload.get("usage")
     if not isinstance(usage, dict):
         return None, None, None
-    given: tuple[Any, Any, Any] = usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("total_tokens")
+    given_in: Any = usage.get("prompt_tokens")
+    given_out: Any = usage.get("completion_tokens")
+    given: Any = usage.get("total_tokens")
     # Three plain numbers, as nearly always, need no closer look.
-    are_plain = type(given[0]) is type(given[1]) is type(given[2]) is int
-    if are_plain and 0 <= given[0] <= given[2] and 0 <= given[1] <= given[2] < _LARGEST:
-        return given
+    are_plain = type(given_in) is type(given_out) is type(given) is int
+    if are_plain and 0 <= given_in <= given < _LARGEST and 0 <= given_out <= given:
+        return given_in, given_out, given
     tokens_in = _first_number(usage, "prompt_tokens", "input_tokens")
     tokens_out = _first_number(usage, "completion_tokens", "output_tokens")
     total = _first_number(usage, "total_tokens")

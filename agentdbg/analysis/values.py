@@ -204,6 +204,8 @@ def parse_embedded(item: Any) -> Any:
     """The object a text holds, when the text is nothing but a JSON object or array; anything else as it is."""
     if not isinstance(item, str) or not 2 <= len(item) <= _MAX_EMBEDDED:
         return item
+    if item[-1] not in "}]" and not item[-1].isspace():  # as nearly always
+        return item
     stripped = item.strip()
     if not stripped or (stripped[0], stripped[-1]) not in (("{", "}"), ("[", "]")):
         return item

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 __all__ = [
@@ -31,6 +32,7 @@ _LOOK_AT = 4_000
 """A preview never shows more than a few hundred characters, so a longer text is not cleaned to its end."""
 
 _LARGEST = 1 << 62
+_ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
 
 _LINE_SIGNS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```[^\n`]*$)", re.MULTILINE)
 # Underscores stay: in what agents write they are names (`__init__`, `max_tokens`) far more often than emphasis.
@@ -101,6 +103,25 @@ def timestamp_ms(timestamp: Any) -> int | None:
     """A stored timestamp as milliseconds of Unix time; None for what is none."""
     if not isinstance(timestamp, str):
         return None
+    # The events of a run share their minutes, so that most times are looked up and not read.
+    seconds, milliseconds = _SECONDS.get(timestamp[17:19]), _MILLISECONDS.get(timestamp[19:])
+    if seconds is not None and milliseconds is not None:
+        minute = _minute_ms(timestamp[:17])
+        return None if minute is None else minute + seconds + milliseconds
+    return _read_ms(timestamp)
+
+
+_SECONDS = {f"{second:02}": second * 1000 for second in range(60)}
+_MILLISECONDS = {f".{millisecond:03}Z": millisecond for millisecond in range(1000)}
+
+
+@lru_cache(maxsize=1024)
+def _minute_ms(minute: str) -> int | None:
+    """`2026-11-16T12:30:` in milliseconds."""
+    return _read_ms(f"{minute}00.000Z")
+
+
+def _read_ms(timestamp: str) -> int | None:
     try:
         # Python 3.10 knows neither the trailing Z nor fractions of another length than 3 or 6.
         moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))
@@ -153,6 +174,6 @@ def as_text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """A JSON value as JSON text, keys in order; never raises."""
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+        return _ENCODER.encode(value)
     except (ValueError, TypeError, RecursionError):
         return as_text(value) if not isinstance(value, (dict, list)) else "a value too large to print"

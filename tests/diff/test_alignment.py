@@ -110,6 +110,22 @@ def test_a_conversation_remembered_differently_is_a_difference() -> None:
     assert [change.path for change in diff.rows[2].changes] == ["history"]
 
 
+def test_a_mere_yes_does_not_continue_another_conversation() -> None:
+    """Another agent of the run was last told the same word; what this one is told is new all the same."""
+
+    def steps(word: str) -> list[Event]:
+        asked = {"role": "assistant", "content": "Shall I?"}
+        return run(
+            llm([_user("other"), _user("task"), _user("yes")], "Done."),
+            llm([_user("one"), _user("two"), _user("three")], asked),
+            llm([_user("two"), _user("three"), asked, _user(word)], "Booked."),
+        )
+
+    changes = compare(steps("yes"), steps("no")).rows[3].changes
+
+    assert [(change.path, change.was, change.now) for change in changes] == [("appended[0]", "yes", "no")]
+
+
 def test_other_instructions_are_told_once_and_are_not_where_the_runs_part() -> None:
     """Whoever changed the prompt knows it; the question is what the agent did differently."""
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
-from agentdbg.analysis.diff.words import is_other_wording, word_segments
+from agentdbg.analysis.diff.words import other_wording, word_segments
 
 
 def _paths(was: Any, now: Any) -> list[tuple[str, str]]:
@@ -67,8 +67,8 @@ def test_a_change_can_be_read_backwards() -> None:
 )
 def test_other_wording_is_prose_that_contradicts_nothing(was: str, now: str, is_wording: bool) -> None:
     """Figures, dates and codes are facts; words are words."""
-    assert is_other_wording(was, now) is is_wording
-    assert is_other_wording(now, was) is is_wording
+    assert other_wording(was, now) is is_wording
+    assert other_wording(now, was) is is_wording
 
 
 def test_two_texts_are_told_word_by_word() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from agentdbg.analysis.diff import apply, compare, fingerprints, lines, make_patch, mirror
 from agentdbg.analysis.diff.told import notes
-from agentdbg.analysis.diff.words import has_digit, is_other_wording, is_prose
+from agentdbg.analysis.diff.words import has_digit, is_prose, other_wording
 from tests.diff.events import llm, run, tool
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def test_prose_is_told_by_words_wherever_they_begin() -> None:
     """A long number or link at the beginning makes a sentence no value."""
     assert is_prose("See 1234567890-1234567890-1234567890-1234567890 for all the details")
     assert not is_prose("1234567890-1234567890-1234567890-1234567890")
-    assert is_other_wording("No figures in here at all.", "There are 3 of them in here.")
-    assert not is_other_wording("There are 4 of them in here.", "There are 3 of them in here.")
+    assert other_wording("No figures in here at all.", "There are 3 of them in here.")
+    assert other_wording("There are 4 of them in here.", "There are 3 of them in here.") is False
 
 
 def test_a_run_imported_without_times_has_no_duration() -> None:

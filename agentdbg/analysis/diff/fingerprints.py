@@ -13,7 +13,7 @@ from typing import Any
 
 from agentdbg.encoding import encode_json
 
-__all__ = ["NOT_JSON", "digest", "encoded", "fingerprint"]
+__all__ = ["NOT_JSON", "combined", "digest", "encoded", "fingerprint"]
 
 _WIDE = sys.hash_info.width >= 64
 NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError)
@@ -28,6 +28,16 @@ def fingerprint(value: Any) -> int:
         return hash(encode_json(value))
     except NOT_JSON:
         return hash(encoded(value))
+
+
+def combined(*parts: Any) -> int:
+    """A fingerprint of fingerprints, texts and None."""
+    if not _WIDE:
+        return fingerprint(parts)
+    try:
+        return hash(parts)
+    except TypeError:
+        return fingerprint(parts)
 
 
 def digest(value: Any) -> bytes:

@@ -14,29 +14,29 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.pairing import Pairing
     from agentdbg.analysis.diff.steps import Side
 
-__all__ = ["lay_out"]
+__all__ = ["Place", "lay_out"]
 
 Place = tuple[int | None, int | None]
 
 
 def lay_out(pairing: Pairing, a: Side, b: Side) -> list[Place]:
     """Every step of both runs once. A pair out of order (parallel steps) stands at its place in A."""
-    order_a = [step.number for step in a.order]
-    order_b = [step.number for step in b.order]
-    rank_b = {number: rank for rank, number in enumerate(order_b)}
-    paired = [number for number in order_a if number in pairing.pairs]
-    kept = longest_increasing([rank_b[pairing.pairs[number]] for number in paired])
-    spine = {paired[position] for position in kept}
+    order_a, order_b = [step.number for step in a.order], [step.number for step in b.order]
+    partners = [*map(pairing.pairs.get, order_a)]
+    in_a = [*zip(order_a, partners, strict=True)]
+    rank_b = dict(zip(order_b, range(len(order_b)), strict=True))
+    paired = [position for position, partner in enumerate(partners) if partner is not None]
+    ranks = [rank_b[partner] for partner in partners if partner is not None]
     taken = set(pairing.pairs.values())
     places: list[Place] = []
-    at_b = 0
-    for number in order_a:
-        partner = pairing.pairs.get(number)
-        if partner is not None and number in spine:
-            rank = rank_b[partner]
-            if rank > at_b:
-                places += [(None, alone) for alone in order_b[at_b:rank] if alone not in taken]
-            at_b = rank + 1
-        places.append((number, partner))
+    at = at_b = 0
+    for position in longest_increasing(ranks):
+        rank = ranks[position]
+        if rank > at_b:
+            places += in_a[at : paired[position]]
+            places += [(None, alone) for alone in order_b[at_b:rank] if alone not in taken]
+            at = paired[position]
+        at_b = rank + 1
+    places += in_a[at:]
     places += [(None, alone) for alone in order_b[at_b:] if alone not in taken]
     return places

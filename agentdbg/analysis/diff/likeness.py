@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.columns import END, LLM, START, TOOL
 from agentdbg.analysis.conversation import last_text
 from agentdbg.analysis.diff.fingerprints import NOT_JSON
+from agentdbg.analysis.diff.steps import IN_WORDS, families_of
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json
 
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
 __all__ = ["Arguments", "are_akin", "likeness", "likeness_table"]
 
 _WORD = re.compile(r"\w+")
+_FOREIGN = re.compile(r"[^\W\x00-\x7f]")
+"""A sign of a word that is not ASCII; dashes, quotation marks and smileys are none."""
 _MOST_TEXT = 1_500
 _PLAIN = bytes(ord(chr(code).lower() if _WORD.match(chr(code)) else " ") for code in range(128)).ljust(256)
 """Every sign of an ASCII text as it is compared: a small letter, a digit, or a space for all else."""
 
-Words = frozenset[str]
+Words = frozenset[bytes]
 _WORDY = (str, dict, list)
 _SIMPLE = frozenset({str, int, bool, type(None)})
+_ONCE_A_RUN = frozenset({START, END})
 
 
 def are_akin(left: Step, right: Step) -> bool:
@@ -42,20 +46,45 @@ def are_akin(left: Step, right: Step) -> bool:
     return not left.families.isdisjoint(right.families)
 
 
-def likeness_table(left: Sequence[Step], right: Sequence[Step]) -> list[list[float]]:
-    """How alike each step of one line is to each of the other. Most are not akin, and are never looked at."""
-    columns: dict[str, list[int]] = {}
-    for column, step in enumerate(right):
-        for family in step.families:
-            columns.setdefault(family, []).append(column)
-    table = []
-    for step in left:
-        likes = [0.0] * len(right)
-        for family in step.families:
-            for column in columns.get(family, ()):
-                likes[column] = likes[column] or _likeness_of_akin(step, right[column])
-        table.append(likes)
+def likeness_table(left: Sequence[Step], right: Sequence[Step]) -> list[dict[int, float]]:
+    """How alike each step of one line is to those of the other that are akin to it, by place. Most are not."""
+    places: dict[str, list[int]] = {}
+    for place, families in enumerate(families_of(right)):
+        for family in families:
+            places.setdefault(family, []).append(place)
+    answers: list[tuple[int, Words, int, Words, int]] = []
+    table: list[dict[int, float]] = []
+    for step, families in zip(left, families_of(left), strict=True):
+        akin = [places[family] for family in families if family in places]
+        if not akin:
+            table.append({})
+        elif families is IN_WORDS:
+            answers = answers or [(place, *_sized_words(right[place])) for place in akin[0]]
+            table.append(_likes_of_answer(step, answers))
+        else:
+            row = akin[0] if len(akin) == 1 else sorted({place for row in akin for place in row})
+            table.append({place: _likeness_of_akin(step, right[place]) for place in row})
     return table
+
+
+def _likes_of_answer(step: Step, others: Sequence[tuple[int, Words, int, Words, int]]) -> dict[int, float]:
+    """`_likeness_of_akin` of an answer in words to all others, written out: nearly all that is ever asked for."""
+    text, size, question, question_size = _sized_words(step)
+    likes = {}
+    for place, other, other_size, other_question, other_question_size in others:
+        common = len(text & other)
+        like = 0.35 + 0.4 * (common / (size + other_size - common) if size or other_size else 1.0)
+        if question and other_question:
+            common = len(question & other_question)
+            likes[place] = like + 0.2 * (common / (question_size + other_question_size - common))
+        else:
+            likes[place] = like if question or other_question else like + 0.2
+    return likes
+
+
+def _sized_words(step: Step) -> tuple[Words, int, Words, int]:
+    text, question = step.words or _keep_words(step)
+    return text, len(text), question, len(question)
 
 
 def likeness(left: Step, right: Step) -> float:
@@ -64,17 +93,18 @@ def likeness(left: Step, right: Step) -> float:
 
 
 def _likeness_of_akin(left: Step, right: Step) -> float:
-    if left.kind != LLM and (left.key == right.key or left.kind in (START, END)):
+    kind = left.kind
+    if kind != LLM and (left.key == right.key or kind in _ONCE_A_RUN):
         return 1.0
     words, words_right = left.words or _keep_words(left), right.words or _keep_words(right)
-    if left.kind == LLM:
+    if kind == TOOL:
+        alike: float = 0.35 + 0.5 * words.likeness(words_right)
+        return alike + 0.1 * (left.content.get("result") == right.content.get("result"))
+    if kind == LLM:
         said = _shared(words[0], words_right[0])
         if words[1] is None:
             return 0.3 + 0.3 * _shared(left.families, right.families) + 0.3 * said
         return 0.35 + 0.4 * said + 0.2 * _shared(words[1], words_right[1])
-    if left.kind == TOOL:
-        alike: float = 0.35 + 0.5 * words.likeness(words_right)
-        return alike + 0.1 * (left.content.get("result") == right.content.get("result"))
     return 0.5 + 0.4 * _shared(words, words_right)
 
 
@@ -91,7 +121,8 @@ def _model_words(step: Step) -> tuple[Words, Words | None]:
     """Those of the answer, and those of the question where no tool is asked for."""
     said = step.said
     if said.calls:
-        return _words(said.text) | _words([call.args for call in said.calls]), None
+        words = _words([call.args for call in said.calls])
+        return words | _words(said.text) if said.text else words, None
     return _words(said.text), _words(last_text(step.content.get("appended")))
 
 
@@ -100,8 +131,12 @@ class Arguments:
 
     def __init__(self, args: Any) -> None:
         self._args = args
-        parts = args if isinstance(args, dict) else {}
-        self._words = {key: _words(item) for key, item in parts.items() if isinstance(item, _WORDY)}
+        self._are_named = isinstance(args, dict)
+        self._words = (
+            {key: _words(item) if isinstance(item, _WORDY) else None for key, item in args.items()}
+            if self._are_named
+            else {}
+        )
 
     @cached_property
     def _all_words(self) -> Words:
@@ -112,25 +147,28 @@ class Arguments:
         left, right = self._args, other._args
         if left == right:
             return 1.0
-        if not isinstance(left, dict) or not isinstance(right, dict):
+        if not (self._are_named and other._are_named):
             are_wordy = isinstance(left, _WORDY) and isinstance(right, _WORDY)
             return 0.9 * _shared(self._all_words, other._all_words) if are_wordy else 0.0
         alike, common = 0.0, 0
-        for key, item in left.items():
+        for key, words in self._words.items():
             if key in right:
                 common += 1
-                if item == right[key]:
+                if left[key] == right[key]:
                     alike += 1.0
-                elif key in self._words and key in other._words:
-                    alike += 0.9 * _shared(self._words[key], other._words[key])
+                elif words is not None:
+                    words_right = other._words[key]
+                    if words_right is not None:
+                        alike += 0.9 * _shared(words, words_right)
         return alike / (len(left) + len(right) - common)
 
 
 def _words(value: Any) -> Words:
     text = (value if isinstance(value, str) else _json_text(value))[:_MOST_TEXT]
-    if text.isascii():  # bytes are put in other words much quicker than by a pattern
-        return frozenset(text.encode().translate(_PLAIN).decode().split())
-    return frozenset(_WORD.findall(text.lower()))
+    # Bytes are put in other words much quicker than by a pattern; most signs that are not ASCII are in no word.
+    if text.isascii() or not _FOREIGN.search(text):
+        return frozenset(text.encode("ascii", "replace").translate(_PLAIN).split())
+    return frozenset([word.encode() for word in _WORD.findall(text.lower())])
 
 
 def _json_text(value: Any) -> str:
@@ -144,13 +182,17 @@ def _json_text(value: Any) -> str:
 
 
 def _is_simple(value: Any) -> bool:
-    if type(value) is dict:
-        return all(map(_is_simple, value.values()))
-    return all(map(_is_simple, value)) if type(value) is list else type(value) in _SIMPLE
+    if type(value) is not dict and type(value) is not list:
+        return type(value) in _SIMPLE
+    # Most of what is inside is a text or a whole number, not worth a call of its own.
+    for item in value.values() if type(value) is dict else value:
+        if type(item) not in _SIMPLE and not _is_simple(item):
+            return False
+    return True
 
 
-def _shared(left: Words, right: Words) -> float:
-    if left == right:
-        return 1.0
+def _shared(left: frozenset[Any], right: frozenset[Any]) -> float:
+    if not (left and right):
+        return 0.0 if left or right else 1.0
     common = len(left & right)
     return common / (len(left) + len(right) - common)

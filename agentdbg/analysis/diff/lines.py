@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.diff.likeness import are_akin, likeness_table
 from agentdbg.analysis.diff.sequences import between, common_pairs
+from agentdbg.analysis.diff.steps import families_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from agentdbg.analysis.diff.sequences import Gap
     from agentdbg.analysis.diff.steps import Step
@@ -30,6 +31,9 @@ _TABLE = 4_096
 _TABLES = 32_768
 """The most cells that the tables of one gap have together, as long as its pieces are not shorter than `_SHORTEST`."""
 _SHORTEST = 8
+
+
+_Families = list[frozenset[str]]
 
 
 class LinePairing:
@@ -67,9 +71,11 @@ class LinePairing:
 
     def _pair_by_action(self, gap: Gap) -> None:
         begin, end, begin_right, end_right = gap
-        actions = [step.action for step in self._left[begin:end]]
-        actions_right = [step.action for step in self._right[begin_right:end_right]]
-        found = [(begin + place, begin_right + other) for place, other in common_pairs(actions, actions_right)]
+        left, right = self._left[begin:end], self._right[begin_right:end_right]
+        families, families_right = families_of(left), families_of(right)
+        actions = _actions(left, families, families_right, "left")
+        pairs = common_pairs(actions, _actions(right, families_right, families, "right"))
+        found = [(begin + place, begin_right + other) for place, other in pairs]
         self.pairs += found
         for inner in between(found, *gap):
             if not self._has_one_way(inner):
@@ -83,29 +89,37 @@ class LinePairing:
         """The pairs, in order on both sides, that are together most alike."""
         table = likeness_table(self._left[begin:end], self._right[begin_right:end_right])
         row, column = end - begin, end_right - begin_right
-        best = _best_sums(table, column)
+        sums = _best_sums(table, column)
         while row and column:
-            like = table[row - 1][column - 1]
-            if like and best[row][column] == best[row - 1][column - 1] + like:
+            best, above = sums[row], sums[row - 1]
+            like = table[row - 1].get(column - 1)
+            if like is not None and best[column] == above[column - 1] + like:
                 row, column = row - 1, column - 1
                 self.pairs.append((begin + row, begin_right + column))
-            elif best[row][column] == best[row - 1][column]:
+            elif best[column] == above[column]:
                 row -= 1
             else:
                 column -= 1
 
 
-def _best_sums(table: Sequence[Sequence[float]], width: int) -> list[list[float]]:
+def _actions(line: Sequence[Step], families: _Families, families_there: _Families, alone: str) -> list[int | str]:
+    """What each step does; what is akin to nothing on the other side does what nothing does there: it is `alone`."""
+    there = frozenset().union(*families_there)
+    return [alone if there.isdisjoint(own) else step.action for step, own in zip(line, families, strict=True)]
+
+
+def _best_sums(table: Sequence[Mapping[int, float]], width: int) -> list[list[float]]:
     """For every corner of the table, the most that pairs above and left of it can come to; rows and columns grow."""
     above = [0.0] * (width + 1)
     sums = [above]
     for likes in table:
-        current = above.copy()
-        for column, like in enumerate(likes, 1):
-            # A pair that adds something counts from here on, to where others add up to as much.
-            if like and (best := above[column - 1] + like) > current[column]:
-                end = bisect_left(current, best, column)
-                current[column:end] = [best] * (end - column)
+        current = above.copy() if likes else above
+        for column, like in likes.items():
+            # A pair that adds something counts from its own corner on, to where others add up to as much.
+            best = above[column] + like
+            if best > current[column + 1]:
+                end = bisect_left(current, best, column + 1)
+                current[column + 1 : end] = [best] * (end - column - 1)
         sums.append(current)
         above = current
     return sums

@@ -12,14 +12,15 @@ The result does not depend on which run is called A.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
-from agentdbg.analysis.diff.fingerprints import digest
+from agentdbg.analysis.diff.fingerprints import NOT_JSON, digest
 from agentdbg.analysis.diff.likeness import likeness
 from agentdbg.analysis.diff.lines import LinePairing
 from agentdbg.analysis.diff.sequences import between
 from agentdbg.analysis.wording import as_json
+from agentdbg.encoding import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
@@ -33,6 +34,10 @@ _AT_ONCE_MS = 3
 
 
 _RUNNING = frozenset({LLM, TOOL, SPAN})
+_ROOM = 200
+"""How much of its arguments decides where a call stands among others."""
+_TEXT = frozenset({str})
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,7 @@ def _place(step: Step) -> tuple[bytes, bytes, int]:
 
 
 def _pair(left: Side, right: Side) -> Pairing:
-    pairs: list[tuple[Step, Step]] = []
+    partner: dict[int, int] = {}
     cut = 0
     waiting = [(_in_line(left.top), _in_line(right.top))]
     while waiting:
@@ -81,29 +86,27 @@ def _pair(left: Side, right: Side) -> Pairing:
         lines = LinePairing(line, other)
         cut += lines.cut
         for at, at_other in lines.pairs:
-            pairs.append((line[at], other[at_other]))
-            if line[at].kind != LLM and line[at].children and other[at_other].children:
-                waiting.append((_in_line(line[at].children), _in_line(other[at_other].children)))
+            step, twin = line[at], other[at_other]
+            partner[step.number] = twin.number
+            if step.children and twin.children and step.kind != LLM:
+                waiting.append((_in_line(step.children), _in_line(twin.children)))
         for begin, end, begin_other, end_other in between(lines.pairs, 0, len(line), 0, len(other)):
             opened = _opened(line[begin:end]), _opened(other[begin_other:end_other])
             if (opened[0][1] or opened[1][1]) and opened[0][0] and opened[1][0]:
                 waiting.append((opened[0][0], opened[1][0]))
-    _pair_findings(pairs, left, right)
-    taken = {step.number for step, _ in pairs}
-    taken_right = {step.number for _, step in pairs}
-    rest = [step for step in left.steps.values() if step.number not in taken]
-    rest_right = [step for step in right.steps.values() if step.number not in taken_right]
+    _pair_findings(partner, left, right)
+    taken = set(partner.values())
+    rest = [step for number, step in left.steps.items() if number not in partner]
+    rest_right = [step for number, step in right.steps.items() if number not in taken]
     if rest and rest_right:
-        _pair_in_groups(pairs, rest, rest_right)
-        taken.update(step.number for step, _ in pairs)
-        taken_right.update(step.number for _, step in pairs)
+        taken |= _pair_in_groups(partner, rest, rest_right)
     for step in (*left.order, *right.order):
         step.words = None  # many small texts, which nobody asks for again
     moved = _moved(
-        (step for step in rest if step.number not in taken),
-        (step for step in rest_right if step.number not in taken_right),
+        [step for step in rest if step.number not in partner],
+        [step for step in rest_right if step.number not in taken],
     )
-    return Pairing({step.number: other.number for step, other in pairs}, moved, cut)
+    return Pairing(partner, moved, cut)
 
 
 def _opened(line: Sequence[Step]) -> tuple[list[Step], bool]:
@@ -127,49 +130,75 @@ def _in_line(siblings: Sequence[Step]) -> list[Step]:
     for step in siblings:
         if step.kind == LOOP:
             continue
-        if not (group and _overlaps(step, group_end)):
+        if group and step.start_ms + _AT_ONCE_MS <= group_end and _lasts(step):
+            group.append(step)
+        else:
             _put(line, group)
-            group, group_end = [], 0
-        group.append(step)
-        group_end = max(group_end, step.end_ms) if step.kind in _RUNNING else 0
+            group, group_end = [step], 0
+        if step.kind not in _RUNNING:
+            group_end = 0
+        elif step.end_ms > group_end:
+            group_end = step.end_ms
     _put(line, group)
     return line
 
 
-def _overlaps(step: Step, group_end: int) -> bool:
-    lasts = step.kind in _RUNNING and step.end_ms - step.start_ms >= _AT_ONCE_MS
-    return lasts and step.start_ms + _AT_ONCE_MS <= group_end
+def _lasts(step: Step) -> bool:
+    return step.kind in _RUNNING and step.end_ms - step.start_ms >= _AT_ONCE_MS
 
 
 def _put(line: list[Step], group: list[Step]) -> None:
-    if len(group) > 1:
-        group = _in_fixed_order(group)
-    for step in group:
+    for step in group if len(group) < 2 else _in_fixed_order(group):
         line.append(step)
-        if step.kind == LLM and step.children:
-            if len(step.children) == 1 and step.children[0].kind == TOOL:
-                line.append(step.children[0])
-            elif all(child.kind == TOOL for child in step.children):
-                line += _in_fixed_order(step.children)
+        children = step.children
+        if children and step.kind == LLM:
+            if len(children) == 1 and children[0].kind == TOOL:
+                line.append(children[0])
+            elif all(child.kind == TOOL for child in children):
+                line += _in_fixed_order(children)
             else:
-                line += _in_line(step.children)
+                line += _in_line(children)
 
 
 def _in_fixed_order(steps: Sequence[Step]) -> list[Step]:
     """By name and arguments, which most often tell them apart, then by all that they say."""
-    by_call = {_call_of(step): step for step in steps}
+    calls: Sequence[tuple[str, Any]] = _short_calls(steps)
+    if not calls:
+        calls = [(step.name, as_json(step.content.get("args"))[:_ROOM]) for step in steps]
+    by_call = dict(zip(calls, steps, strict=True))
     if len(by_call) == len(steps):
         return [by_call[call] for call in sorted(by_call)]
-    return sorted(steps, key=lambda step: (*_call_of(step), step.digest, step.number))
+    ranked = zip(calls, steps, strict=True)
+    return [step for _, step in sorted(ranked, key=lambda found: (*found[0], found[1].digest, found[1].number))]
 
 
-def _call_of(step: Step) -> tuple[str, str]:
-    return step.name, as_json(step.content.get("args"))[:200]
+def _short_calls(steps: Sequence[Step]) -> list[tuple[str, bytes]]:
+    """Names and arguments, none if one has others than a few plain ones: `as_json` takes ten times as long."""
+    calls = []
+    for step in steps:
+        args = step.content.get("args")
+        if (
+            type(args) is not dict
+            or not _PLAIN.issuperset(map(type, args.values()))
+            or not _TEXT.issuperset(map(type, args))
+        ):
+            return []
+        try:
+            text = encode_json({key: args[key] for key in sorted(args)})
+        except NOT_JSON:
+            return []
+        if len(text) > _ROOM // 2:  # with the spaces that `as_json` puts in it might have to be cut
+            return []
+        calls.append((step.name, text))
+    return calls
 
 
-def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_right: Sequence[Step]) -> None:
-    """Tools asked for at once may still be unpaired only because their order is none: pair those most alike."""
-    partner = {step.number: other.number for step, other in pairs}
+def _pair_in_groups(partner: dict[int, int], rest: Sequence[Step], rest_right: Sequence[Step]) -> set[int]:
+    """
+    Tools asked for at once may still be unpaired only because their order is none: pair those most alike.
+
+    Gives the steps of `rest_right` that now have a partner.
+    """
     by_parent: dict[int, list[Step]] = {}
     for step in rest_right:
         if step.parent is not None and step.kind == TOOL:
@@ -181,26 +210,26 @@ def _pair_in_groups(pairs: list[tuple[Step, Step]], rest: Sequence[Step], rest_r
         for other in by_parent.get(partner.get(step.parent.number, 0), ())[:20]:
             alike = likeness(step, other)
             if alike > 0:
-                candidates.append((-alike, step.number + other.number, step, other))
-    taken: set[tuple[int, int]] = set()
-    for _, _, step, other in sorted(candidates, key=lambda found: found[:2]):
-        if not taken & {(0, step.number), (1, other.number)}:
-            taken |= {(0, step.number), (1, other.number)}
-            pairs.append((step, other))
+                candidates.append((-alike, step.number + other.number, step.number, other.number))
+    taken: set[int] = set()
+    for _, _, number, other_number in sorted(candidates, key=lambda found: found[:2]):
+        if number not in partner and other_number not in taken:
+            taken.add(other_number)
+            partner[number] = other_number
+    return taken
 
 
-def _pair_findings(pairs: list[tuple[Step, Step]], left: Side, right: Side) -> None:
+def _pair_findings(partner: dict[int, int], left: Side, right: Side) -> None:
     """Loop findings are ours and hold nothing together: equal ones are paired where the steps around them are."""
     if not (left.has_findings and right.has_findings):
         return
-    partner = {step.number: other.number for step, other in pairs}
-    places: dict[tuple[int, int], list[Step]] = {}
+    places: dict[tuple[int, int], list[int]] = {}
     for before, step in _findings(left, partner):
-        places.setdefault((partner.get(before, 0), step.key), []).append(step)
-    for before, step in _findings(right, set(partner.values())):
+        places.setdefault((partner.get(before, 0), step.key), []).append(step.number)
+    for before, step in _findings(right, frozenset(partner.values())):
         found = places.get((before, step.key))
         if found:
-            pairs.append((found.pop(0), step))
+            partner[found.pop(0)] = step.number
 
 
 def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
@@ -213,14 +242,16 @@ def _findings(side: Side, paired: Container[int]) -> Iterator[tuple[int, Step]]:
             before = step.number
 
 
-def _moved(rest: Iterable[Step], rest_right: Iterable[Step]) -> dict[int, int]:
+def _moved(rest: Sequence[Step], rest_right: Iterable[Step]) -> dict[int, int]:
     """Equal calls that have no partner in their own place."""
+    wanted = {step.key for step in rest}
     places: dict[int, list[int]] = {}
     for step in rest_right:
-        if step.kind in (LLM, TOOL, SPAN):
+        if step.key in wanted and step.kind in _RUNNING:
             places.setdefault(step.key, []).append(step.number)
     moved = {}
-    for step in rest:
-        if places.get(step.key):
-            moved[step.number] = places[step.key].pop(0)
+    for step in rest if places else ():
+        found = places.get(step.key)
+        if found:
+            moved[step.number] = found.pop(0)
     return moved

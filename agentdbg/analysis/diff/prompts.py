@@ -9,7 +9,7 @@ without being kept.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from agentdbg.analysis.diff.fingerprints import fingerprint
 
@@ -21,6 +21,7 @@ _SYSTEM = frozenset({"system", "developer"})
 _MODEL = frozenset({"assistant", "ai", "model", "function_call"})
 _MODEL_AND_TOOL = _MODEL | {"tool", "function", "function_call_output"}
 _NO_ROLES: frozenset[str] = frozenset()
+_NOTHING: dict[str, Any] = {}
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
 _LEAVES = frozenset({str, int, float, bool, type(None)})
@@ -30,20 +31,13 @@ History = tuple[int, int]
 """How many messages a prompt holds, and their fingerprint."""
 
 
-class NewPart(NamedTuple):
-    """
-    A prompt, without what earlier prompts said, and the answer to it, without its ids.
+NewPart = tuple[Any, list[Any], dict[str, Any], History, Any, list[int]]
+"""
+A prompt, without what earlier prompts said, and the answer to it, without its ids.
 
-    `history` counts the messages of the prompt and stands for all of them. `prints` are the fingerprints of `appended`,
-    and last that of `response`.
-    """
-
-    system: Any
-    appended: list[Any]
-    rest: dict[str, Any]
-    history: History
-    response: Any
-    prints: list[int]
+In this order: the instructions, the messages that are new, what else the prompt holds, the history that stands for all
+messages of it, the answer, and the fingerprints of the new messages and, last, of the answer.
+"""
 
 
 @dataclass
@@ -60,20 +54,19 @@ class _Conversation:
         Where another conversation has them begin at `least`, nobody asks whether they begin before that.
         """
         mine = self.messages
-        if not mine:
+        newest_first = messages[least:][::-1]
+        ends_there = bool(mine) and mine[-1] in newest_first
+        if not ends_there and mine[least : least + 1] != messages[least : least + 1]:
             return 0, 0
         shared = 0
-        if messages and messages[0] == mine[0]:  # which no other conversation has, most often
+        if messages[:1] == mine[:1]:  # which no other conversation has, most often
             if messages[: len(mine)] == mine:
                 return len(mine), len(mine)
             while shared < len(messages) and mine[shared] == messages[shared]:
                 shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
-        begin = max(least, shared + 1) if shared else least
-        behind = messages[begin:] if begin else messages
-        if mine[-1] not in behind:
-            return shared, shared
-        return shared, len(messages) - behind[::-1].index(mine[-1])
+        begin = len(messages) - newest_first.index(mine[-1]) if ends_there else 0
+        return shared, begin if begin > shared + bool(shared) else shared
 
 
 class PromptReader:
@@ -81,21 +74,28 @@ class PromptReader:
 
     def __init__(self) -> None:
         self._conversations: list[_Conversation] = []
+        self._said: list[Any] = []
+        self._leading: list[Any] = []
+        self._system: Any = None
         self._answer: Any = None
         self._plain_answer: Any = None
         self._answer_print = 0
 
-    def read(self, prompt: Any, response: Any, *, tools_are_events: bool) -> NewPart:
+    def read(self, prompt: Any, response: Any, tools_are_events: bool) -> NewPart:
         """The parts of one call; `tools_are_events` where the results it repeats stand in events of their own."""
-        system, messages, rest = _split(prompt)
-        known, shared, begin = self._find(messages)
-        prints = known.prints[:shared]
-        if shared < begin:
-            prints += _prints_of_slid(messages[shared:begin], known)
+        said, given, rest = (prompt, None, _NOTHING) if type(prompt) is list else _opened(prompt)
+        before = len(self._said)
+        if before and said[:before] == self._said:  # it goes on with the one before, as nearly always
+            known, new = self._conversations[0], said[before:]
+            known.messages += new
+            self._said = said
+        else:
+            known, new = self._begin(said)
+        prints = known.prints
         # The model's own words, and the results of its tools, are in the events before.
-        echoes = _NO_ROLES if not known.messages else _MODEL_AND_TOOL if tools_are_events else _MODEL
+        echoes = _NO_ROLES if not prints else _MODEL_AND_TOOL if tools_are_events else _MODEL
         appended, appended_prints = [], []
-        for message in messages[begin:]:
+        for message in new:
             # The latest answer is most often the first new message.
             if message == self._answer:
                 plain, print_of_it = self._plain_answer, self._answer_print
@@ -103,15 +103,32 @@ class PromptReader:
                 plain = without_ids(message)
                 print_of_it = fingerprint(plain)
             prints.append(print_of_it)
-            if _role(message) not in echoes and not (echoes is _MODEL_AND_TOOL and _holds_results(message)):
+            if not echoes or not _is_echo(message, echoes):
                 appended.append(plain)
                 appended_prints.append(print_of_it)
-        known.messages, known.prints = messages, prints
         self._answer, self._plain_answer = response, without_ids(response)
         self._answer_print = fingerprint(self._plain_answer)
         appended_prints.append(self._answer_print)
-        history = (len(messages), hash(tuple(prints)))
-        return NewPart(system, appended, rest, history, self._plain_answer, appended_prints)
+        system = self._system if given is None else [given, *self._leading] if self._leading else given
+        history = (len(prints), hash(tuple(prints)))
+        return system, appended, rest, history, self._plain_answer, appended_prints
+
+    def _begin(self, said: list[Any]) -> tuple[_Conversation, list[Any]]:
+        """Read what does not go on with the prompt before: its conversation, and the messages new in it."""
+        leading = []
+        for message in said:
+            if _role(message) not in _SYSTEM:
+                break
+            leading.append(_content(message))
+        messages = said[len(leading) :]
+        known, shared, begin = self._find(messages)
+        prints = known.prints[:shared]
+        if shared < begin:
+            prints += _prints_of_slid(messages[shared:begin], known)
+        known.messages, known.prints = messages, prints
+        self._leading, self._system = leading, leading[0] if len(leading) == 1 else leading or None
+        self._said = said if messages else []  # or more instructions may follow
+        return known, messages[begin:]
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
@@ -120,8 +137,10 @@ class PromptReader:
             found = conversation.overlap(messages, overlap[1])
             if found[1] > overlap[1]:
                 best, overlap = conversation, found
-            if found[1] and found[0] == len(conversation.messages):
-                break
+                # One message alone, a mere "yes", may be the last of another conversation by chance; two are not.
+                two_before = messages[max(found[1] - 2, 0) : found[1]]
+                if found[0] == len(conversation.messages) or two_before == conversation.messages[-2:]:
+                    break
         if best is None:
             best = _Conversation()
         if not self._conversations or best is not self._conversations[0]:
@@ -139,9 +158,9 @@ def _prints_of_slid(messages: list[Any], known: _Conversation) -> list[int]:
     return [fingerprint(without_ids(message)) for message in messages[:begin]] + known.prints[-count:]
 
 
-def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
-    """The instructions, the messages and whatever else a prompt holds."""
-    rest: dict[str, Any] = {}
+def _opened(prompt: Any) -> tuple[list[Any], Any, dict[str, Any]]:
+    """The messages, the instructions beside them, and whatever else a prompt holds that is more than a list."""
+    rest = _NOTHING
     system: Any = None
     if isinstance(prompt, dict):
         key = next((key for key in ("messages", "input", "contents") if isinstance(prompt.get(key), list)), None)
@@ -149,18 +168,7 @@ def _split(prompt: Any) -> tuple[Any, list[Any], dict[str, Any]]:
             rest = {name: item for name, item in prompt.items() if name != key}
             system = rest.pop("system", rest.pop("instructions", None))
             prompt = prompt[key]
-    messages = prompt if isinstance(prompt, list) else [] if prompt is None else [prompt]
-    said = []
-    for message in messages:
-        if _role(message) not in _SYSTEM:
-            break
-        said.append(_content(message))
-    if said:
-        messages = messages[len(said) :]
-        if system is not None:
-            said.insert(0, system)
-        system = said[0] if len(said) == 1 else said
-    return system, messages, rest
+    return prompt if isinstance(prompt, list) else [] if prompt is None else [prompt], system, rest
 
 
 def _role(message: Any) -> str:
@@ -175,21 +183,27 @@ def _content(message: dict[str, Any]) -> Any:
     return message["content"] if is_bare else message
 
 
-def _holds_results(message: Any) -> bool:
-    """Whether a message is nothing but what tools gave back, as blocks of a user's message."""
-    content = message.get("content") if isinstance(message, dict) else None
-    return (
-        isinstance(content, list)
-        and bool(content)
-        and all(isinstance(block, dict) and block.get("type") == "tool_result" for block in content)
-    )
+def _is_echo(message: Any, echoes: frozenset[str]) -> bool:
+    """Whether a message only repeats what the model or a tool said."""
+    if not isinstance(message, dict):
+        return False
+    role = message.get("role") or message.get("type")
+    if isinstance(role, str) and role in echoes:
+        return True
+    content = message.get("content")
+    return isinstance(content, list) and echoes is _MODEL_AND_TOOL and _are_results(content)
+
+
+def _are_results(blocks: list[Any]) -> bool:
+    """Whether a user's message is nothing but what tools gave back."""
+    return bool(blocks) and all(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
 def without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
     # Most values are texts and numbers, not worth a call of their own, in tables too small for a comprehension.
     if isinstance(value, dict) and depth < _DEEPEST_ID:
-        if len(value) == 2 and type(value.get("role")) is type(value.get("content")) is str:
+        if not depth and len(value) == 2 and type(value.get("role")) is type(value.get("content")) is str:
             return value
         kept = {}
         for key, item in value.items():

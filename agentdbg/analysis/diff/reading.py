@@ -24,7 +24,8 @@ from agentdbg.analysis.columns import (
     kind_of,
     status_of,
 )
-from agentdbg.analysis.diff.fingerprints import fingerprint
+from agentdbg.analysis.diff.fingerprints import combined, fingerprint
+from agentdbg.analysis.diff.given import GivenReader
 from agentdbg.analysis.diff.prompts import PromptReader
 from agentdbg.analysis.diff.steps import Side, Step, comparable
 from agentdbg.analysis.diff.totals import TotalsCounter
@@ -44,10 +45,11 @@ __all__ = ["read_side"]
 
 # Numbers that follow from the rest, places in the code, and what only repeats the event's name.
 _NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
-_LLM_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | _NOT_CONTENT
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
 _TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
 _LOOP_PARTS = ("pattern", "kind", "severity")
+_HOLD_NOTHING = frozenset({START, LOOP})
+_NOTHING: dict[str, Any] = {}
 _DEEPEST = 1_000
 _FAR = 1 << 64
 """Added to the time of a run's end, and taken from that of its start: nothing stands behind or before them."""
@@ -67,15 +69,15 @@ class _Reader:
         self._prompts = PromptReader()
         self._totals = TotalsCounter()
         self._steps: dict[int, Step] = {}
-        self._numbers: dict[str, int] = {}
-        self._parents: dict[int, str | None] = {}
+        self._by_id: dict[str, Step] = {}
+        self._parents: list[str | None] = []
         self._open: dict[str, Step] = {}
         self._starts: dict[int, str] = {}
         self._effects = EffectReader(rules)
         self._unknown: set[str] = set()
-        self._context: dict[str, Any] | None = None
-        self._context_key = 0
+        self._given = GivenReader(ignored)
         self._tools_seen = False
+        self._has_findings = False
         self._timestamp: Any = None
         self._time_ms = 0
         self._count = 0
@@ -85,16 +87,19 @@ class _Reader:
         payload: Any = event.get("payload")
         if not isinstance(payload, dict):
             payload = {}
-        event_id = str(event.get("event_id") or "")
+        event_id, name = event.get("event_id"), event.get("name")
+        if type(event_id) is not str or type(name) is not str:  # which no log has
+            event_id, name = str(event_id or ""), str(name or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
         timestamp = event.get("ts")
         if timestamp != self._timestamp:  # the events of an imported run have the same one
             self._timestamp, self._time_ms = timestamp, timestamp_ms(timestamp) or 0
-        end_ms = self._time_ms
+        start_ms = end_ms = self._time_ms
         length = event.get("duration_ms")
-        start_ms = end_ms - length if isinstance(length, int) else end_ms
+        if isinstance(length, int):
+            start_ms -= length
         failed = status_of(kind, payload) == ERROR
-        step = Step(number, kind, str(event.get("name") or ""), start_ms, end_ms, failed, {})
+        step = Step(number, kind, name, start_ms, end_ms, failed, _NOTHING)
         if kind == LLM:
             self._read_model_call(step, payload)
         elif kind == TOOL:
@@ -114,8 +119,8 @@ class _Reader:
             self._starts[number] = call_id
         elif self._open:
             self._open.pop(event_id, None)
-        self._numbers.setdefault(event_id, number)
-        self._parents[number] = event.get("parent_id")
+        self._by_id.setdefault(event_id, step)
+        self._parents.append(event.get("parent_id"))
         self._steps[number] = step
 
     def _read_effect(self, step: Step, event: Event) -> None:
@@ -136,29 +141,22 @@ class _Reader:
         elif step.kind == END:
             self._totals.add_end(event, payload)
             step.start_ms = step.end_ms + _FAR
+        elif step.kind == LOOP:
+            self._has_findings = True
         step.content = _CONTENTS.get(step.kind, _other_content)(payload)
 
     def _read_model_call(self, step: Step, payload: dict[str, Any]) -> None:
         self._totals.add_model_call(payload)
-        new = self._prompts.read(payload.get("prompt"), payload.get("response"), tools_are_events=self._tools_seen)
-        step.history = new.history
+        system, appended, rest, step.history, response, prints = self._prompts.read(
+            payload.get("prompt"), payload.get("response"), self._tools_seen
+        )
         stop_reason = payload.get("stop_reason")
-        step.content = {"appended": new.appended, "response": new.response, "stop_reason": stop_reason}
+        step.content = {"appended": appended, "response": response, "stop_reason": stop_reason}
         if step.failed:
             step.content["error"] = failure_of(payload).text
         # As good as a fingerprint of the content, whose long parts have theirs already.
-        step.key = fingerprint([LLM, new.prints, stop_reason, step.content.get("error")])
-        parameters = {key: item for key, item in payload.items() if key not in _LLM_PARTS}
-        if new.rest:
-            parameters.update({key: item for key, item in new.rest.items() if key != "tools"})
-        tools = payload.get("tools", new.rest.get("tools"))
-        context = {"system": new.system, "tools": tools, "parameters": parameters}
-        if self._ignored is not None:
-            context = self._ignored.strip(context)
-        # The instructions are long, and the same in nearly every call.
-        if context != self._context:
-            self._context, self._context_key = context, fingerprint(context)
-        step.context, step.context_key = self._context, self._context_key
+        step.key = combined(LLM, stop_reason, step.content.get("error"), *prints)
+        step.context, step.context_key = self._given.read(payload, system, rest)
 
     def finish(self) -> Side:
         totals = self._totals.totals(self._steps.values())
@@ -176,9 +174,9 @@ class _Reader:
             totals,
             [self._without_ignored(effect) for effect in self._effects.found()],
             tuple(sorted(self._unknown)),
-            {number: self._numbers[call_id] for number, call_id in ended.items() if call_id in self._numbers},
+            {number: self._by_id[call_id].number for number, call_id in ended.items() if call_id in self._by_id},
             self._count,
-            any(step.kind == LOOP for step in self._steps.values()),
+            self._has_findings,
         )
 
     def _without_ignored(self, effect: SideEffect) -> SideEffect:
@@ -190,9 +188,15 @@ class _Reader:
         """Parents and children; what hangs under RUN_START, under nothing, or in a circle stands at the top."""
         top: list[Step] = []
         families: dict[int, list[Step]] = {}
+        parent_id: str | None = None
+        parent: Step | None = None
         for number, step in self._steps.items():
-            parent = self._steps.get(self._numbers.get(self._parents[number] or "", 0))
-            if parent is None or parent.kind in (START, LOOP) or parent is step or _is_above(step, parent.parent):
+            if self._parents[number - 1] != parent_id:  # most have that of the one before
+                parent_id = self._parents[number - 1]
+                parent = self._by_id.get(parent_id) if parent_id else None
+                if parent is not None and (parent.kind in _HOLD_NOTHING or parent.number not in self._steps):
+                    parent = None
+            if parent is None or parent is step or (parent.parent is not None and _is_above(step, parent.parent)):
                 top.append(step)
             else:
                 step.parent = parent
@@ -216,16 +220,23 @@ def _make_call(step: Step) -> None:
 def _in_order(top: Sequence[Step]) -> list[Step]:
     """Every step, each told its depth. What a model call asked for stands as deep as the call."""
     order: list[Step] = []
-    waiting = list(reversed(top))
-    while waiting:
-        step = waiting.pop()
-        order.append(step)
-        if step.children:
-            depth = step.depth if step.kind == LLM else step.depth + 1
-            for child in reversed(step.children):
-                child.depth = depth
-                waiting.append(child)
+    for above in top:
+        order.append(above)
+        waiting = _below(above) if above.children else []
+        while waiting:
+            step = waiting.pop()
+            order.append(step)
+            if step.children:
+                waiting += _below(step)
     return order
+
+
+def _below(step: Step) -> list[Step]:
+    """What hangs under a step, the last first, each told its depth."""
+    depth = step.depth if step.kind == LLM else step.depth + 1
+    for child in step.children:
+        child.depth = depth
+    return list(reversed(step.children))
 
 
 def _is_above(step: Step, below: Step | None) -> bool:

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import EffectChanges
     from agentdbg.analysis.diff.pairing import Pairing
     from agentdbg.analysis.diff.steps import Side
 
-__all__ = ["Diff", "Op", "Row", "Verdict", "mirror"]
+__all__ = ["Diff", "Op", "Row", "Verdict", "mirror", "new_row"]
 
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
 Verdict = Literal["same", "same_effects", "different_effects"]
@@ -79,6 +82,11 @@ class Row(NamedTuple):
         if self.name_b is not None:
             head["name_b"] = self.name_b
         return head
+
+
+_Fields = tuple[Op, int | None, int | None, int, str, int, bool, bool, int | None, str | None, tuple["Change", ...]]
+new_row: Callable[[_Fields], Row] = partial(tuple.__new__, Row)
+"""As calling the class, in less than half the time."""
 
 
 @dataclass(frozen=True)

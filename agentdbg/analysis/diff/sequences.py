@@ -14,7 +14,7 @@ from operator import lt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Container, Hashable, Sequence
 
 __all__ = ["Gap", "Pair", "between", "common_pairs", "longest_increasing"]
 
@@ -39,12 +39,13 @@ def common_pairs(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[Pa
             end, end_right = end - 1, end_right - 1
             pairs.append((end, end_right))
         # Most of what is left has nothing in common, which is quickly seen.
-        if set(left[begin:end]).isdisjoint(right[begin_right:end_right]):
+        common = set(left[begin:end]).intersection(right[begin_right:end_right])
+        if not common:
             continue
-        anchors = _anchors(left, right, begin, end, begin_right, end_right)
+        places = _places_of_single(left, common, begin, end)
+        anchors = _anchors(places, _places_of_single(right, places, begin_right, end_right))
         if not anchors:
-            anchors = _meetings(left, right, begin, end, begin_right, end_right)
-            pairs += anchors
+            pairs += _meetings(left, right, begin, end, begin_right, end_right)
             continue
         pairs += anchors
         waiting += between(anchors, begin, end, begin_right, end_right)
@@ -62,28 +63,28 @@ def between(pairs: Sequence[Pair], begin: int, end: int, begin_right: int, end_r
     ]
 
 
-def _anchors(
-    left: Sequence[Hashable], right: Sequence[Hashable], begin: int, end: int, begin_right: int, end_right: int
-) -> list[Pair]:
-    """Elements that occur once on each side, as many as keep their order."""
-    places = _places_of_single(left, begin, end)
-    places_right = _places_of_single(right, begin_right, end_right)
-    both = sorted((place, places_right[element]) for element, place in places.items() if element in places_right)
-    kept = longest_increasing([place_right for _, place_right in both])
-    return [both[position] for position in kept]
-
-
-def _places_of_single(elements: Sequence[Hashable], begin: int, end: int) -> dict[Hashable, int]:
+def _places_of_single(
+    elements: Sequence[Hashable], wanted: Container[Hashable], begin: int, end: int
+) -> dict[Hashable, int]:
+    """Where those of the wanted elements are that occur once, in their order."""
     places: dict[Hashable, int] = {}
     repeated: set[Hashable] = set()
     for place in range(begin, end):
         element = elements[place]
-        if element in places:
-            repeated.add(element)
-        places[element] = place
+        if element in wanted:
+            if element in places:
+                repeated.add(element)
+            places[element] = place
     for element in repeated:
         del places[element]
     return places
+
+
+def _anchors(places: dict[Hashable, int], places_right: dict[Hashable, int]) -> list[Pair]:
+    """Elements that occur once on each side, as many as keep their order."""
+    both = [(place, places_right[element]) for element, place in places.items() if element in places_right]
+    kept = longest_increasing([place_right for _, place_right in both])
+    return both if len(kept) == len(both) else [both[position] for position in kept]
 
 
 def _meetings(

@@ -17,14 +17,14 @@ from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from agentdbg.analysis.diff.prompts import History
     from agentdbg.analysis.diff.totals import Totals
 
-__all__ = ["Side", "Step", "comparable"]
+__all__ = ["IN_WORDS", "Side", "Step", "comparable", "families_of"]
 
-_NAMELESS = (LLM, START, END)
+_NAMELESS = frozenset({LLM, START, END})
 """Steps that stay the same under another name."""
 
 
@@ -104,19 +104,29 @@ class Side:
 
 
 def _action_of(step: Step) -> int | str:
+    if step.kind == LLM:
+        calls = step.said.calls
+        return fingerprint([[call.name, normal_form(call.args)] for call in calls]) if calls else step.key
     if step.kind == TOOL:
         return fingerprint([step.name, normal_form(step.content.get("args"))])
     if step.kind in (START, END, SPAN):
         return f"{step.kind}:{step.name if step.kind == SPAN else ''}"
-    if step.kind == LLM and step.said.calls:
-        return fingerprint([[call.name, normal_form(call.args)] for call in step.said.calls])
     return step.key
 
 
+def families_of(steps: Iterable[Step]) -> list[frozenset[str]]:
+    """The `families` of each, which most often are known: asking the property is a call."""
+    return [step._families or step.families for step in steps]  # noqa: SLF001 -- its own module
+
+
 def _families_of(step: Step) -> frozenset[str]:
-    if step.kind == LLM and step.said.calls:
-        families = [_family(LLM, call.name) for call in step.said.calls]
-        return families[0] if len(families) == 1 else frozenset().union(*families)
+    if step.kind == LLM:
+        calls = step.said.calls
+        if not calls:
+            return IN_WORDS
+        if len(calls) == 1:
+            return _family(LLM, calls[0].name)
+        return frozenset().union(*[_family(LLM, call.name) for call in calls])
     return _family(step.kind, None if step.kind in _NAMELESS else step.name)
 
 
@@ -124,6 +134,10 @@ def _families_of(step: Step) -> frozenset[str]:
 def _family(kind: int, name: str | None) -> frozenset[str]:
     """A set of one, made once: a run has few tools."""
     return frozenset({str(kind) if name is None else f"{kind}:{name}"})
+
+
+IN_WORDS = _family(LLM, None)
+"""The family of every model call that asks for no tool."""
 
 
 def comparable(step: Step) -> list[Any]:

@@ -47,7 +47,8 @@ class TotalsCounter:
         self._knows_times = True
 
     def add_model_call(self, payload: dict[str, Any]) -> None:
-        self._tokens.append(token_counts(payload))
+        if payload.get("usage"):
+            self._tokens.append(token_counts(payload))
         cost = payload.get("cost_usd")
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
             self._cost = (self._cost or 0.0) + cost
@@ -63,22 +64,24 @@ class TotalsCounter:
     def totals(self, steps: Collection[Step]) -> Totals:
         """The figures, where `steps` are all events of the run."""
         kinds = [step.kind for step in steps]
+        tokens_in, tokens_out, total_tokens = self._sums()
         return Totals(
             events=len(kinds),
             llm_calls=kinds.count(LLM),
             tool_calls=kinds.count(TOOL),
-            failed_calls=sum(step.failed and step.kind in CALL_KINDS for step in steps),
-            tokens_in=self._sum_of(0),
-            tokens_out=self._sum_of(1),
-            total_tokens=self._sum_of(2),
+            failed_calls=len([step for step in steps if step.failed and step.kind in CALL_KINDS]),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            total_tokens=total_tokens,
             cost_usd=None if self._cost is None else round(self._cost, 9),
             duration_ms=self._length_ms(steps) if self._knows_times else None,
             status=self._status,
         )
 
-    def _sum_of(self, place: int) -> int | None:
-        known = [count for counts in self._tokens if (count := counts[place]) is not None]
-        return sum(known) if known else None
+    def _sums(self) -> list[int | None]:
+        """Of tokens in, out and in all, where at least one call told."""
+        columns = zip(*self._tokens, strict=True) if self._tokens else ((), (), ())
+        return [None if column.count(None) == len(column) else sum(filter(None, column)) for column in columns]
 
     def _length_ms(self, steps: Iterable[Step]) -> int | None:
         if self._duration_ms is not None:

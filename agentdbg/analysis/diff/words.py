@@ -16,23 +16,22 @@ from agentdbg.events import TRUNCATED
 from agentdbg.loops.volatile import strip_volatile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-__all__ = ["Segment", "has_digit", "is_other_wording", "is_prose", "says_the_same", "word_segments"]
+__all__ = ["Segment", "has_digit", "is_prose", "other_wording", "word_segments"]
 
 Segment = tuple[Literal["same", "was", "now"], str]
 """A stretch of text, and whether both texts have it."""
 
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_SENTENCE = re.compile(r"[A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2,}")
-"""Three words in a row, which is all that prose needs."""
+_SENTENCE = re.compile(r" [A-Za-z]{2,} [A-Za-z]{2,} [A-Za-z]{2}")
+"""Three words in a row, which is all that prose needs; a pattern that begins with a plain sign is quicker."""
 _LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
 """The signs of an ASCII text, with a space for all but letters."""
-_SPACED = bytes(ord(" ") if chr(code).isspace() else code for code in range(128)).ljust(256)
-_DIGITS_ALONE = bytes(ord("0") if chr(code).isdigit() else ord(" ") for code in range(128)).ljust(256)
+_SIGNS = bytes(ord(" " if chr(code).isspace() else "0" if chr(code).isdigit() else "x") for code in range(256))
+"""The signs of an ASCII text: white space, a digit, or another."""
 _DIGIT = re.compile(r"\d")
-_DIGITS = "0123456789"
 _FACT = re.compile(r"(?!\d{1,2}[.)]\Z)\D*\d")
 """A word with a digit in it, but not the number of a list."""
 _AROUND = ".,;:!?()[]{}<>\"'`*_$€£%#=~“”‘’-"  # noqa: RUF001
@@ -40,12 +39,42 @@ _PROSE_WORDS = 3
 _MOST_TOKENS = 4_000
 _LOOKED_AT = 4_000
 _LONGEST = 100_000
+_LONGEST_LIST_NUMBER = 3
 _SHORTEST_ID = 10
+_SHORT = 256
+"""It takes no longer to look for ids and clocks in a text of this length than to find out that there is no need to."""
+_BEFORE, _AFTER = 20, 12
+"""How much is looked at around a place: any word that stands in a sentence."""
+
+
+def other_wording(was: str, now: str) -> bool | None:
+    """
+    Whether two different texts are prose and contradict each other in no fact; None if they say the same.
+
+    They say the same if they differ only in clocks and ids, or only because one was cut when it was stored.
+    """
+    if not was or not now:
+        return False
+    # Looking for one sign is much quicker than for a word, and most texts have none.
+    if ("_" in was and TRUNCATED in was) or ("_" in now and TRUNCATED in now):
+        kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
+        if kept.startswith(kept_now) or kept_now.startswith(kept):
+            return None
+    # Without a digit there is neither an id nor a clock nor a fact in a text, as in most.
+    elif not has_digit(was) or not has_digit(now):
+        return is_prose(was) and is_prose(now)
+    elif _are_same_but_for_ids(was, now):
+        return None
+    return is_prose(was) and is_prose(now) and not _contradict(was, now)
 
 
 def has_digit(text: str) -> bool:
-    """Whether there is a digit anywhere; asking for each of ten is much quicker than a pattern."""
-    return any(map(text.__contains__, _DIGITS)) or (not text.isascii() and _DIGIT.search(text) is not None)
+    """Whether there is a digit anywhere; asking for each of ten is much quicker than a pattern, or a loop."""
+    if "1" in text or "2" in text or "0" in text or "3" in text or "5" in text:
+        return True
+    if "4" in text or "6" in text or "7" in text or "8" in text or "9" in text:
+        return True
+    return not text.isascii() and _DIGIT.search(text) is not None
 
 
 def is_prose(text: str) -> bool:
@@ -64,65 +93,124 @@ def _count_words(text: str) -> int:
     return len(lengths) - lengths.count(1)
 
 
-def is_other_wording(was: str, now: str) -> bool:
-    """Whether two texts are prose and do not contradict each other in their facts."""
-    if not is_prose(was) or not is_prose(now):
+def _are_same_but_for_ids(was: str, now: str) -> bool:
+    """Whether only clocks and ids differ; that they do not is most often seen without looking for any."""
+    if _begin_otherwise(was, now) or len(was) > _LONGEST or len(now) > _LONGEST:
         return False
-    facts_was = _facts(was)
-    if not facts_was:
-        return True
-    facts_now = _facts(now)
-    return not (facts_was - facts_now and facts_now - facts_was)
-
-
-def _facts(text: str) -> set[str]:
-    """Numbers, dates, codes like HAT172 or M05KNL; not the numbers of a numbered list."""
-    head = text[:_LOOKED_AT]
-    words: Iterable[str] = _with_digits(head.encode()) if head.isascii() else filterfalse(str.isalpha, head.split())
-    return {word.partition("'")[0].strip(_AROUND).replace(",", "").lstrip("0") for word in words if _FACT.match(word)}
-
-
-def _with_digits(text: bytes) -> list[str]:
-    """The words that have a digit, found around the digits: cutting a text into all its words takes far longer."""
-    found = []
-    text = text.translate(_SPACED)
-    digits = text.translate(_DIGITS_ALONE)
-    at = digits.find(b"0")
-    while at >= 0:
-        end = text.find(b" ", at)
-        if end < 0:
-            end = len(text)
-        found.append(text[text.rfind(b" ", 0, at) + 1 : end].decode())
-        at = digits.find(b"0", end)
-    return found
-
-
-def says_the_same(was: str, now: str) -> bool:
-    """Whether two texts differ only in clocks and ids, or only because one was cut when it was stored."""
-    if not was or not now:
-        return False
-    if TRUNCATED in was or TRUNCATED in now:
-        kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
-        return kept.startswith(kept_now) or kept_now.startswith(kept)
-    if _begin_otherwise(was, now):
-        return False
-    # Without a digit there is neither an id nor a clock in it.
-    if len(was) > _LONGEST or len(now) > _LONGEST or not (has_digit(was) and has_digit(now)):
+    # A `<>` stands for each that was stripped, so both must have some; but fields of a table go without a trace.
+    leaves_trace = was[0] != "{" and not _has_trace(was) and not _has_trace(now)
+    if leaves_trace and len(was) > _SHORT and _part_in_lasting_words(was, now):
         return False
     was_bytes, now_bytes = was.encode("utf-8", "replace"), now.encode("utf-8", "replace")
     stripped = strip_volatile(was_bytes)
-    # A `<>` stands for each that was stripped, so both must have some; but fields of a table go without a trace.
-    if stripped == was_bytes and b"<>" not in was_bytes and not now.startswith("{"):
+    if leaves_trace and stripped == was_bytes:
         return False
     return stripped == strip_volatile(now_bytes)
 
 
 def _begin_otherwise(was: str, now: str) -> bool:
     """Whether both begin with another word or code, each too short to be an id or a clock, or only one is a table."""
-    if (was[0] == "{") is not (now[0] == "{"):
-        return True
     word, word_now = was[:_SHORTEST_ID].partition(" ")[0], now[:_SHORTEST_ID].partition(" ")[0]
-    return word != word_now and max(len(word), len(word_now)) < _SHORTEST_ID and word.isalnum() and word_now.isalnum()
+    are_short = len(word) < _SHORTEST_ID and len(word_now) < _SHORTEST_ID
+    if are_short and word != word_now and word.isalnum() and word_now.isalnum():
+        return True
+    return (was[0] == "{") is not (now[0] == "{")
+
+
+def _has_trace(text: str) -> bool:
+    return "<" in text and "<>" in text
+
+
+def _part_in_lasting_words(was: str, now: str) -> bool:
+    """
+    Whether there is surely no id and no clock where two texts part, which is far less to look at than both texts.
+
+    If ids and clocks were all that differs, the first difference would be in one of them or right behind it.
+    """
+    at = _first_difference(was, now)
+    return _is_lasting_at(was, at) and _is_lasting_at(now, at)
+
+
+def _is_lasting_at(text: str, at: int) -> bool:
+    before = text[at - _BEFORE : at] if at > _BEFORE else text[:at]
+    after = text[at : at + _AFTER]
+    left, space, begun = before.rpartition(" ")
+    rest, space_after, _ = after.partition(" ")
+    word = begun + rest
+    is_whole = (space or at <= _BEFORE) and (space_after or len(after) < _AFTER)
+    # Behind a digit it may be a unit: `1.5 s`. Half of a pair of surrogates is taken for any other.
+    if not is_whole or left[-1:].isdigit() or not word.isascii():
+        return False
+    if len(word) < _SHORTEST_ID and word.isalnum():
+        return "0x" not in word
+    return "-" not in word and not has_digit(word)
+
+
+def _first_difference(was: str, now: str) -> int:
+    """Where two texts part, of which the shorter may be how the other begins."""
+    begin, end = 0, 16
+    while end < len(was) and was[begin:end] == now[begin:end]:
+        begin, end = end, 4 * end
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        if was[begin:middle] == now[begin:middle]:
+            begin = middle
+        else:
+            end = middle
+    return begin
+
+
+def _contradict(was: str, now: str) -> bool:
+    """Whether each text has a fact that the other lacks."""
+    if len(was) > _LOOKED_AT or len(now) > _LOOKED_AT:
+        was, now = was[:_LOOKED_AT], now[:_LOOKED_AT]
+        if not has_digit(was) or not has_digit(now):
+            return False
+    facts, facts_now = _facts(was), _facts(now)
+    found: set[str] = set()
+    found_now: set[str] = set()
+    if _has_own(facts, found, now) and _has_own(facts_now, found_now, was):
+        return True
+    found.update(facts)
+    found_now.update(facts_now)
+    return not (found <= found_now or found_now <= found)
+
+
+def _has_own(facts: Iterator[str], found: set[str], other: str) -> bool:
+    """Whether a fact is found that is nowhere in the other text, as most often the first; the rest is left."""
+    other = other.replace(",", "")
+    for fact in facts:
+        found.add(fact)
+        if fact not in other:
+            return True
+    return False
+
+
+def _facts(text: str) -> Iterator[str]:
+    """Numbers, dates, codes like HAT172 or M05KNL; not the numbers of a numbered list."""
+    if not text.isascii():
+        yield from map(_plain, filter(_FACT.match, filterfalse(str.isalpha, text.split())))
+        return
+    # The words are found around their digits: cutting a text into all its words takes far longer.
+    signs = text.encode().translate(_SIGNS)
+    at = signs.find(b"0")
+    while at >= 0:
+        end = signs.find(b" ", at)
+        if end < 0:
+            end = len(signs)
+        word = text[signs.rfind(b" ", 0, at) + 1 : end]
+        if end - at > _LONGEST_LIST_NUMBER or _FACT.match(word):
+            yield _plain(word)
+        at = signs.find(b"0", end)
+
+
+def _plain(word: str) -> str:
+    """A fact without what may stand around it, and without commas."""
+    if not word.isalnum():
+        if "'" in word:
+            word = word.partition("'")[0]
+        word = word.strip(_AROUND).replace(",", "")
+    return word.lstrip("0")
 
 
 def word_segments(was: str, now: str) -> list[Segment]:
