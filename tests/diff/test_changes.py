@@ -44,6 +44,16 @@ def test_positions_are_listed_by_size() -> None:
     assert [path for path, _ in _paths(was, now)] == [f"x[{at}]" for at in range(12)]
 
 
+def test_a_small_difference_far_inside_is_found_at_once() -> None:
+    """1 is true in Python, so that every level around them looks the same at first."""
+    was: Any = {"flag": 1}
+    now: Any = {"flag": True}
+    for _ in range(30):
+        was, now = {"in": [was], "b": 2}, {"b": 2.0, "in": [now]}
+
+    assert _paths(was, now) == [("x" + ".in[0]" * 20, "changed")]
+
+
 def test_a_change_can_be_read_backwards() -> None:
     """Whoever swaps A and B gets the same story told the other way round."""
     change = Change("args.tags[1→2]", "added", None, 5)
