@@ -66,7 +66,7 @@ def test_tables_of_a_gap_stay_small_however_long_it_is() -> None:
 
         assert (pieces[0][0], pieces[-1][1], pieces[-1][3]) == (0, length, length)
         assert all(before[1] == after[0] for before, after in pairwise(pieces))
-        assert cells <= max(32_768, 16 * length)
+        assert cells <= max(16_384, 16 * length)
 
 
 def test_a_gap_with_one_way_is_paired_as_the_table_would(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,7 @@ _FEW = 16
 """How many combinations are looked at to see whether there is a choice."""
 _TABLE = 4_096
 """The largest table of likenesses, in cells."""
-_TABLES = 32_768
+_TABLES = 16_384
 """The most cells that the tables of one gap have together, as long as its pieces are not shorter than `_SHORTEST`."""
 _SHORTEST = 8
 

@@ -54,18 +54,15 @@ class _Conversation:
         Where another conversation has them begin at `least`, nobody asks whether they begin before that.
         """
         mine = self.messages
-        newest_first = messages[least:][::-1]
-        ends_there = bool(mine) and mine[-1] in newest_first
-        if not ends_there and mine[least : least + 1] != messages[least : least + 1]:
-            return 0, 0
         shared = 0
-        if messages[:1] == mine[:1]:  # which no other conversation has, most often
+        if messages[0] == mine[0]:
             if messages[: len(mine)] == mine:
                 return len(mine), len(mine)
             while shared < len(messages) and mine[shared] == messages[shared]:
                 shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
-        begin = len(messages) - newest_first.index(mine[-1]) if ends_there else 0
+        newest_first = messages[least:][::-1]
+        begin = len(messages) - newest_first.index(mine[-1]) if mine[-1] in newest_first else 0
         return shared, begin if begin > shared + bool(shared) else shared
 
 
@@ -132,21 +129,28 @@ class PromptReader:
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
-        best, overlap = None, (0, 0)
+        best = None
+        shared = begin = 0
+        rest = messages
         for conversation in self._conversations:
-            found = conversation.overlap(messages, overlap[1])
-            if found[1] > overlap[1]:
-                best, overlap = conversation, found
+            mine = conversation.messages
+            # Most have nothing to do with it, which is quickly seen.
+            if not mine or (mine[-1] not in rest and mine[begin : begin + 1] != rest[:1]):
+                continue
+            found = conversation.overlap(messages, begin)
+            if found[1] > begin:
+                best = conversation
+                shared, begin = found
+                rest = messages[begin:]
                 # One message alone, a mere "yes", may be the last of another conversation by chance; two are not.
-                two_before = messages[max(found[1] - 2, 0) : found[1]]
-                if found[0] == len(conversation.messages) or two_before == conversation.messages[-2:]:
+                if shared == len(mine) or messages[max(begin - 2, 0) : begin] == mine[-2:]:
                     break
         if best is None:
             best = _Conversation()
-        if not self._conversations or best is not self._conversations[0]:
-            others = [other for other in self._conversations if other is not best]
-            self._conversations = [best, *others[: _CONVERSATIONS - 1]]
-        return best, *overlap
+            self._conversations = [best, *self._conversations[: _CONVERSATIONS - 1]]
+        elif best is not self._conversations[0]:
+            self._conversations = [best, *(other for other in self._conversations if other is not best)]
+        return best, shared, begin
 
 
 def _prints_of_slid(messages: list[Any], known: _Conversation) -> list[int]:
