@@ -32,7 +32,6 @@ _TABLES = 16_384
 """The most cells that the tables of one gap have together, as long as its pieces are not shorter than `_SHORTEST`."""
 _SHORTEST = 8
 
-
 _Families = list[frozenset[str]]
 
 
