@@ -21,6 +21,7 @@ from agentdbg.analysis.diff.words import (
     has_digit,
     other_wording,
 )
+from agentdbg.analysis.wording import as_json, cut
 from agentdbg.loops.volatile import strip_volatile
 
 _PIECES = st.sampled_from(
@@ -130,3 +131,12 @@ def test_a_row_made_the_quick_way_is_a_row() -> None:
 
     assert new_row(tuple(row)) == row
     assert type(new_row(tuple(row))) is Row
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet='a"\\\né ', max_size=20), st.integers(0, 60))
+def test_a_long_text_is_shortened_as_its_whole_json(piece: str, times: int) -> None:
+    """Only its beginning is written as JSON, for no more of it is shown."""
+    text = piece * times
+
+    assert Change("x", "changed", text, None).to_short_json()["was"] == cut(as_json(text)[:400], 80)

@@ -32,6 +32,7 @@ __all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "va
 
 _MOST = 200
 _DEEPEST = 40
+_LOOKED_AT = 400
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
 _COMPARED = frozenset({"appended", "response"})
@@ -101,15 +102,20 @@ class Change(NamedTuple):
         """The change with its values cut, for a list of many."""
         told: dict[str, Any] = {"path": self.path, "op": self.op}
         if self.op != "added":
-            told["was"] = cut(as_json(self.was)[:400], room)
+            told["was"] = _shortened(self.was, room)
         if self.op != "removed":
-            told["now"] = cut(as_json(self.now)[:400], room)
+            told["now"] = _shortened(self.now, room)
         told["wording"] = self.wording
         return told
 
 
 _new: Callable[[tuple[str, Op, Any, Any, bool]], Change] = partial(tuple.__new__, Change)
 """As calling the class, in half the time."""
+
+
+def _shortened(value: Any, room: int) -> str:
+    # No more of a text than is looked at: its JSON is never shorter than itself.
+    return cut(as_json(value[:_LOOKED_AT] if isinstance(value, str) else value)[:_LOOKED_AT], room)
 
 
 def _part_of(path: str) -> str:

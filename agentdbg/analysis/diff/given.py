@@ -29,7 +29,7 @@ class GivenReader:
         self._pick: Callable[[dict[str, Any]], Any] = _nothing
         self._read: tuple[Any, ...] = ()
         self._context: dict[str, Any] = {}
-        self._key = 0
+        self._key = fingerprint(self._context)
 
     def read(self, payload: dict[str, Any], system: Any, rest: dict[str, Any]) -> tuple[dict[str, Any], int]:
         """`system`, `tools` and `parameters`, and their fingerprint; `rest` is what a prompt holds beside messages."""
