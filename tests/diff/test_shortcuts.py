@@ -164,7 +164,8 @@ def _talks(draw: st.DrawFn) -> list[Any]:
     """Prompts as they follow each other: most go on with one before, some drop or change a message, or begin anew."""
     prompts: list[list[Any]] = []
     for _ in range(draw(st.integers(1, 8))):
-        before = list(draw(st.sampled_from(prompts[-3:]))) if prompts and draw(st.integers(0, 4)) else []
+        goes_on = bool(prompts) and draw(st.integers(0, 4)) > 0
+        before = list(draw(st.sampled_from(prompts[-3:]))) if goes_on else []
         if before and not draw(st.integers(0, 3)):
             before[draw(st.integers(0, len(before) - 1))] = draw(_MESSAGES)
         if before and not draw(st.integers(0, 3)):
