@@ -32,6 +32,8 @@ _SLOW = (
     "diff/test_command",
     "diff/test_laws",
     "diff/test_real_pairs",
+    "diff/test_pairing_shortcuts",
+    "diff/test_rows_shortcuts",
     "diff/test_shortcuts",
     "docs/test_examples",
     "findings/test_explain",
