@@ -249,6 +249,28 @@ def test_thousands_of_events_are_few_nodes(open_page: Callable[..., Page], recor
     expect(page.locator("event-rows .row[aria-selected=true]")).to_have_attribute("data-event-type", "RUN_START")
 
 
+def test_the_end_is_the_end_also_before_all_has_come(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """Only the first rows come with the page; who asks for the last of them means the last of all."""
+    page = open_page(recorded.address("healthy"))
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    page.route("**/skeleton*", hold_the_first)
+    with page.expect_request("**/skeleton*"):
+        page.locator(f"[data-run-id='{recorded.runs['long']}']").click()
+    expect(page.locator("event-rows .row .outcome").nth(12)).to_be_visible()
+    page.keyboard.press("End")
+    expect(page.locator("event-rows .row[aria-selected=true]")).to_be_visible()
+    held[0].continue_()
+
+    expect(page.locator("event-rows .row[aria-selected=true]")).to_have_attribute("data-event-type", "RUN_END")
+
+
 def test_the_report_for_an_assistant_is_one_key_away(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """What failed, in a form that can be pasted into a conversation."""
     page = open_page(recorded.address("failing"), permissions=["clipboard-read", "clipboard-write"])

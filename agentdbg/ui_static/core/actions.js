@@ -77,7 +77,21 @@ export class Actions {
     const { timeline } = this.state;
     if (!timeline) return;
     this.#selectPlace(end === "first" ? 0 : timeline.length - 1);
-    if (end === "last") this.store.set({ unseen: 0 });
+    if (end === "first") return;
+    this.store.set({ unseen: 0 });
+    this.#goOnToLast();
+  }
+
+  /** More of a long run may be on its way: who asked for its end and has not moved since is taken there. */
+  #goOnToLast() {
+    const { data, selected } = this.state;
+    if (!data || data.complete) return;
+    const inSight = this.screen.rows.firstInSight;
+    data.addEventListener("columns", () => {
+      this.store.flush();
+      const hasMoved = data !== this.state.data || selected !== this.state.selected || inSight !== this.screen.rows.firstInSight;
+      if (!hasMoved) this.moveTo("last");
+    }, { once: true });
   }
 
   toggleSelected() {
