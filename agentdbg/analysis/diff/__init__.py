@@ -132,7 +132,7 @@ class _RowMaker:
 
 
 def _are_words(changes: list[Change]) -> bool:
-    for change in changes:  # noqa: SIM110 -- a generator takes twice as long
+    for change in changes:  # noqa: SIM110 -- a generator takes longer
         if not change.wording or change.is_given:
             return False
     return True

@@ -110,7 +110,7 @@ class Change(NamedTuple):
 
 
 _new: Callable[[tuple[str, Op, Any, Any, bool]], Change] = partial(tuple.__new__, Change)
-"""As calling the class, in half the time."""
+"""As calling the class, but quicker."""
 
 
 def _shortened(value: Any, room: int) -> str:

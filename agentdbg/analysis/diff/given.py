@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.fingerprints import fingerprint
+from agentdbg.analysis.diff.steps import NOT_CONTENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GivenReader"]
 
-_OUTCOME = frozenset({"response", "status", "error", "stop_reason", "usage", "cost_usd", "duration_ms"})
-_OTHER_PARTS = _OUTCOME | {"prompt", "tools", "source", "tool_name", "call_id"}
+_OTHER_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | NOT_CONTENT
 """What is no parameter; tools stand by themselves."""
 
 

@@ -27,7 +27,7 @@ from agentdbg.analysis.columns import (
 from agentdbg.analysis.diff.fingerprints import combined, fingerprint
 from agentdbg.analysis.diff.given import GivenReader
 from agentdbg.analysis.diff.prompts import PromptReader
-from agentdbg.analysis.diff.steps import Side, Step, comparable
+from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, comparable
 from agentdbg.analysis.diff.totals import TotalsCounter
 from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
@@ -43,10 +43,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_side"]
 
-# Numbers that follow from the rest, places in the code, and what only repeats the event's name.
-_NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
-_TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | _NOT_CONTENT
+_TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | NOT_CONTENT
 _LOOP_PARTS = ("pattern", "kind", "severity")
 _HOLD_NOTHING = frozenset({START, LOOP})
 _NOTHING: dict[str, Any] = {}
@@ -272,7 +270,7 @@ def _end_content(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _other_content(payload: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: item for key, item in payload.items() if key not in _NOT_CONTENT}
+    return {key: item for key, item in payload.items() if key not in NOT_CONTENT}
 
 
 _CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
