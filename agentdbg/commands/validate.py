@@ -11,7 +11,7 @@ from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.index.runs import load_run_meta
-from agentdbg.index.validation import RunCheck
+from agentdbg.index.validation import Problem, RunCheck
 from agentdbg.storage.reader import default_data_dir, run_folder
 
 EXAMPLES = """
@@ -20,6 +20,7 @@ agentdbg validate a41f --json
 """
 
 _SHOWN = 50
+_NOTES_SHOWN = 10
 
 
 def command(
@@ -28,7 +29,8 @@ def command(
 ) -> None:
     """
     Check every line of a run against the JSON Schemas, and the whole for what must agree: ids given once, parents that
-    exist, one start and one end, counters equal to the events. Exits with 1 when something is wrong.
+    exist, one start and one end, counters equal to the events. An older form that readers understand is a note, not a
+    problem. Exits with 1 when something is wrong.
     """
     data_dir = default_data_dir()
     run_id = find(run, data_dir)
@@ -37,9 +39,10 @@ def command(
     out = Terminal()
     if as_json:
         problems = [problem.as_json() for problem in check.problems()]
+        notes = [note.as_json() for note in check.notes]
         told = {"run_id": run_id, "valid": not problems, "lines": check.lines, "events": check.events}
         with heard_or_not():
-            out.json({"spec_version": SPEC_VERSION, **told, "problems": problems})
+            out.json({"spec_version": SPEC_VERSION, **told, "problems": problems, "notes": notes})
         found = len(problems)
     else:
         found = _print(out, check, run_id)
@@ -53,10 +56,20 @@ def _print(out: Terminal, check: RunCheck, run_id: str) -> int:
     more = sum(1 for _ in problems)
     with heard_or_not():
         for problem in shown:
-            place = "run" if problem.line is None else f"line {problem.line:,}"
-            out.sentence(Styled(f"{place:>12}  ", "muted"), Styled(problem.sentence, "error"), hang=14)
+            _print_line(out, problem, "error")
         if more:
             out.line(Styled(f"{more:,} more; --json lists all", "muted"))
+        for note in check.notes[:_NOTES_SHOWN]:
+            _print_line(out, note, "muted")
+        if len(check.notes) > _NOTES_SHOWN:
+            out.line(Styled(f"{len(check.notes) - _NOTES_SHOWN:,} more notes; --json lists them", "muted"))
         if not shown:
-            out.sentence(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, all as the format says", hang=2)
+            noted = ", with older forms that readers understand" if check.notes else ""
+            out.sentence(Styled("✓ ", "ok"), f"{run_id[:8]}: {check.events:,} events, valid{noted}", hang=2)
     return len(shown) + more
+
+
+def _print_line(out: Terminal, problem: Problem, style: str) -> None:
+    place = "run" if problem.line is None else f"line {problem.line:,}"
+    sentence = f"note: {problem.sentence}" if problem.kind == "note" else problem.sentence
+    out.sentence(Styled(f"{place:>12}  ", "muted"), Styled(sentence, style), hang=14)

@@ -1,9 +1,10 @@
 """
-Whether a stored run is what the trace format says: every line by its schema, and the whole by what must agree.
+Check whether a stored run is what the trace format says: every line by its schema, and the whole by what must agree.
 
-Readers are tolerant and show what they can; this is the strict look, for whoever writes runs or doubts one. A line
-that is no event, an id given twice, a parent that does not exist, events after the end and counters that are not the
-events' are problems; what a run that is still being recorded has not written yet is none.
+What readers understand is no problem. An older or looser form (`finish_reason`, an error that is only a text, a field
+that was left out) is a note: it says what a newer writer would store. A line that is no event, a value that readers
+have to drop, an id given twice, a parent that does not exist, events after the end and counters that are not the
+events' are problems. What a run that is still being recorded has not written yet is none.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json
-from agentdbg.events import MAX_LINE_BYTES
+from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION
 from agentdbg.index.recount import recount
 from agentdbg.schemas import event_problems, run_problems
+from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp
 from agentdbg.storage.layout import RUN_FILE
 from agentdbg.storage.lines import iter_lines, open_events, read_regular
+from agentdbg.storage.runfile import run_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +30,9 @@ __all__ = ["Problem", "RunCheck"]
 
 _LARGEST_RUN_JSON = 8_000_000
 _MOST_OF_ONE_EVENT = 5
+_MOST_NOTES = 1_000
 _LONGEST = 300
+_ANY_ID = "00000000-0000-4000-8000-000000000000"
 _COMPARED = ("status", "counts", "event_counts", "total_tokens")
 
 
@@ -36,7 +41,7 @@ class Problem:
     """One thing that is not as it should be. `line` counts from 1 in events.jsonl; None is about the whole run."""
 
     kind: str
-    """`damaged`: a line that is no JSON object; `schema`: the wrong shape; `integrity`: parts that disagree."""
+    """`damaged`: no JSON object; `schema`: the wrong shape; `integrity`: parts that disagree; `note`: an older form."""
     line: int | None
     sentence: str
 
@@ -48,12 +53,13 @@ class Problem:
 class RunCheck:
     """
     One strict look at the run in a folder. `problems` finds them one after another; afterwards `lines` and `events`
-    say how much there is.
+    say how much there is, and `notes` what is in an older form (the first thousand of them).
     """
 
     def __init__(self, folder: str | Path, run_id: str, *, is_running: bool = False) -> None:
         self.lines = 0
         self.events = 0
+        self.notes: list[Problem] = []
         self._folder = os.fspath(folder)
         self._run_id = run_id
         self._is_running = is_running
@@ -93,9 +99,24 @@ class RunCheck:
             yield Problem("damaged", self.lines, f"the line is a JSON {type(event).__name__}, not an object")
             return
         self.events += 1
-        for sentence in event_problems(event)[:_MOST_OF_ONE_EVENT]:
+        for sentence in self._shape_problems(event, line):
             yield Problem("schema", self.lines, _cut(sentence))
         yield from self._place(event)
+
+    def _shape_problems(self, event: dict[str, Any], line: bytes) -> list[str]:
+        """What readers cannot make sense of; what they can, though newer writers would store it otherwise, is noted."""
+        try:
+            read: dict[str, Any] = {**parse_event(line, self._run_id)}
+        except DamagedLine as error:
+            return [str(error)]
+        problems = [*_lost_values(event), *event_problems({**read, **_usual_marks(read)}, may_lack_fields=True)]
+        if not problems:
+            self._note(self.lines, event_problems(event) or _older_forms(event, read))
+        return problems[:_MOST_OF_ONE_EVENT]
+
+    def _note(self, line: int | None, sentences: list[str]) -> None:
+        for sentence in sentences[: min(_MOST_OF_ONE_EVENT, _MOST_NOTES - len(self.notes))]:
+            self.notes.append(Problem("note", line, _cut(sentence)))
 
     def _place(self, event: dict[str, Any]) -> Iterator[Problem]:
         """What is wrong between this event and those before it."""
@@ -140,8 +161,11 @@ class RunCheck:
         except (OSError, ValueError):
             yield Problem("integrity", None, "there is no run.json that can be read; it is rebuilt from the events")
             return
-        for sentence in run_problems(said)[:_MOST_OF_ONE_EVENT]:
-            yield Problem("schema", None, _cut(f"run.json: {sentence}"))
+        sentences = [f"run.json: {sentence}" for sentence in run_problems(said)[:_MOST_OF_ONE_EVENT]]
+        if isinstance(said, dict) and run_from_json(said, self._run_id) is not None:
+            self._note(None, sentences)
+        else:
+            yield from (Problem("schema", None, _cut(sentence)) for sentence in sentences)
         if self._is_running or self._end_line is None or not isinstance(said, dict):
             return
         counted: dict[str, Any] = {**recount(self._folder, self._run_id)}
@@ -153,6 +177,30 @@ class RunCheck:
 
     def _disagreement(self, sentence: str) -> Problem:
         return Problem("integrity", self.lines, sentence)
+
+
+def _lost_values(event: dict[str, Any]) -> list[str]:
+    """What stands in the envelope and cannot be read at all, so that readers do without it."""
+    lost = []
+    if parse_timestamp(event.get("ts")) is None:
+        lost.append(f"event.ts is {event.get('ts')!r}, which is no time" if "ts" in event else "event lacks 'ts'")
+    duration_ms = event.get("duration_ms")
+    if duration_ms is not None and (isinstance(duration_ms, bool) or not isinstance(duration_ms, (int, float))):
+        lost.append(f"event.duration_ms is {type(duration_ms).__name__}, not integer or null")
+    return lost
+
+
+def _usual_marks(event: dict[str, Any]) -> dict[str, str]:
+    """Ids and a version of the usual form: readers take every text for an id, and every 0.x."""
+    ids = {key: _ANY_ID for key in ("event_id", "run_id", "parent_id") if event.get(key)}
+    return {**ids, "spec_version": SPEC_VERSION}
+
+
+def _older_forms(event: dict[str, Any], read: dict[str, Any]) -> list[str]:
+    """Where an event is valid, but is not what a newer writer would store."""
+    before, after = event["payload"], read["payload"]
+    fields = [key for key in after if key not in before or before[key] != after[key]]
+    return [f"event.payload.{key} has a newer form, or is new; readers fill it in" for key in fields]
 
 
 def _cut(text: str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPLAIN_RUN", "VALIDATE_RUN"]
 
 _LONGEST_TEXT = 600
+_MOST_NOTES = 20
 
 
 def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes: int) -> dict[str, Any]:
@@ -91,6 +92,7 @@ def _validate_run(reader: Reader, *, run: str, limit: int, offset: int, max_byte
         "valid": total == 0,
         "lines": check.lines,
         "events": check.events,
+        "notes": [note.as_json() for note in check.notes[:_MOST_NOTES]],
         "total": total,
     }
     items = (problem.as_json() for problem in shown)
@@ -102,7 +104,7 @@ VALIDATE_RUN = Tool(
     "Check a run's files",
     "Whether a stored run is what the trace format says: every line of events.jsonl against its JSON Schema, and the "
     "whole for what must agree (ids given once, parents that exist, one start and one end, run.json's counters equal "
-    "to the events). Each problem names its line.",
+    "to the events). Each problem names its line; `notes` are older forms that readers understand.",
     (RUN, limit(50, 500, "problems"), OFFSET),
     _validate_run,
 )

@@ -38,9 +38,13 @@ def read_schema(event_type: str | None = None) -> dict[str, Any]:
     return schema
 
 
-def event_problems(event: Any) -> list[str]:
-    """What is wrong with `event`, one sentence each."""
-    schema = _event_schema()
+def event_problems(event: Any, *, may_lack_fields: bool = False) -> list[str]:
+    """
+    List what is wrong with `event`, one sentence each.
+
+    With `may_lack_fields` only what is there has to be right, as for the events of other writers.
+    """
+    schema = _schema_without_required() if may_lack_fields else _event_schema()
     problems: list[str] = []
     _check(event, schema, schema, "event", problems)
     return problems
@@ -62,6 +66,17 @@ def _schema_text(name: str) -> str:
 @lru_cache(maxsize=1)
 def _event_schema() -> dict[str, Any]:
     return read_schema()
+
+
+@lru_cache(maxsize=1)
+def _schema_without_required() -> dict[str, Any]:
+    def stripped(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {key: stripped(value) for key, value in part.items() if key != "required"}
+        return [stripped(item) for item in part] if isinstance(part, list) else part
+
+    schema: dict[str, Any] = stripped(read_schema())
+    return schema
 
 
 def _check(value: Any, schema: dict[str, Any], root: dict[str, Any], where: str, problems: list[str]) -> None:

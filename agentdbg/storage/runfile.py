@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Recount = Callable[[str, str, Any], RunMeta]
     """Counts the run in a folder: its id, and the owner run.json names."""
 
-__all__ = ["read_label", "read_run", "rebuild_run", "tallied"]
+__all__ = ["read_label", "read_run", "rebuild_run", "run_from_json", "tallied"]
 
 _LARGEST_RUN_JSON = 8_000_000
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {
@@ -54,7 +54,7 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     """
     recount = recount or rebuild_run
     raw = _read_object(os.path.join(folder, RUN_FILE))
-    meta = _from_run_json(raw, run_id) if raw is not None else None
+    meta = run_from_json(raw, run_id) if raw is not None else None
     if meta is None:
         if raw is None and not os.path.lexists(os.path.join(folder, RUN_FILE)) and events_path(folder) is None:
             return None
@@ -114,7 +114,7 @@ def _finite(digits: str) -> float:
 _decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
 
 
-def _from_run_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
+def run_from_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
     """run.json in the strict form; None when a required field is unusable, so that the events must be asked."""
     spec_version = raw.get("spec_version", SPEC_VERSION)
     started_at = parse_timestamp(raw.get("started_at"))

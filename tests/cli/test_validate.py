@@ -20,7 +20,7 @@ def test_a_sound_run_is_one_line_and_exit_0(cli: Callable[..., Ran], recorded: R
 
     ran = cli("validate")
     assert ran.code == 0
-    assert ran.out == f"✓ {recorded.only().path.name[:8]}: 2 events, all as the format says\n"
+    assert ran.out == f"✓ {recorded.only().path.name[:8]}: 2 events, valid\n"
     assert cli("validate", "--json").json["valid"] is True
 
 
@@ -52,3 +52,17 @@ def test_what_a_line_says_never_acts_on_the_terminal(cli: Callable[..., Ran], re
 def test_an_unknown_run_is_exit_2(cli: Callable[..., Ran]) -> None:
     """Not found is not the same as not sound."""
     assert cli("validate", "ffffffff").code == 2
+
+
+def test_an_older_form_is_noted_and_exits_0(cli: Callable[..., Ran], recorded: Recorded) -> None:
+    """What every reader understands is not worth a red build, but worth knowing."""
+    with traced_run("theirs"):
+        pass
+    events = recorded.only().path / "events.jsonl"
+    events.write_text(events.read_text().replace('"status":"ok"', '"status":"success"'))
+
+    ran = cli("validate")
+    assert ran.code == 0
+    assert "line 2  note: event.payload.status is 'success'" in ran.out
+    assert "2 events, valid, with older forms that readers understand" in ran.out
+    assert [note["line"] for note in cli("validate", "--json").json["notes"]] == [2]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from agentdbg import record_llm_call, record_state, tool_call, trace, traced_run
-from agentdbg.index.validation import RunCheck
+from agentdbg.events import schema_problems
+from agentdbg.index.validation import Problem, RunCheck
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,8 +87,12 @@ def _wrong_type(events: list[dict[str, Any]]) -> None:
     events[1]["duration_ms"] = "long"
 
 
-def _one_key_more(events: list[dict[str, Any]]) -> None:
-    events[1]["extra"] = 1
+def _no_time(events: list[dict[str, Any]]) -> None:
+    events[1]["ts"] = "yesterday"
+
+
+def _wrong_model(events: list[dict[str, Any]]) -> None:
+    next(event for event in events if event["event_type"] == "LLM_CALL")["payload"]["temperature"] = "hot"
 
 
 def _one_call_less(events: list[dict[str, Any]]) -> None:
@@ -109,7 +114,8 @@ def _end_of_a_call_less(events: list[dict[str, Any]]) -> None:
         (_second_start, "integrity", "the run begins a second time"),
         (_after_the_end, "integrity", "there is more after RUN_END, which is line 2"),
         (_wrong_type, "schema", "event.duration_ms is str, not integer or null"),
-        (_one_key_more, "schema", "event has 'extra', which the format does not know"),
+        (_no_time, "schema", "event.ts is 'yesterday', which is no time"),
+        (_wrong_model, "schema", "event.payload.temperature is str"),
         (_one_call_less, "integrity", "run.json says counts is"),
         (_end_of_a_call_less, "integrity", "began here and has no end"),
     ],
@@ -164,3 +170,105 @@ def test_a_run_file_that_is_no_use_is_said(recorded: Recorded, content: str | No
 def test_a_folder_without_events_is_one_problem_and_no_error(tmp_path: Path) -> None:
     """A copy that went wrong has to be answered, not to fail."""
     assert ("integrity", None, "there is no events.jsonl") in problems_of(tmp_path)
+
+
+_ERROR_OBJECT = {"error_type": "ValueError", "message": "no"}
+_DOCUMENTED: list[tuple[str, dict[str, Any]]] = [
+    ("STATE_UPDATE", {"state": {"step": 2}, "diff": None}),
+    ("STATE_UPDATE", {"state": {"step": 2}}),
+    ("TOOL_CALL", {"tool_name": "t", "args": {}, "result": None, "status": "error", "error": "no such table"}),
+    ("TOOL_CALL", {"tool_name": "t", "args": {}, "result": None, "status": "error", "error": _ERROR_OBJECT}),
+    ("ERROR", _ERROR_OBJECT),
+    ("ERROR", {**_ERROR_OBJECT, "stack": "Traceback (most recent call last): ..."}),
+    (
+        "ERROR",
+        {
+            "error_type": "AgentDbgGuardrailExceeded",
+            "message": "max_llm_calls exceeded",
+            "stack": None,
+            "guardrail": "max_llm_calls",
+            "threshold": 10,
+            "actual": 11,
+        },
+    ),
+    (
+        "LLM_CALL",
+        {
+            "model": "gpt-4",
+            "prompt": "p",
+            "response": "r",
+            "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+            "provider": "openai",
+            "temperature": 0.0,
+            "stop_reason": None,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("event_type", "payload"), _DOCUMENTED)
+def test_every_payload_the_documents_show_is_valid(
+    recorded: Recorded, event_type: str, payload: dict[str, Any]
+) -> None:
+    """Whoever writes what the format's own pages show must not be told that it is wrong."""
+    with traced_run("theirs"):
+        record_llm_call("m", "p", "r")
+    event: dict[str, Any] = {**recorded.only().events[1], "event_type": event_type, "payload": payload}
+
+    assert schema_problems(event) == []
+    assert _after_writing(recorded, event).problems == []
+
+
+_LOOSE: list[dict[str, Any]] = [
+    {"ts": "2026-02-15T20:31:05.123456Z"},
+    {"ts": "2026-02-15T20:31:05+01:00"},
+    {"meta": None},
+    {"duration_ms": 12.7},
+    {"spec_version": "0.2"},
+    {"event_id": "a1b2c3d4-1234-5678-90ab-cdef12345678"},
+    {"event_type": "LLM_CALL", "payload": {"prompt": "p", "finish_reason": "stop", "status": "success"}},
+    {"event_type": "TOOL_CALL", "payload": {"args": {}, "status": "failed", "error": {"type": "E", "message": "m"}}},
+    {"event_type": "STATE_UPDATE", "payload": {"step": 2, "notes": []}},
+    {"event_type": "LOOP_WARNING", "payload": {"pattern": "A -> B", "repetition_count": 3, "evidence": ["x"]}},
+    {"event_type": "ERROR", "payload": {"error_type": "E", "message": "m", "stack_trace": "…"}},
+    {"extra": 1},
+]
+
+
+@pytest.mark.parametrize("change", _LOOSE)
+def test_what_readers_understand_is_a_note_and_no_problem(recorded: Recorded, change: dict[str, Any]) -> None:
+    """A run that every command shows is not called broken; the note says what a newer writer would store."""
+    with traced_run("theirs"):
+        record_llm_call("m", "p", "r")
+
+    found = _after_writing(recorded, {**recorded.only().events[1], **change})
+    assert found.problems == []
+    assert [note.line for note in found.check.notes]
+    assert all(note.kind == "note" and note.sentence for note in found.check.notes)
+
+
+def test_a_run_file_of_another_writer_is_a_note(recorded: Recorded) -> None:
+    """`success` and microseconds are read as what they mean."""
+    with traced_run("theirs"):
+        pass
+    file = recorded.only().path / "run.json"
+    said = json.loads(file.read_text())
+    file.write_text(json.dumps({**said, "status": "success", "ended_at": "2026-02-15T20:31:05.123456Z"}))
+
+    check = RunCheck(file.parent, file.parent.name)
+    assert [problem for problem in check.problems() if problem.kind == "schema"] == []
+    assert [note.line for note in check.notes] == [None, None]
+
+
+class _Found(NamedTuple):
+    check: RunCheck
+    problems: list[Problem]
+
+
+def _after_writing(recorded: Recorded, event: dict[str, Any]) -> _Found:
+    """The run with its second event replaced, and what is wrong with the shape of any of its events."""
+    folder, events = recorded.only().path, recorded.only().events
+    events[1] = event
+    (folder / "events.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in events))
+    check = RunCheck(folder, folder.name)
+    return _Found(check, [problem for problem in check.problems() if problem.kind in ("schema", "damaged")])
