@@ -12,13 +12,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.checks.facts import TOTALS
+from agentdbg.analysis.checks.run_facts import TOTALS
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from agentdbg.analysis.checks.facts import RunFacts
+    from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.effects import SideEffect
 
 __all__ = ["FORMAT", "Baseline", "BaselineRun", "Variant", "baseline_of", "combine", "loop_key"]

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.analysis.baseline import FORMAT, Baseline, BaselineRun, Variant
-from agentdbg.analysis.checks.facts import TOTALS
+from agentdbg.analysis.checks.run_facts import TOTALS
 from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.exceptions import UsageError
 

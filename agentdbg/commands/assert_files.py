@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.baseline_reading import parse_baseline
-from agentdbg.analysis.checks.facts import RunFacts, gather
+from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.layout import replace_file
 from agentdbg.storage.lines import iter_lines, open_events

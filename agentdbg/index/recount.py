@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
-from agentdbg.index.facts import facts_of, positions_of
+from agentdbg.index.block_columns import facts_of, positions_of
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource
 from agentdbg.storage.runfile import tallied

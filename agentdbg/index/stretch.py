@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from agentdbg.analysis import columns
-from agentdbg.index.facts import facts_of, positions_of
+from agentdbg.index.block_columns import facts_of, positions_of
 from agentdbg.index.ids import pack_ids, split_ids
 from agentdbg.index.scan import scan_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentdbg.index.facts import Facts
+    from agentdbg.index.block_columns import Facts
     from agentdbg.index.scan import Scan
 
 __all__ = ["NOT_STRICT", "STRICT_AFTER_GAP", "STRICT_JOINED", "Stretch", "read_stretch"]

@@ -23,9 +23,9 @@ from agentdbg.policy_file import effect_rules_of, find_policy, read_policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.gate import Report
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.effects import EffectRules
     from agentdbg.pytest_plugin.run import RecordedRun
 

@@ -19,8 +19,8 @@ from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import list_runs, load_events
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.findings import Finding
     from agentdbg.events import Event, RunMeta
     from agentdbg.pytest_plugin.expectations import Expectations

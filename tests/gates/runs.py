@@ -6,9 +6,9 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
-from agentdbg.analysis.checks.facts import RunFacts, gather
 from agentdbg.analysis.checks.gate import Report, judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.analysis.effects import NO_RULES, EffectRules
 from tests.analysis.story import Story
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import EventRef, RunFacts, Step
     from agentdbg.analysis.checks.policy import Amount, Policy
+    from agentdbg.analysis.checks.run_facts import EventRef, RunFacts, Step
 
 __all__ = ["allowed_amount", "check_budgets"]
 

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import RunFacts, ToolCall
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import RunFacts, ToolCall
 
 __all__ = ["check_must_call", "check_must_not_call", "check_order", "check_tools"]
 

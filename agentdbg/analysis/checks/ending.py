@@ -10,8 +10,8 @@ from agentdbg.analysis.wording import count_noun
 
 if TYPE_CHECKING:
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import EventRef, RunFacts
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import EventRef, RunFacts
 
 __all__ = ["check_complete", "check_errors", "check_status"]
 

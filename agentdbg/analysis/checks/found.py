@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.baseline import loop_key
-from agentdbg.analysis.checks.facts import EventRef
 from agentdbg.analysis.checks.result import CheckResult, diff_text, joined
+from agentdbg.analysis.checks.run_facts import EventRef
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.findings import Finding
 
 __all__ = ["check_findings", "check_loops"]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentdbg.analysis.baseline import Baseline
-    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.checks.result import CheckResult
+    from agentdbg.analysis.checks.run_facts import RunFacts
 
 __all__ = ["CHECKS", "Report", "judge"]
 

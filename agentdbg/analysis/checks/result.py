@@ -12,7 +12,7 @@ from agentdbg.analysis.wording import cut
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentdbg.analysis.checks.facts import EventRef
+    from agentdbg.analysis.checks.run_facts import EventRef
 
 __all__ = ["CheckResult", "diff_text", "joined", "numbered", "quoted"]
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.checks.facts import EventRef
 from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered, quoted
+from agentdbg.analysis.checks.run_facts import EventRef
 from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
 from agentdbg.analysis.wording import as_json
 from agentdbg.events import TRUNCATED
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.analysis.baseline import Baseline, Variant
-    from agentdbg.analysis.checks.facts import RunFacts
     from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import ChangedEffect
     from agentdbg.analysis.effects import SideEffect
