@@ -77,7 +77,7 @@ def raised_line(case: Case) -> Line:
         often = times(group, 0)
         if len(group.numbers) == 1:
             return line(
-                group.numbers[0], code(group.name), " failed: ", quote(group.failure.text), " and nothing caught it."
+                group.numbers[0], code(group.name), " raised ", quote(group.failure.text), ", which ended the run."
             )
         return line(
             group.numbers[0],

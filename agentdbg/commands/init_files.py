@@ -110,8 +110,10 @@ jobs:
       - uses: actions/setup-python@v5
         with:
           python-version: "3.12"
-      # Your own package goes here too: pip install -e .
-      - run: pip install agentdbg pytest
+      # Install your own package here too: pip install -e .
+      # AgentDbg comes from where you keep it: a folder of your repository, a wheel, an index of your own. (The package
+      # called agentdbg on the public index is another project.)
+      - run: pip install ./tools/agentdbg pytest
       - run: pytest tests/test_agent.py --agentdbg-dir agent-runs
       # What the agent did in a test that failed: AGENTDBG_DATA_DIR=agent-runs/TEST agentdbg view
       # Secrets are taken out before anything is stored; prompts and answers are there.

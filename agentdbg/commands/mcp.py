@@ -17,7 +17,7 @@ def command() -> None:
     Serve the stored runs to a coding assistant over the Model Context Protocol, on stdin and stdout.
 
     The assistant starts this itself; docs/mcp.md says how to tell it to. It only reads: nothing is changed, and
-    nothing leaves this machine but what the assistant is answered. Needs `pip install 'agentdbg[mcp]'`.
+    nothing leaves this machine but what the assistant is answered. Needs the package mcp: `pip install "mcp>=1.23"`.
     """
     import sys  # noqa: PLC0415 -- only here
 

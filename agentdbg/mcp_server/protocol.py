@@ -15,6 +15,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgError, UsageError
+from agentdbg.extra_packages import install_hint
 from agentdbg.mcp_server.answers import visible
 from agentdbg.mcp_server.reader import Reader
 from agentdbg.mcp_server.resources import TEMPLATES, list_resources, read_resource
@@ -46,7 +47,9 @@ def serve(data_dir: Path) -> None:
         import anyio  # noqa: PLC0415 -- an extra
         from mcp.server.lowlevel import Server  # noqa: PLC0415
     except ImportError:
-        raise UsageError("`agentdbg mcp` needs the official MCP package: pip install 'agentdbg[mcp]'") from None
+        raise UsageError(
+            f"`agentdbg mcp` needs the mcp package, which is not installed: {install_hint('mcp')}"
+        ) from None
     server = Server("agentdbg", version=__version__, instructions=INSTRUCTIONS)
     reader = Reader(data_dir)
     for method, answer in METHODS.items():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.exceptions import UsageError
+from agentdbg.extra_packages import install_hint
 from agentdbg.interop.sources import moment_ms, read_json
 from agentdbg.interop.spans import REMOTE_PARENT, Span, SpanEvent, read_spans
 from agentdbg.receiver.sizing import has_too_many_messages, has_too_many_values
@@ -26,9 +27,7 @@ try:
         ExportTraceServiceResponse,
     )
 except ImportError as error:
-    raise UsageError(
-        "receiving needs the package opentelemetry-proto; `pip install 'agentdbg[otlp]'` brings it"
-    ) from error
+    raise UsageError(f"receiving needs opentelemetry-proto, which is not installed: {install_hint('otlp')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -91,7 +91,9 @@ def forget_paths() -> None:
 
 
 def _classify(path: str) -> int:
-    if is_own_file(path):
+    if path.startswith(_NOT_OURS):  # also where the package is installed among the libraries
+        kind = _USER
+    elif is_own_file(path):
         kind = _OURS
     elif path.startswith((_STANDARD_LIBRARY, "<frozen")) or any(folder in path for folder in _PACKAGES):
         kind = _LIBRARY

@@ -1,7 +1,7 @@
 """
 An agent written by hand on the anthropic client: ask, call the tools it wants, ask again.
 
-    pip install agentdbg anthropic
+    pip install anthropic
     python examples/anthropic/main.py
 
 No key is needed: a little server on this machine answers like Anthropic.

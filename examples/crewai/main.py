@@ -1,7 +1,7 @@
 """
 A crew of one agent: one line records every crew, flow and agent of the process.
 
-    pip install agentdbg crewai
+    pip install crewai
     python examples/crewai/main.py
 
 No key is needed: a little server on this machine answers like OpenAI.

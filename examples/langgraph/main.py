@@ -1,7 +1,7 @@
 """
 A LangGraph agent, recorded by a callback handler.
 
-    pip install agentdbg langchain langchain-openai
+    pip install langchain langchain-openai
     python examples/langgraph/main.py
 
 No key is needed: a little server on this machine answers like OpenAI.

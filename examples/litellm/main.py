@@ -1,7 +1,7 @@
 """
 An agent written by hand on LiteLLM: ask, call the tools it wants, ask again.
 
-    pip install agentdbg litellm mcp
+    pip install litellm mcp
     python examples/litellm/main.py
 
 No key is needed: a little server on this machine answers like OpenAI. (LiteLLM wants `mcp` as soon as there are tools.)

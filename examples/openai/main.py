@@ -1,7 +1,7 @@
 """
 An agent written by hand on the openai client: ask, call the tools it wants, ask again.
 
-    pip install agentdbg openai
+    pip install openai
     python examples/openai/main.py
 
 No key is needed: a little server on this machine answers like OpenAI.

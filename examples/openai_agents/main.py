@@ -1,7 +1,7 @@
 """
 An agent of the OpenAI Agents SDK: importing the integration is all it takes.
 
-    pip install agentdbg openai-agents
+    pip install openai-agents
     python examples/openai_agents/main.py
 
 No key is needed: a little server on this machine answers like OpenAI.

@@ -1,7 +1,7 @@
 """
 A Pydantic AI agent: one line records every agent of the process.
 
-    pip install agentdbg "pydantic-ai-slim[openai]"
+    pip install "pydantic-ai-slim[openai]"
     python examples/pydantic_ai/main.py
 
 No key is needed: a little server on this machine answers like OpenAI.

@@ -34,7 +34,7 @@ def test_a_report_has_request_cause_evidence_and_place() -> None:
 
     report = report_of(story)
     assert report.startswith("# Failed: story\n")
-    assert f"- #{call}: `parse_invoice` failed: `KeyError: 'due_date'` and nothing caught it." in report
+    assert f"- #{call}: `parse_invoice` raised `KeyError: 'due_date'`, which ended the run." in report
     assert "Enter the invoice" in report
     assert '{"path": "a.pdf"}' in report
     assert "line 41, in parse_invoice" in report

@@ -102,7 +102,7 @@ def test_a_failed_call_that_ended_the_run_is_the_cause() -> None:
     story.error("KeyError", "'due_date'")
     story.end("error")
 
-    assert story.said("error") == [(call, "parse_invoice failed: KeyError: 'due_date' and nothing caught it.")]
+    assert story.said("error") == [(call, "parse_invoice raised KeyError: 'due_date', which ended the run.")]
     assert story.verdict("error")["word"] == "Failed"
     assert headline(story.tally(), story.meta("error")) == "KeyError: 'due_date' in parse_invoice"
 

@@ -16,7 +16,7 @@ import agentdbg
 PACKAGE = Path(agentdbg.__file__).parent
 # Low to high. A module may import from its own layer and from lower ones, never from a higher one.
 LAYERS: list[set[str]] = [
-    {"version", "exceptions", "encoding", "faults", "import_hook", "owner"},
+    {"version", "exceptions", "encoding", "extra_packages", "faults", "import_hook", "owner"},
     {"events", "config", "schemas"},
     {"redaction", "loops", "analysis", "strict_yaml"},
     {"storage", "policy_file"},

@@ -24,7 +24,7 @@ def test_a_run_is_verdict_request_and_tree(cli: Callable[..., Ran], failed_run: 
     lines = cli("show").out.splitlines()
 
     assert lines[0] == f"✕ Failed  invoice  {failed_run[:8]}  2023-11-14 22:13:20"
-    assert lines[1] == "▎    #4  parse failed: KeyError: 'due' and nothing caught it."
+    assert lines[1] == "▎    #4  parse raised KeyError: 'due', which ended the run."
     assert "1 LLM call · 2 tool calls" in lines[2]
     assert lines[4] == "   asked     Read the invoice"
     assert lines[6:] == [

@@ -23,6 +23,14 @@ PAGES = sorted(
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 _HEADING = re.compile(r"^#{1,6} +(.+?)$", re.MULTILINE)
+# What differs from run to run: ids, times of day, how long it took.
+_CHANGING = [
+    (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?)?"), "WHEN"),
+    (re.compile(r"<?\d[\d.,]* (ms|s)\b"), "DURATION"),
+    (re.compile(r"(?<=WHEN) +\d+"), " DURATION"),
+    (re.compile(r"[ ]+"), " "),
+]
 
 
 class Block(NamedTuple):
@@ -83,3 +91,10 @@ def steady(text: str, changing: Iterable[tuple[re.Pattern[str], str]]) -> str:
     for pattern, stand_in in changing:
         text = pattern.sub(stand_in, text)
     return text.strip()
+
+
+def steady_output(text: str) -> str:
+    """What is printed, without what differs from run to run."""
+    for pattern, stand_in in _CHANGING:
+        text = pattern.sub(stand_in, text)
+    return "\n".join(line.strip() for line in text.strip().splitlines())

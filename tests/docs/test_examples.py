@@ -14,20 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.storage import list_runs, load_events
-from tests.docs.pages import ROOT, Block, blocks
+from tests.docs.pages import ROOT, Block, blocks, steady_output
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PAGES = ["README.md", "docs/sdk.md", "docs/getting-started.md", "docs/guardrails.md", "docs/events.md"]
-# What differs from run to run: ids, times of day, how long it took.
-_CHANGING = [
-    (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?)?"), "WHEN"),
-    (re.compile(r"<?\d[\d.,]* (ms|s)\b"), "DURATION"),
-    (re.compile(r"(?<=WHEN) +\d+"), " DURATION"),
-    (re.compile(r"[ ]+"), " "),
-]
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -45,7 +37,7 @@ def test_the_code_on_a_page_runs_and_prints_what_it_says(
         if block.language == "python":
             printed = _execute(block, where, folder, namespace)
         elif block.language == "output":
-            assert _steady(printed) == _steady(block.text), where
+            assert steady_output(printed) == steady_output(block.text), where
         elif block.language == "console":
             _run_commands(block, where, folder)
 
@@ -87,7 +79,7 @@ def _run_commands(block: Block, where: str, folder: Path) -> None:
         arguments = {"agentdbg": ["-m", "agentdbg", *words[1:]], "python": words[1:]}[words[0]]
         done = _python(arguments, folder)
         shown = done.stdout + done.stderr  # a terminal shows both
-        assert _steady(shown) == _steady(expected), f"{where}: $ {command}\n{shown}"
+        assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
 
 
 def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
@@ -96,9 +88,3 @@ def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False
     )
-
-
-def _steady(text: str) -> str:
-    for pattern, stand_in in _CHANGING:
-        text = pattern.sub(stand_in, text)
-    return "\n".join(line.strip() for line in text.strip().splitlines())

@@ -258,7 +258,7 @@ def test_without_the_package_the_command_says_what_to_install(tmp_path: Path) ->
     ran = run_process("mcp", PYTHONPATH=str(tmp_path))
 
     assert ran.code == 2
-    assert "pip install 'agentdbg[mcp]'" in ran.err
+    assert 'pip install "mcp>=1.23"' in ran.err
     assert ran.out == ""
 
 

@@ -456,7 +456,7 @@ def test_without_its_extra_the_command_says_what_to_install(
     ran = push(store(data_dir, _story()))
 
     assert ran.code == 2
-    assert "pip install 'agentdbg[otlp]'" in ran.err
+    assert 'pip install "opentelemetry-proto>=1.25"' in ran.err
 
 
 def test_several_runs_go_in_one_command_and_a_wrong_one_stops_all(

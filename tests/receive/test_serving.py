@@ -310,4 +310,4 @@ def test_without_its_extra_it_says_how_to_get_it(data_dir: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 2
-    assert "pip install 'agentdbg[otlp]'" in done.stderr
+    assert 'pip install "opentelemetry-proto>=1.25"' in done.stderr

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import UsageError
+from agentdbg.extra_packages import install_hint
 from agentdbg.interop.otel.conventions import SCHEMA_URL
 from agentdbg.version import __version__
 
@@ -20,9 +21,7 @@ try:
     from opentelemetry.proto.common.v1.common_pb2 import KeyValue
     from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 except ImportError as error:
-    raise UsageError(
-        "pushing needs the package opentelemetry-proto; `pip install 'agentdbg[otlp]'` brings it"
-    ) from error
+    raise UsageError(f"pushing needs opentelemetry-proto, which is not installed: {install_hint('otlp')}") from error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,6 +12,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import UsageError
+from agentdbg.extra_packages import install_hint
 from agentdbg.storage.layout import open_private
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ _WRITTEN_WITH = {"compression": "zstd", "version": "2.6", "coerce_timestamps": "
 
 
 def require(*packages: str) -> None:
-    """Say kindly which extra is missing, before anything is begun."""
+    """Say which package is missing and how to install it, before anything is begun."""
     import importlib  # noqa: PLC0415
 
     for package in packages:
         try:
             importlib.import_module(package)
         except ImportError:
-            raise UsageError(f"this needs {package}, which is not installed: pip install 'agentdbg[sql]'") from None
+            raise UsageError(f"this needs {package}, which is not installed: {install_hint('sql')}") from None
 
 
 class TableFile:

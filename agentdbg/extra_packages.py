@@ -1,0 +1,22 @@
+"""
+Name the optional packages that a command needs, and how to install them.
+
+A hint names the packages themselves: it works wherever AgentDbg came from, a checkout, a wheel or a private index.
+A test holds this list to the one in pyproject.toml.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXTRAS", "install_hint"]
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "mcp": ("mcp>=1.23",),
+    "otlp": ("opentelemetry-proto>=1.25",),
+    "sql": ("duckdb>=1.2", "pyarrow>=16"),
+}
+
+
+def install_hint(extra: str) -> str:
+    """The command that installs what `extra` needs."""
+    packages = " ".join(f'"{package}"' for package in EXTRAS[extra])
+    return f"pip install {packages}"

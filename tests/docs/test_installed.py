@@ -1,0 +1,139 @@
+"""What README and getting-started tell a newcomer to type works, word by word, on a machine with nothing of ours."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.docs.pages import ROOT, blocks, steady_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+_FROM_A_CHECKOUT = "make "
+_WITHIN_S = 600
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Machine:
+    """A clean environment and a clean checkout; nothing is installed yet."""
+    return Machine(tmp_path_factory.mktemp("machine"))
+
+
+class Machine:
+    """A newcomer's machine: a checkout, an empty environment and an empty home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.checkout = folder / "checkout"
+        wanted = ("agentdbg", "pytest_agentdbg.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SPEC.md")
+        self.checkout.mkdir()
+        for name in wanted:
+            source = ROOT / name
+            copy = shutil.copytree if source.is_dir() else shutil.copy
+            copy(source, self.checkout / name)
+        self._bin = folder / "venv" / "bin"
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True, timeout=_WITHIN_S)
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("AGENTDBG_", "PYTHON", "VIRTUAL"))
+        }
+        self._environment = {
+            **kept,
+            "PATH": f"{self._bin}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONIOENCODING": "utf-8",
+            "COLUMNS": "200",
+        }
+
+    def start_afresh(self, home: Path) -> None:
+        """Have nothing recorded yet."""
+        home.mkdir()
+        self._environment["HOME"] = str(home)
+
+    def run(self, command: str, folder: Path) -> str:
+        """Type one line as it stands on the page; what the terminal shows."""
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            timeout=_WITHIN_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {command}\n{done.stdout}"
+        return done.stdout
+
+    def serve(self, command: str, folder: Path) -> str:
+        """Start what serves until it is stopped; its first line."""
+        words = [*shlex.split(command), "--no-browser", "--port", "0", "--json"]
+        with subprocess.Popen(
+            words, cwd=folder, env=self._environment, stdout=subprocess.PIPE, encoding="utf-8"
+        ) as process:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+        return line
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting-started.md"])
+def test_every_line_of_a_page_works_as_it_stands(page: str, machine: Machine, tmp_path: Path) -> None:
+    """A newcomer copies line after line; the first one that fails is the last one they try."""
+    machine.start_afresh(tmp_path / "home")
+    project = tmp_path / "project"
+    project.mkdir()
+    printed = ""
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        where = f"{page}:{block.line}"
+        if block.language == "python":
+            named = re.match(r"# (\w+\.py)\n", block.text)
+            file = project / (named.group(1) if named else "example.py")
+            file.write_text(block.text, encoding="utf-8")
+            printed = "" if named else machine.run("python example.py", project)
+        elif block.language == "output":
+            assert steady_output(printed) == steady_output(block.text), where
+        elif block.language == "sh":
+            _type(block.text, machine, project)
+        elif block.language == "console":
+            _type_and_compare(block.text, where, machine, project)
+
+
+def test_the_demos_source_links_open_the_demos_code(machine: Machine, tmp_path: Path) -> None:
+    """Installed among the libraries, its agents are still the program that is looked at."""
+    machine.start_afresh(tmp_path / "home")
+    machine.run("pip install -q .", machine.checkout)
+    machine.run("agentdbg demo --no-view --live-seconds 0", tmp_path)
+
+    exported = machine.run("agentdbg export latest --out -", tmp_path)
+    sources = set(re.findall(r'"source": ?"([^"]+):\d+"', exported))
+    shown = {source.rpartition("site-packages/")[2] for source in sources}
+    assert "agentdbg/demo/agents.py" in shown
+    assert not [source for source in shown if source.endswith("bin/agentdbg")]
+
+
+def _type(lines: str, machine: Machine, project: Path) -> None:
+    for line in lines.splitlines():
+        command = line.partition("  #")[0].strip()
+        if command.startswith("pip install"):
+            machine.run(command, machine.checkout)
+        elif command == "agentdbg view":
+            assert '"status":"serving"' in machine.serve(command, project).replace(" ", "")
+        elif command and not command.startswith(_FROM_A_CHECKOUT):  # those are what CI itself runs
+            machine.run(command, project)
+
+
+def _type_and_compare(text: str, where: str, machine: Machine, project: Path) -> None:
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, expected = part.partition("\n")
+        shown = machine.run(command, project)
+        assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
