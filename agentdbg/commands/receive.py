@@ -82,6 +82,5 @@ def _say_where(out: Terminal, receiver: Receiver) -> None:
     # Each of these is copied whole, so none is ever broken.
     out.line(f"  OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}", cut=False)
     out.line("  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", cut=False)
-    if receiver.token is not None:
-        out.line(f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={receiver.token}", cut=False)
+    out.line(f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={receiver.token}", cut=False)
     out.sentence(Styled("and look at the runs with `agentdbg view`. Ctrl-C ends this.", "muted"))

@@ -79,7 +79,7 @@ def open_viewer(
             out.line(Styled("Ctrl-C ends it." if is_ours else "It is running already.", "muted"))
         out.flush()
         if browser and _has_browser():
-            threading.Thread(target=_open_browser, args=(url,), daemon=True).start()
+            threading.Thread(target=_open_browser, args=(viewer.url_for_browser(run_id),), daemon=True).start()
 
     # Where another address, port or name was asked for, that is what has to be served.
     running = None if allow_hosts else find_viewer(config.data_dir)

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
+import re
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,20 +16,24 @@ import uvicorn
 
 from agentdbg.receiver.app import create_app
 from agentdbg.receiver.traces import IDLE_SECONDS, Traces
-from agentdbg.server.addresses import is_loopback, own_url
+from agentdbg.server.addresses import own_url
 from agentdbg.server.lifecycle import listen, run_server
 from agentdbg.server.patience import MOST_CONNECTIONS, patient_protocol
+from agentdbg.storage.layout import make_private_folder, receiver_token_path, replace_file
+from agentdbg.storage.lines import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from agentdbg.config import Config
     from agentdbg.receiver.traces import RunNews
 
-__all__ = ["DEFAULT_PORT", "Receiver", "serve"]
+__all__ = ["DEFAULT_PORT", "Receiver", "kept_token", "serve"]
 
 DEFAULT_PORT = 4318
 """Where OTLP over HTTP is expected."""
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
 @dataclass(frozen=True)
@@ -36,8 +42,8 @@ class Receiver:
 
     host: str
     port: int
-    token: str | None
-    """Needed by every request when the address is not loopback."""
+    token: str
+    """Needed by everyone but the receiver's own user, and by them too when the address is not loopback."""
 
     @property
     def url(self) -> str:
@@ -59,8 +65,8 @@ def serve(
 ) -> None:
     """Receive until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
     with contextlib.closing(listen(host, port)) as listener:
-        token = secrets.token_urlsafe(24)
-        receiver = Receiver(host, listener.getsockname()[1], None if is_loopback(host) else token)
+        token = kept_token(config.data_dir)
+        receiver = Receiver(host, listener.getsockname()[1], token)
         traces = Traces(config, idle_s=idle_s, on_news=on_news)
         settings = uvicorn.Config(
             create_app(traces, host=host, token=token, allowed_hosts=allowed_hosts),
@@ -70,6 +76,7 @@ def serve(
             server_header=False,
             lifespan="on",
             http=patient_protocol(),
+            proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=5,
@@ -82,6 +89,21 @@ def serve(
                 on_ready(receiver)
 
         run_server(settings, listener, ready)
+
+
+def kept_token(data_dir: Path) -> str:
+    """The token of this folder's receivers: made once, so that what an exporter was told stays true."""
+    path = receiver_token_path(data_dir)
+    with contextlib.suppress(OSError, UnicodeDecodeError), open_regular(path) as file:
+        found = file.read(100).decode().strip()
+        is_private = os.name != "posix" or not os.fstat(file.fileno()).st_mode & 0o077
+        if is_private and _TOKEN.fullmatch(found):
+            return found
+    token = secrets.token_urlsafe(24)
+    with contextlib.suppress(OSError):  # then it holds for this receiver alone
+        make_private_folder(data_dir)
+        replace_file(path, token.encode())
+    return token
 
 
 def _collect_less_often() -> None:

@@ -2,8 +2,9 @@
 One guard over every request and every WebSocket: who may ask, from where, for what, and how much they may send.
 
 A page on the web can make a browser talk to a port of this machine. So the Host has to be ours (else the name was
-rebound), an Origin has to be ours (else the page is not), a write has to prove that it is meant (our own Origin, or the
-viewer's token), and beyond loopback everything needs the token. What is refused here has touched nothing.
+rebound), an Origin has to be ours (else the page is not), and a write has to prove that it is meant (our own Origin, or
+the viewer's token). Any user of this machine can talk to its ports. So everything needs the token, except what comes
+over loopback from the user who started the server. What is refused here has touched nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import parse_qs, urlencode
 
 from agentdbg.server.addresses import bracketed, is_address, is_loopback, parse_host
 from agentdbg.server.answers import error_response
+from agentdbg.server.peer_user import is_from_own_user
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -55,7 +57,6 @@ class Policy:
     """Further host names, in lower case: SSH forwards, containers, Codespaces."""
     bound_host: str = "127.0.0.1"
     is_loopback: bool = field(init=False)
-    cookie: str = "agentdbg_token"
     service: str = "viewer"
     """What the server calls itself when it refuses."""
     token_hint: str = "open the address that `agentdbg view` printed; it holds the token"  # noqa: S105
@@ -81,13 +82,19 @@ class Policy:
             return 403, "foreign_origin", f"this {self.service} answers only its own page"
         if headers.count("origin") > 1 or _is_from_elsewhere(headers, scope):
             return 403, "foreign_origin", f"this {self.service} answers only its own page"
-        if not self.is_loopback and not self._has_token(headers, scope):
+        needs_token = not (self.is_loopback and is_from_own_user(scope))
+        if needs_token and not self._has_token(headers, scope):
             return 401, "token_needed", self.token_hint
         return self._refusal_of_method(scope, origin, headers)
 
     def is_token(self, text: str | None) -> bool:
         """Whether `text` is the viewer's token."""
         return text is not None and hmac.compare_digest(text.encode(), self.token.encode())
+
+    def cookie_name(self, scope: Scope) -> str:
+        """The cookie that holds the token. Browsers share cookies between ports, so the port is part of its name."""
+        host = parse_host(_Headers(scope).only("host"))
+        return f"agentdbg_token_{host[1] or 80}" if host is not None else "agentdbg_token"
 
     def _refusal_of_method(self, scope: Scope, origin: str | None, headers: _Headers) -> tuple[int, str, str] | None:
         if scope["type"] == "websocket":
@@ -120,7 +127,7 @@ class Policy:
         return parsed[0] == host[0] and (parsed[1] or port) == (host[1] or port)
 
     def _has_token(self, headers: _Headers, scope: Scope) -> bool:
-        given = [headers.only(TOKEN_HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie)]
+        given = [headers.only(TOKEN_HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie_name(scope))]
         return any(self.is_token(text) for text in given)
 
 
@@ -182,8 +189,9 @@ class Guard:
             return None
         rest = urlencode([(key, value) for key, values in query.items() if key != "token" for value in values])
         headers = [(b"location", f"/?{rest}".encode() if rest else b"/"), (b"cache-control", b"no-store")]
-        if any(self._policy.is_token(text) for text in query["token"]):  # on loopback a wrong one gets this far
-            cookie = f"{self._policy.cookie}={self._policy.token}; Path=/; HttpOnly; SameSite=Strict"
+        if any(self._policy.is_token(text) for text in query["token"]):  # our own user gets this far with a wrong one
+            name = self._policy.cookie_name(scope)
+            cookie = f"{name}={self._policy.token}; Path=/; HttpOnly; SameSite=Strict"
             headers.append((b"set-cookie", cookie.encode()))
         return headers
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.server.peer_user import Peer
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -23,6 +25,7 @@ _REQUEST: Mapping[str, Any] = {
     "headers": [(b"host", b"127.0.0.1")],
     "client": ("127.0.0.1", 0),
     "server": ("127.0.0.1", 80),
+    "state": Peer(None, is_own_user=True).as_state(),
 }
 
 

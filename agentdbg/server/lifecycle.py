@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError, ViewerUnavailable
 from agentdbg.server.addresses import bracketed, is_address, is_loopback, own_url
+from agentdbg.server.peer_user import can_tell_users, peer_uid
 from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
 from agentdbg.storage.lines import open_regular
 from agentdbg.version import __version__
@@ -46,12 +47,16 @@ class Viewer:
     host: str
     port: int
     token: str | None = None
-    """Needed by everyone when the address is not loopback; None there means nobody needs one to look."""
+    """Needed by everyone but the viewer's own user, and by them too when the address is not loopback."""
 
     def url(self, run_id: str | None = None) -> str:
-        """The address of the page, on a run if one is named."""
-        host = _reachable(self.host)
-        return own_url(host, self.port, run_id=run_id, token=None if is_loopback(self.host) else self.token)
+        """The address of the page, on a run if one is named. It holds the token."""
+        return own_url(_reachable(self.host), self.port, run_id=run_id, token=self.token)
+
+    def url_for_browser(self, run_id: str | None = None) -> str:
+        """The address to open a browser with: without the token where none is needed, since `ps` shows it to others."""
+        is_known = is_loopback(self.host) and can_tell_users()
+        return own_url(_reachable(self.host), self.port, run_id=run_id, token=None if is_known else self.token)
 
 
 def find_viewer(data_dir: str | Path) -> Viewer | None:
@@ -60,10 +65,11 @@ def find_viewer(data_dir: str | Path) -> Viewer | None:
     try:
         with open_regular(viewer_lock_path(root)) as file:
             said = decode_json(file.read(65_536))
+            owner = os.fstat(file.fileno()).st_uid
         viewer = Viewer(str(said["host"]), int(said["port"]), said.get("token"))
         if not _is_here(viewer.host):  # a folder that came from elsewhere may name any address
             return None
-        info = _ask(viewer)
+        info = _ask(viewer, owner)
         # Another version may speak another way to its page, and another folder may have taken the port.
         is_ours = info.get("version") == __version__ and os.path.samefile(info["data_dir"], root)
     except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException):
@@ -98,6 +104,7 @@ def serve(
             server_header=False,
             lifespan="on",
             http=patient_protocol(),
+            proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_STOP_SECONDS,
@@ -224,15 +231,17 @@ def _is_here(host: str) -> bool:
     return True
 
 
-def _ask(viewer: Viewer) -> dict[str, Any]:
+def _ask(viewer: Viewer, owner: int) -> dict[str, Any]:
+    """What a viewer says of itself; nothing when another user than the lock's owner has taken its port."""
     connection = http.client.HTTPConnection(_reachable(viewer.host).strip("[]"), viewer.port, timeout=_ANSWER_SECONDS)
     try:
         headers = {"X-AgentDbg-Token": viewer.token} if viewer.token else {}
         connection.request("GET", "/api/info", headers=headers)
         answer = decode_json(connection.getresponse().read(65_536))
+        is_theirs = can_tell_users() and peer_uid(connection.sock) != owner
     finally:
         connection.close()
-    return answer if isinstance(answer, dict) else {}
+    return answer if isinstance(answer, dict) and not is_theirs else {}
 
 
 def _reachable(host: str) -> str:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from agentdbg.server.peer_user import Peer
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -48,11 +50,14 @@ class _PatientProtocol(_Protocol):  # type: ignore[misc]
 
     silent: dict[_PatientProtocol, None]
     """Connections without a whole request, the one that has been silent longest first."""
+    app_state: dict[str, Any]
     _clock: asyncio.TimerHandle | None = None
     _patience_s = 0.0
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
+        # Requests and WebSockets of this connection get a copy of the state, and so one answer to who opened it.
+        self.app_state = {**self.app_state, **Peer(transport).as_state()}
         self._look()
 
     def data_received(self, data: bytes) -> None:

@@ -8,6 +8,7 @@ Where everything lies on disk, and how a folder or a file of ours is made: priva
     <data_dir>/trash/<run_id>/                   deleted runs, for a day
     <data_dir>/index/                            caches anyone may delete
     <data_dir>/viewer.lock                       the viewer that serves this folder
+    <data_dir>/receiver.token                    what other users and containers show to the receiver
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ __all__ = [
     "make_private_folder",
     "make_run_folder",
     "open_private",
+    "receiver_token_path",
     "replace_file",
     "run_dir",
     "runs_dir",
@@ -43,7 +45,7 @@ RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
 EVENTS_GZIP_FILE = "events.jsonl.gz"
 LABEL_FILE = "label.json"
-_OURS = {"runs", "trash", "index", "viewer.lock", "config.yaml", "policy.yaml"}
+_OURS = {"runs", "trash", "index", "viewer.lock", "receiver.token", "config.yaml", "policy.yaml"}
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # Windows has neither; there the flags are 0 and change nothing.
@@ -79,6 +81,11 @@ def tables_dir(data_dir: Path) -> Path:
 def viewer_lock_path(data_dir: Path) -> Path:
     """Says which viewer serves this folder."""
     return data_dir / "viewer.lock"
+
+
+def receiver_token_path(data_dir: Path) -> Path:
+    """Holds the token of every receiver of this folder."""
+    return data_dir / "receiver.token"
 
 
 def is_run_id(text: str) -> bool:

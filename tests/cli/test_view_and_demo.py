@@ -51,7 +51,7 @@ def test_view_says_where_it_serves_and_serves_there(data_dir: Path) -> None:
     try:
         assert (said["run_id"], said["status"], said["spec_version"]) == (run_id, "serving", "0.1")
         assert said["url"].startswith("http://127.0.0.1:")
-        assert said["url"].endswith(f"/?run_id={run_id}")
+        assert f"/?run_id={run_id}&token=" in said["url"]
         base = said["url"].partition("/?")[0]
         with urllib.request.urlopen(f"{base}/api/runs", timeout=10) as answer:
             assert json.load(answer)["total"] == 1

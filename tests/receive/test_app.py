@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from tests.receive.conftest import Receiving
 
+TOKEN = "told to whoever may send"
+
 
 class Posted:
     """One request, whose body comes when the test says so."""
@@ -29,7 +31,11 @@ class Posted:
             "method": "POST",
             "path": "/v1/traces",
             "query_string": b"",
-            "headers": [(b"host", b"127.0.0.1:4318"), (b"content-type", b"application/x-protobuf")],
+            "headers": [
+                (b"host", b"127.0.0.1:4318"),
+                (b"content-type", b"application/x-protobuf"),
+                (b"x-agentdbg-token", TOKEN.encode()),
+            ],
         }
         self.task = asyncio.create_task(app(scope, self._body.get, self._send))
 
@@ -50,7 +56,7 @@ def test_more_than_fits_into_memory_is_asked_for_again(receiving: Receiving, mon
     """Many services that send large batches in the same second wait their turn; what was being sent goes on."""
     monkeypatch.setattr(app_module, "_MOST_BYTES_HELD", 1000)
     body = small_agent().encoded()
-    app = create_app(receiving.traces)
+    app = create_app(receiving.traces, token=TOKEN)
 
     async def both() -> tuple[Posted, Posted, Posted]:
         slow, second = Posted(app), Posted(app)
@@ -80,7 +86,7 @@ def test_a_full_disk_is_asked_for_again(receiving: Receiving, monkeypatch: pytes
     monkeypatch.setattr(receiving.traces, "take", full)
 
     async def post() -> Posted:
-        posted = Posted(create_app(receiving.traces))
+        posted = Posted(create_app(receiving.traces, token=TOKEN))
         posted.send(small_agent().encoded())
         await posted.task
         return posted

@@ -277,7 +277,7 @@ def test_many_senders_at_once_lose_nothing(data_dir: Path) -> None:
 
 
 def test_the_terminal_says_where_to_send_and_what_came(data_dir: Path) -> None:
-    """The two variables an SDK reads, ready to copy; then a line for each run, with control characters taken out."""
+    """The three variables an SDK reads, ready to copy; then a line for each run, with control characters taken out."""
     process = subprocess.Popen(
         [sys.executable, "-m", "agentdbg", "receive", "--port", "0"],
         stdout=subprocess.PIPE,
@@ -286,7 +286,7 @@ def test_the_terminal_says_where_to_send_and_what_came(data_dir: Path) -> None:
     )
     assert process.stdout is not None
     try:
-        said = [process.stdout.readline() for _ in range(5)]
+        said = [process.stdout.readline() for _ in range(6)]
         url = said[2].strip().partition("=")[2]
         port = int(url.rpartition(":")[2])
         RunningReceiver(process, port, url, None, data_dir).post(small_agent().encoded())
@@ -299,6 +299,8 @@ def test_the_terminal_says_where_to_send_and_what_came(data_dir: Path) -> None:
 
     assert said[0] == f"Receiving spans at {url}/v1/traces\n"
     assert said[3] == "  OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\n"
+    token = (data_dir / "receiver.token").read_text()
+    assert said[4] == f"  OTEL_EXPORTER_OTLP_HEADERS=x-agentdbg-token={token}\n"
     run_id = stored_runs(data_dir)[0][0]["run_id"][:8]
     assert [line.split() for line in (begun, ended)] == [[run_id, "running", "shop"], [run_id, "ended", "shop"]]
 

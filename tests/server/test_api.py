@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 from agentdbg.exceptions import UsageError, ViewerUnavailable
 from agentdbg.index.events import EventIndex
 from agentdbg.server.lifecycle import Viewer, find_viewer, serve
+from agentdbg.server.peer_user import can_tell_users
 from agentdbg.storage.reader import load_events
 from tests.reading import handmade
 from tests.reading.handmade import as_line, run_json, tool_call, usual_events, write_run
@@ -373,7 +374,9 @@ def test_a_viewer_is_found_again_and_a_stale_lock_is_not_believed(tmp_path: Path
     with viewer(tmp_path) as served:
         found = find_viewer(tmp_path)
         assert found == Viewer("127.0.0.1", served.port, served.token)
-        assert found.url("abc") == f"http://127.0.0.1:{served.port}/?run_id=abc"
+        assert found.url("abc") == f"http://127.0.0.1:{served.port}/?run_id=abc&token={served.token}"
+        # Other users see the command that opens a browser, so there the token is left out where it can be.
+        assert ("token=" in found.url_for_browser("abc")) == (not can_tell_users())
         served.process.kill()
         served.process.wait()
         assert (tmp_path / "viewer.lock").exists()

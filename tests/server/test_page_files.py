@@ -54,7 +54,8 @@ def test_a_changed_file_is_served_at_the_next_visit(tmp_path: Path) -> None:
     """Whoever works on the page reloads and sees the change; whoever upgrades never gets half of the old one."""
     (tmp_path / "app.js").write_text("export const one = 1;\n")
     (tmp_path / "index.html").write_text('<script type="module" src="/static/app.js"></script>')
-    client = TestClient(create_app(tmp_path / "data", ui_folder=tmp_path), base_url="http://127.0.0.1")
+    app = create_app(tmp_path / "data", token="t", ui_folder=tmp_path)
+    client = TestClient(app, base_url="http://127.0.0.1", headers={"X-AgentDbg-Token": "t"})
     before = addresses(client.get("/").text)[-1]
     (tmp_path / "app.js").write_text("export const other = 2;\n")
     after = addresses(client.get("/").text)[-1]
