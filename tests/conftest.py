@@ -61,7 +61,8 @@ _SLOW = (
     "redaction/test_laws",
     "redaction/test_sizes",
     "redaction/test_vendor_tokens",
-    "run/",
+    "run/test_recording",
+    "run/test_same_behaviour",
     "server/",
     "test_encoding",
 )

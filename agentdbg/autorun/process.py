@@ -153,7 +153,7 @@ def _enable_integrations_when_imported() -> None:
     from agentdbg.import_hook import when_imported  # noqa: PLC0415
     from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
 
-    when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]))
+    when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]), each_time=True)
 
 
 def _enable(integration: str) -> None:

@@ -43,8 +43,6 @@ class ClientRequests:
 
     def complete_others(self, *clients: type) -> None:
         """Record nothing, but tell a framework's model call what only the client knows of it."""
-        if self._originals:
-            return
         for client in clients:
             self._replace(client, "request", self._recorded)
             self._replace(client, "_sleep_for_retry", _noting_retries)
@@ -62,6 +60,8 @@ class ClientRequests:
         if owner is None:
             return  # a version of the package that has no such method
         original = vars(owner)[name]
+        if any(original is ours for _, _, _, ours in self._originals):
+            return
         replacement = functools.wraps(original)(wrap(original))
         self._originals.append((owner, name, original, replacement))
         setattr(owner, name, replacement)

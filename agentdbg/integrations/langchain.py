@@ -11,6 +11,8 @@ that refuses a call stops the graph. Supported: langchain-core >= 1.2.1.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.integrations._pairing import Pairing, contained
@@ -181,6 +183,11 @@ _switch = _Switch()
 
 def enable() -> None:
     """Record everything LangChain and LangGraph do in this process, without a handler in any config."""
+    from langchain_core.callbacks import BaseCallbackHandler as Current  # noqa: PLC0415
+
+    if Current is not BaseCallbackHandler:  # the program has imported LangChain anew, with classes of its own
+        importlib.reload(sys.modules[__name__]).enable()
+        return
     if not _switch.is_registered:
         register_configure_hook(_switch, inheritable=True, handle_class=AgentDbgLangChainCallbackHandler)
         _switch.is_registered = True

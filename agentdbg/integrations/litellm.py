@@ -71,14 +71,16 @@ def enable() -> None:
         import litellm  # noqa: PLC0415 -- only when it is wanted
     except ImportError as error:
         raise ImportError("agentdbg records the litellm package, which is missing: pip install litellm") from error
-    if _replaced:
-        return
+    ours = [replacement for _, replacement in _replaced]
+    new = []
     for name, api in _APIS.items():
         for function_name in (name, f"a{name}"):
             original = getattr(litellm, function_name, None)
-            if original is not None:
-                _replaced.append((original, _recording(original, name, api)))
-    _rebind(_replaced)
+            if original is not None and original not in ours:
+                new.append((original, _recording(original, name, api)))
+    if new:
+        _rebind(new)
+        _replaced.extend(new)
 
 
 def disable() -> None:

@@ -15,6 +15,7 @@ Tracing processors cannot stop a run (the SDK swallows their exceptions), so the
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -178,6 +179,11 @@ _processor = _Processor()
 
 def enable() -> None:
     """Record every agent of this process from now on."""
+    from agents import RunHooks as Current  # noqa: PLC0415
+
+    if Current is not RunHooks:  # the program has imported the SDK anew, with classes of its own
+        importlib.reload(sys.modules[__name__])
+        return
     if not _processor.registered:
         _processor.registered = True
         add_trace_processor(_processor)

@@ -26,18 +26,17 @@ __all__ = ["disable", "enable", "recorder"]
 
 _ID = "agentdbg"
 _pairing = Pairing("pydantic_ai")
-_original_iter: Any = None
+_originals: dict[Any, Any] = {}
 
 
 def enable() -> None:
     """Record every agent run of this process, also those of agents made before."""
-    global _original_iter  # noqa: PLW0603 -- what disable() gives back
     capability = recorder()
     from pydantic_ai import Agent  # noqa: PLC0415
 
-    if _original_iter is not None:
+    if Agent in _originals:
         return
-    _original_iter = original = Agent.iter
+    _originals[Agent] = original = Agent.iter
 
     @functools.wraps(original)
     def iter(self: Any, *args: Any, capabilities: Any = None, **kwargs: Any) -> Any:  # noqa: A001 -- its name there
@@ -48,15 +47,11 @@ def enable() -> None:
 
 def disable() -> None:
     """Record no more of them."""
-    global _original_iter  # noqa: PLW0603
-    if _original_iter is not None:
-        from pydantic_ai import Agent  # noqa: PLC0415
-
-        setattr(Agent, "iter", _original_iter)  # noqa: B010
-        _original_iter = None
+    while _originals:
+        agent, original = _originals.popitem()
+        agent.iter = original
 
 
-@functools.cache
 def recorder() -> Any:
     """The capability that records an agent, for `Agent(capabilities=[…])`."""
     try:
@@ -64,7 +59,11 @@ def recorder() -> Any:
         from pydantic_ai.models.wrapper import WrapperModel  # noqa: PLC0415
     except ImportError as error:
         raise ImportError("agentdbg records pydantic-ai >= 2, which is missing: pip install pydantic-ai") from error
+    return _capability(AbstractCapability, WrapperModel)
 
+
+@functools.cache
+def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N803 -- classes of the framework
     class ServedModel(WrapperModel):  # type: ignore[misc] # a class the type checker cannot see
         """
         The model, opening its streams as part of the call that is being recorded.

@@ -106,7 +106,8 @@ def carry_into_threads() -> None:
     setattr(threading.Thread, "start", _starting_thread(threading.Thread.start))  # noqa: B010 -- mypy forbids both
     if hasattr(threading.Thread, "_bootstrap_inner"):  # an interpreter without it finds the scope by the thread
         setattr(threading.Thread, "_bootstrap_inner", _entering_thread(threading.Thread._bootstrap_inner))  # noqa: B010, SLF001
-    when_imported([_POOLS], _carry_into_pools)  # loading it takes as long as all the rest of a first run's preparations
+    # Loading it now would take as long as all the rest of a first run's preparations.
+    when_imported([_POOLS], _carry_into_pools, each_time=True)
 
 
 def _carry_into_pools(module: str) -> None:

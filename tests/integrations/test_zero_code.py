@@ -156,6 +156,40 @@ def test_a_limit_on_the_command_line_stops_it(
     assert recorded.only().meta["status"] == "error"
 
 
+LOOKED_FOR = """
+import importlib.util
+for name in ("openai", "anthropic", "agents", "langchain_core", "crewai", "litellm", "pydantic_ai"):
+    importlib.util.find_spec(name)
+"""
+IMPORTED_ANEW = """
+import importlib, sys
+importlib.import_module({framework!r})
+for name in list(sys.modules):
+    if name.partition(".")[0].partition("_")[0] == {framework!r}.partition("_")[0]:
+        del sys.modules[name]
+"""
+SLOW_TO_IMPORT = {"crewai", "litellm"}
+
+
+@pytest.mark.parametrize("framework", list(PROGRAMS))
+@pytest.mark.parametrize("before", ["looked for", "imported anew"])
+def test_a_limit_holds_however_the_package_was_imported(
+    before: str, framework: str, server: FakeServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """Many libraries look for optional packages first, and test suites import them again."""
+    if importlib.util.find_spec(framework) is None or (before == "imported anew" and framework in SLOW_TO_IMPORT):
+        pytest.skip(f"{framework} is not installed in this lane, or takes long to import twice")
+    first = LOOKED_FOR if before == "looked for" else IMPORTED_ANEW.format(framework=framework)
+    (tmp_path / "agent.py").write_text(first + textwrap.dedent(TOOL) + textwrap.dedent(PROGRAMS[framework]))
+    result = _run(tmp_path, ["-m", "agentdbg", "run", "--max-llm-calls", "1"], server)
+
+    assert result.returncode == 1
+    assert "AgentDbgGuardrailExceeded: max_llm_calls exceeded" in result.stderr
+    call = recorded.only().one("LLM_CALL")
+    assert call["meta"]["framework"] == NAMES.get(framework, framework)
+    assert len(server.requests) == 1
+
+
 def _run(folder: Path, words: list[str], server: FakeServer) -> subprocess.CompletedProcess[str]:
     quiet = {"CREWAI_DISABLE_TELEMETRY": "true", "CREWAI_TRACING_ENABLED": "false", "OTEL_SDK_DISABLED": "true"}
     offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "CREWAI_STORAGE_DIR": str(folder / "crewai")}
