@@ -1,9 +1,10 @@
 """
-ES modules made into one plain script.
+Make one plain script of ES modules.
 
 A page that is opened from a file may load no modules, and a content security policy that names the script by its hash
 needs it in one piece. Each module becomes a function that is called when somebody first needs it. Only what the page's
-own modules use is understood: named imports and exports and `import("…")`; anything else raises.
+own modules use is understood: named imports and exports and `import("…")`. Anything else raises: a default, `import *`,
+`import.meta`, or an exported name that may change later, since what is imported here is a copy.
 """
 
 from __future__ import annotations
@@ -12,19 +13,20 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from agentdbg.interop.html_file.script_tokens import Token, UnknownSyntax, tokens_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 __all__ = ["UnknownSyntax", "join_modules"]
 
-_DOC_COMMENT = re.compile(r"/\*\*(?:(?!\*/).)*\*/", re.DOTALL)
-_OWN_LINES = re.compile(rf"^[ \t]*{_DOC_COMMENT.pattern}[ \t]*\n", re.DOTALL | re.MULTILINE)
-_LINE_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)
-_IMPORT = re.compile(r'^import\s+(?:\{([^}]*)\}\s+from\s+)?"([^"]+)";$', re.MULTILINE)
-_EXPORT_LIST = re.compile(r"^export\s+\{([^}]*)\};$", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async )?(?:function\*?|class|const) ([\w$]+))", re.MULTILINE)
-_LATER = re.compile(r'\bimport\("([^"]+)"\)')
-_NOT_UNDERSTOOD = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_NAMES = r"\{([\w$\s,]*)\}"
+_IMPORT = re.compile(rf'import\s+(?:{_NAMES}\s+from\s+)?"([^"\n]+)";')
+_EXPORT_LIST = re.compile(rf"export\s+{_NAMES};")
+_EXPORT = re.compile(r"export\s+(?=(?:(?:async\s+)?function\b\s*\*?|class\b|const\b)\s*([\w$]+))")
+_LATER = re.compile(r'import\(\s*"([^"\n]+)"\s*\)')
+_FIELD = re.compile(r"\w+\s*:")
+_WORD = re.compile(r"[\w$]+")
 _ENDS_SCRIPT = re.compile(r"</script|<!--", re.IGNORECASE)
 
 _FRAME = """(() => {{
@@ -41,79 +43,135 @@ need("{entry}");
 }})();"""
 
 
-class UnknownSyntax(Exception):
-    """A module is written in a way that is not understood here."""
-
-
 def join_modules(read: Callable[[str], str], entry: str, instead: Mapping[str, str]) -> str:
     """
-    One script that does what the module `entry` does, with everything it imports.
+    Give one script that does what the module `entry` does, with everything it imports.
 
     `read` gives a module's text by its path. Whoever imports a path that `instead` names gets the other one; only that
     other one itself may still import the first.
     """
-    done: dict[str, str] = {}
-    _add(entry, read, instead, done, (), is_later=False)
-    script = _FRAME.format(modules="\n".join(done.values()), entry=entry)
+    joiner = _Joiner(read, instead)
+    joiner.add(entry, (), is_later=False)
+    script = _FRAME.format(modules="\n".join(joiner.done.values()), entry=entry)
     if _ENDS_SCRIPT.search(script):
         raise UnknownSyntax("a script in HTML cannot hold what would end it")
     return script
 
 
-def _add(
-    path: str,
-    read: Callable[[str], str],
-    instead: Mapping[str, str],
-    done: dict[str, str],
-    above: tuple[str, ...],
-    *,
-    is_later: bool,
-) -> None:
-    """Make `path` a function, and before it what it imports."""
-    if path in above:
-        raise UnknownSyntax(f"{path} imports itself by way of {' and '.join(above[above.index(path) + 1 :])}")
-    if path in done:
-        return
-    text = _without_comments(read(path))
-    exports: list[str] = []
+class _Joiner:
+    """The modules that are functions already, each after those it imports."""
 
-    def resolved(specifier: str) -> str:
+    def __init__(self, read: Callable[[str], str], instead: Mapping[str, str]) -> None:
+        self.done: dict[str, str] = {}
+        self._read = read
+        self._instead = instead
+
+    def add(self, path: str, above: tuple[str, ...], *, is_later: bool) -> None:
+        """Make `path` a function, and before it what it imports."""
+        if path in above:
+            raise UnknownSyntax(f"{path} imports itself by way of {' and '.join(above[above.index(path) + 1 :])}")
+        if path in self.done:
+            return
+        try:
+            module = _Module(self._read(path))
+        except UnknownSyntax as error:
+            raise UnknownSyntax(f"{path}: {error}") from None
+        for specifier in module.imports:
+            self.add(self._resolved(path, specifier), (*above, path), is_later=is_later)
+        for specifier in module.later:
+            self.add(self._resolved(path, specifier), (), is_later=True)
+        text = module.text(lambda specifier: self._resolved(path, specifier))
+        body = f"{{\n{text.strip()}\nreturn {{ {', '.join(module.exports)} }};\n}}"
+        # In brackets, browsers compile a function while they load it; else they skim it now and read it again later.
+        self.done[path] = f'"{path}"() {body},' if is_later else f'"{path}": (() => {body}),'
+
+    def _resolved(self, path: str, specifier: str) -> str:
         found = posixpath.normpath(posixpath.join(posixpath.dirname(path), specifier))
-        replacement = instead.get(found, found)
+        replacement = self._instead.get(found, found)
         return found if replacement == path else replacement
 
-    def now(match: re.Match[str]) -> str:
-        _add(resolved(match[2]), read, instead, done, (*above, path), is_later=is_later)
-        names = ", ".join(name.replace(" as ", ": ") for name in _names(match[1] or ""))
-        call = f'need("{resolved(match[2])}");'
-        return f"const {{ {names} }} = {call}" if names else call
 
-    def later(match: re.Match[str]) -> str:
-        _add(resolved(match[1]), read, instead, done, (), is_later=True)
-        return f'Promise.resolve().then(() => need("{resolved(match[1])}"))'
+class _Module:
+    """One module's code in pieces: what stays as it is, and what is imported where."""
 
-    def listed(match: re.Match[str]) -> str:
-        for name in _names(match[1]):
+    def __init__(self, script: str) -> None:
+        self.imports: list[str] = []
+        self.later: list[str] = []
+        self.exports: list[str] = []
+        self._script = script
+        self._pieces: list[str | tuple[str, str]] = []
+        """Code, or an import's specifier with the code in which `%s` stands for the module."""
+        self._changing: set[str] = set()
+        at = 0
+        for token in tokens_of(script):
+            if token.start >= at:  # else it is part of a statement that was taken whole
+                at = self._take(at, token)
+        self._pieces.append(script[at:])
+        self._refuse_changing_exports()
+
+    def text(self, resolved: Callable[[str], str]) -> str:
+        """The code as the body of a function; `resolved` gives the module that a specifier means."""
+        return "".join(piece if type(piece) is str else piece[1] % resolved(piece[0]) for piece in self._pieces)
+
+    def _take(self, at: int, token: Token) -> int:
+        """Take the code from `at` to a token and the token itself, or the whole statement it begins; where to go on."""
+        self._pieces.append(self._script[at : token.start])
+        word = self._script[token.start : token.end]
+        if token.kind == "comment":
+            # What is written for readers stays in the package. A line's end may end a statement, so that is kept.
+            self._pieces.append("\n" if "\n" in word else " ")
+        elif token.kind == "text" or self._is_a_field(token):
+            self._pieces.append(word)
+        elif word == "import":
+            return self._take_import(token.start)
+        elif word == "export":
+            return self._take_export(token.start)
+        else:
+            self._pieces.append(word)
+            # All words up to the end of the statement, of which the declared ones are some.
+            self._changing.update(_WORD.findall(self._script[token.end : self._script.find(";", token.end)]))
+        return token.end
+
+    def _take_import(self, at: int) -> int:
+        found = _LATER.match(self._script, at)
+        if found is not None:
+            self.later.append(found[1])
+            self._pieces.append((found[1], 'Promise.resolve().then(() => need("%s"))'))
+            return found.end()
+        found = self._understood(_IMPORT, at)
+        names = ", ".join(name.replace(" as ", ": ") for name in _names(found[1] or ""))
+        self.imports.append(found[2])
+        self._pieces.append((found[2], f'const {{ {names} }} = need("%s");' if names else 'need("%s");'))
+        return found.end()
+
+    def _take_export(self, at: int) -> int:
+        found = _EXPORT.match(self._script, at)
+        if found is not None:
+            self.exports.append(found[1])
+            return found.end()
+        found = self._understood(_EXPORT_LIST, at)
+        for name in _names(found[1]):
             own, _, public = name.partition(" as ")
-            exports.append(f"{public}: {own}" if public else own)
-        return ""
+            self.exports.append(f"{public}: {own}" if public else own)
+        return found.end()
 
-    def declared(match: re.Match[str]) -> str:
-        exports.append(match[1])
-        return ""
+    def _refuse_changing_exports(self) -> None:
+        for export in self.exports:
+            own = export.rpartition(": ")[2]
+            if own in self._changing:
+                raise UnknownSyntax(f"{own} is exported and may change; whoever imports it would not see that")
 
-    text = _EXPORT.sub(declared, _EXPORT_LIST.sub(listed, _LATER.sub(later, _IMPORT.sub(now, text))))
-    if left := _NOT_UNDERSTOOD.search(text):
-        raise UnknownSyntax(f"{path}: {left[0]}")
-    body = f"{{\n{text.strip()}\nreturn {{ {', '.join(exports)} }};\n}}"
-    # In brackets, browsers compile a function while they load it; else they skim it now and read it again when called.
-    done[path] = f'"{path}"() {body},' if is_later else f'"{path}": (() => {body}),'
+    def _understood(self, statement: re.Pattern[str], at: int) -> re.Match[str]:
+        found = statement.match(self._script, at)
+        if found is None:
+            raise UnknownSyntax(self._script[at : at + 100].partition("\n")[0])
+        return found
+
+    def _is_a_field(self, token: Token) -> bool:
+        """Whether a word is a name after a dot or a key before a colon, and no keyword."""
+        before = self._script[max(0, token.start - 100) : token.start].rstrip()
+        return before.endswith(".") or _FIELD.match(self._script, token.start) is not None
 
 
 def _names(text: str) -> list[str]:
     return [" ".join(name.split()) for name in text.split(",") if name.strip()]
-
-
-def _without_comments(text: str) -> str:
-    """The code as browsers need it; what is written for readers stays in the package."""
-    return _LINE_COMMENT.sub("", _DOC_COMMENT.sub("", _OWN_LINES.sub("", text)))
