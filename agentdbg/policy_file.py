@@ -19,7 +19,7 @@ from agentdbg.exceptions import UsageError
 if TYPE_CHECKING:
     from agentdbg.analysis.checks.policy import Policy
 
-__all__ = ["POLICY_FILE", "effect_rules", "effect_rules_of", "find_policy", "read_policy"]
+__all__ = ["POLICY_FILE", "effect_rules", "effect_rules_of", "find_policy", "read_policy", "tools_policy"]
 
 POLICY_FILE = Path(".agentdbg") / "policy.yaml"
 
@@ -64,7 +64,11 @@ def effect_rules(policy: Policy) -> EffectRules:
 
 def effect_rules_of(path: Path | None) -> EffectRules:
     """The same for the policy at `path`, of which nothing else is asked; the settings alone where there is none."""
+    return effect_rules(tools_policy(path))
+
+
+def tools_policy(path: Path | None) -> Policy:
+    """Of the policy at `path` what it says of tools alone: other rules may need a baseline, which is not there."""
     rules = {} if path is None else read_policy(path)
-    # Other rules may need a baseline, which is not there.
     named = {key: rule for key, rule in rules.items() if key in ("write_tools", "read_tools")}
-    return effect_rules(make_policy(named, with_baseline=False))
+    return make_policy(named, with_baseline=False)

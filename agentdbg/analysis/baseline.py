@@ -2,8 +2,9 @@
 A baseline: what good runs of an agent have in common, small enough to be read in a review.
 
 It holds how the runs ended, which tools they called how often, what they changed outside (tool and arguments, in
-normal form), which loops they had, and what they spent, one number for each run: several runs give a baseline its own
-noise. `combine` adds baselines up, so one run or twenty are made the same way.
+normal form), what they called without anybody knowing whether it changes something, which loops they had, and what
+they spent, one number for each run: several runs give a baseline its own noise. `combine` adds baselines up, so one run
+or twenty are made the same way.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class Baseline:
     loops: tuple[tuple[str, str], ...] = ()
     """The kind and the pattern of each loop of warning or worse."""
     totals: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    unknown_calls: tuple[SideEffect, ...] = ()
+    """Calls of tools of which nobody knows whether they change anything, each as often as any one run made it."""
 
     def known_totals(self, name: str) -> list[float]:
         """The values of one total, of the runs that know it."""
@@ -70,6 +73,7 @@ class Baseline:
                 {"runs": variant.runs, "calls": [_stored_call(call) for call in variant.calls]}
                 for variant in self.effects
             ],
+            **({"unknown_calls": [_stored_call(call) for call in self.unknown_calls]} if self.unknown_calls else {}),
             "loops": [{"kind": kind, "pattern": pattern} for kind, pattern in self.loops],
             "totals": {name: list(self.totals[name]) for name in TOTALS if name in self.totals},
         }
@@ -84,6 +88,7 @@ def baseline_of(facts: RunFacts) -> Baseline:
         effects=(Variant(1, facts.effects),),
         loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
         totals={name: [facts.totals.get(name)] for name in TOTALS},
+        unknown_calls=facts.unknown_calls,
     )
 
 
@@ -119,7 +124,20 @@ def _added(first: Baseline, second: Baseline) -> Baseline:
             name: [*first.totals.get(name, [None] * before), *second.totals.get(name, [None] * after)]
             for name in totals
         },
+        unknown_calls=_made_by_either(first.unknown_calls, second.unknown_calls),
     )
+
+
+def _made_by_either(first: Sequence[SideEffect], second: Sequence[SideEffect]) -> tuple[SideEffect, ...]:
+    """The calls of both, one that both made as often as the one that made it more often."""
+    left = Counter(call.signature for call in first)
+    left.subtract(call.signature for call in second)
+    more = []
+    for call in reversed(second):
+        if left[call.signature] < 0:
+            left[call.signature] += 1
+            more.append(call)
+    return (*first, *reversed(more))
 
 
 def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
@@ -134,5 +152,5 @@ def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
 
 
 def _stored_call(call: SideEffect) -> dict[str, Any]:
-    stored = {"name": call.name, "args": call.args, "source": call.source}
+    stored = {"name": call.name, "args": call.args, **({"source": call.source} if call.is_known else {})}
     return stored if call.returned else {**stored, "returned": False}

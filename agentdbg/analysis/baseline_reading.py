@@ -17,10 +17,12 @@ from agentdbg.exceptions import UsageError
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from agentdbg.analysis.effects import EffectSource
+
 __all__ = ["parse_baseline"]
 
 _MARK = "agentdbg_baseline"
-_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "loops", "totals")
+_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "unknown_calls", "loops", "totals")
 _STATUSES = ("ok", "error")
 _Kind = TypeVar("_Kind")
 
@@ -67,6 +69,11 @@ class _Reader:
                 for number, loop in enumerate(_get(self._content, "loops", list), 1)
             ),
             totals={name: self._total(name, runs) for name in _get(self._content, "totals", dict)},
+            unknown_calls=tuple(
+                _call(call, "unknown_calls", is_known=False)
+                # Older baselines have none.
+                for call in _typed(self._content.get("unknown_calls", []), list, "unknown_calls")
+            ),
         )
 
     def _some(self, key: str) -> list[Any]:
@@ -91,12 +98,14 @@ def _variant(variant: Any, number: int) -> Variant:
     return Variant(_get(variant, "runs", int, where), tuple(_call(call, where) for call in calls))
 
 
-def _call(call: Any, where: str) -> SideEffect:
+def _call(call: Any, where: str, *, is_known: bool = True) -> SideEffect:
     name = _get(call, "name", str, where)
     if "args" not in call:
         raise ValueError(f"{where}: {name} has no 'args'")
     _refuse_unknown(call, ("name", "args", "source", "returned"), f"{where}: {name}: ")
-    source, returned = call.get("source", "unknown"), _typed(call.get("returned", True), bool, f"{where}: returned")
+    sources: dict[str, EffectSource] = {"guessed": "guessed", "configured": "configured"}
+    source = sources.get(str(call.get("source")), "declared") if is_known else "unknown"
+    returned = _typed(call.get("returned", True), bool, f"{where}: returned")
     # A stored call has no event any more; 0 stands for that.
     return SideEffect(0, "", name, normal_form(call["args"]), source, returned)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agentdbg.analysis.columns import CALL_KINDS, END
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
+from agentdbg.analysis.refusals import is_refusal
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import count_noun, cut
 
@@ -24,13 +25,13 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.told import Sentence
     from agentdbg.analysis.sentences import VerdictPart
 
-__all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "tell"]
+__all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "tell", "was_refused"]
 
 Part = Literal["effects", "tools", "prompts"]
 _PATHS_NAMED = 3
 _ERROR_ROOM = 110
 """Of an error, what a sentence about two runs can hold and still be read; the row of its event has more."""
-_SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠"}
+_SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠", "unknown_effects": "?"}
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
         is_same = diff.first_difference is None
         sign, verdict = ("=", "Same prompts") if is_same else ("≠", "Different prompts")
         return Told(sign, verdict, is_same and not ending, [*ending, *_prompt_sentences(diff)], damage)
-    is_good = diff.verdict != "different_effects" and not ending
+    is_good = diff.effects.are_same and not ending
     verdict, told = VERDICT_WORDS[diff.verdict], sentences(diff)
     # Steps that nobody compared are not said to be the same.
     if only == "effects":
@@ -76,8 +77,13 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
 
 
 def has_failed(diff: Diff, row: Row) -> bool:
-    """Whether the call of a row failed wherever it was made: then it changed nothing, whatever it was meant to do."""
+    """Whether the call of a row failed wherever it was made: then a write changed nothing."""
     return row.kind in CALL_KINDS and all(step.failed for step in _steps(diff, row))
+
+
+def was_refused(diff: Diff, row: Row) -> bool:
+    """Whether the call of a row is a write that was answered with an error wherever it was made."""
+    return bool(row.effect) and all(step.failed or is_refusal(step.content.get("result")) for step in _steps(diff, row))
 
 
 def never_returned(diff: Diff, row: Row) -> bool:

@@ -3,9 +3,11 @@ Which tool calls change something outside the agent, and with what arguments.
 
 Two runs of one agent rarely take the same steps, yet good ones leave the same things behind: the side effects are what
 a comparison and a gate can rely on. A call's effect is declared by the tool itself (`@tool(effect="write")`), else
-named by the settings or a policy, else guessed from the tool's name; a verdict built on guesses can say so.
+named by the settings or a policy, else guessed from the tool's name; a verdict built on guesses can say so. Where
+nothing says it, the effect is unknown, which is neither a write nor a read: nobody may call such a tool harmless.
 
-A call that failed did nothing and is no effect. A call that never returned may have done its work, so it is one.
+A write that failed or was refused did nothing and is no effect. A write that never returned may have done its work, so
+it is one. Of a tool that nobody knows every call counts, for a failure may have come after half of the work.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.columns import ERROR, TOOL, status_of
+from agentdbg.analysis.refusals import is_refusal
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_json
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NO_RULES",
+    "UNKNOWN",
     "Effect",
     "EffectKind",
     "EffectReader",
@@ -37,11 +41,12 @@ __all__ = [
     "effects_of",
     "guess",
     "normal_form",
+    "possible_effects_of",
 ]
 
-EffectKind = Literal["write", "read"]
+EffectKind = Literal["write", "read", "unknown"]
 EffectSource = Literal["declared", "configured", "guessed", "unknown"]
-"""`unknown` is a name that says nothing: it is taken for a read, and whoever reports it should say so."""
+"""`unknown` is a name that says nothing; the kind of such a tool is `unknown` too."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +74,19 @@ class Effect:
     kind: EffectKind
     source: EffectSource
 
+    @property
+    def changes_something(self) -> bool | None:
+        """Whether it writes; None where nobody knows."""
+        return None if self.kind == "unknown" else self.kind == "write"
+
 
 @dataclass(frozen=True)
 class SideEffect:
-    """One call that changed something. `number` counts the events of its run from 1."""
+    """
+    One call that changed something, or, if its source is `unknown`, may have. `number` counts its run's events from 1.
+
+    `failed` is a call of an unknown tool that raised or was refused.
+    """
 
     number: int
     event_id: str
@@ -80,6 +94,12 @@ class SideEffect:
     args: Any
     source: EffectSource
     returned: bool = True
+    failed: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether something says that the tool writes."""
+        return self.source != "unknown"
 
     @cached_property
     def signature(self) -> str:
@@ -98,6 +118,7 @@ class SideEffect:
 
 
 NO_RULES = EffectRules()
+UNKNOWN = Effect("unknown", "unknown")
 
 
 def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
@@ -113,6 +134,11 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
 
 def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
     """The calls of a run that changed something, in the order they stand in the file."""
+    return [call for call in possible_effects_of(events, rules) if call.is_known]
+
+
+def possible_effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
+    """As `effects_of`, and the calls of which nobody knows whether they changed something."""
     reader = EffectReader(rules)
     for number, event in enumerate(events, 1):
         reader.add(number, event)
@@ -120,7 +146,7 @@ def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[S
 
 
 class EffectReader:
-    """Collects the side effects of a run, one event after the other."""
+    """Collects the calls of a run that changed something or may have, one event after the other."""
 
     def __init__(self, rules: EffectRules = NO_RULES) -> None:
         self._rules = rules
@@ -140,17 +166,21 @@ class EffectReader:
         effect = self._effect(event, name)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
-            if effect.kind == "write" and status_of(TOOL, payload) != ERROR:
+        if effect.kind == "read":
+            return effect
+        if event_type == "TOOL_CALL":
+            failed = status_of(TOOL, payload) == ERROR or is_refusal(payload.get("result"))
+            if effect.kind == "unknown" or not failed:
                 args = normal_form(payload.get("args"))
-                self._done.append(SideEffect(number, event["event_id"], name, args, effect.source))
-        elif effect.kind == "write":
+                self._done.append(SideEffect(number, event["event_id"], name, args, effect.source, failed=failed))
+        else:
             args = normal_form(payload.get("input"))
             call = SideEffect(number, event["event_id"], name, args, effect.source, returned=False)
             self._open[str(payload.get("call_id"))] = call
         return effect
 
     def found(self) -> list[SideEffect]:
-        """The effects so far; a call that has not returned is one of them."""
+        """The calls so far; one that has not returned is one of them."""
         return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
 
     def _effect(self, event: Event, name: str) -> Effect:
@@ -213,8 +243,7 @@ def guess(name: str) -> Effect:
     """
     What a tool's name says: the first verb in it decides (`create_issue`, `github.deleteBranch`, `get_updates`).
 
-    A name without a verb we know is a read of unknown source: taking every `weather` for a write would make each
-    harmless difference an alarm.
+    A name without a verb we know (`bash`, `weather`) says nothing, and nobody may read a promise into it.
     """
     # A hand-over to another agent (`transfer_to_billing`, the name frameworks give it) moves the talk, not the world.
     if name.lower().startswith("transfer_to_"):
@@ -224,8 +253,9 @@ def guess(name: str) -> Effect:
     if first is None:
         # `order_pizza` does something, `order_status` tells something.
         does = any(word in _WRITES_OR_THINGS for word in words) and words[-1] not in _THINGS_TOLD
-        known = does or any(word in _THINGS_TOLD for word in words)
-        return Effect("write" if does else "read", "guessed" if known else "unknown")
+        if does:
+            return Effect("write", "guessed")
+        return Effect("read", "guessed") if any(word in _THINGS_TOLD for word in words) else UNKNOWN
     # `get_or_create_user` writes too.
     joined = any(word in _WRITES and words[at] in ("and", "or") for at, word in enumerate(words[1:]))
     return Effect("write" if words[first] in _WRITES or joined else "read", "guessed")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.result import joined
+from agentdbg.analysis.checks.unknown_calls import what_to_add
 from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
-from agentdbg.policy_file import effect_rules_of, find_policy
+from agentdbg.policy_file import effect_rules, find_policy, tools_policy
 from agentdbg.storage.reader import default_data_dir
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.checks.policy import Policy
 
 EXAMPLES = """
 agentdbg baseline latest                              # look at it
@@ -35,8 +39,8 @@ def command(
     arguments, and what they spent. The file is small and meant to be reviewed and committed; `agentdbg assert` compares
     later runs with it. Made from several runs it knows how much good runs differ.
     """
-    rules = effect_rules_of(find_policy() if policy_file is None else file_of("--policy", policy_file))
-    data_dir = default_data_dir()
+    policy = tools_policy(find_policy() if policy_file is None else file_of("--policy", policy_file))
+    data_dir, rules = default_data_dir(), effect_rules(policy)
     facts = [facts_of_named(run, data_dir, rules) for run in runs]
     for one in facts:
         if one.status == "running":
@@ -52,10 +56,10 @@ def command(
     if out == "-" or as_json:
         Terminal().bytes(baseline_bytes(baseline))
     else:
-        _say(Terminal(), out, baseline)
+        _say(Terminal(), out, baseline, policy)
 
 
-def _say(out: Terminal, path: str, baseline: Baseline) -> None:
+def _say(out: Terminal, path: str, baseline: Baseline, policy: Policy) -> None:
     out.sentence(f"Wrote {path}: {count_noun(len(baseline.runs), 'run')}, {_effects_text(baseline)}.")
     if len(baseline.effects) > 1:
         out.sentence(f"These runs had {len(baseline.effects)} different sets of side effects; each will be accepted.")
@@ -66,11 +70,19 @@ def _say(out: Terminal, path: str, baseline: Baseline) -> None:
             f"That {joined(guessed)} {'has' if len(guessed) == 1 else 'have'} side effects is a guess from the name; "
             "`@tool(effect=...)`, or `write_tools` and `read_tools` in the policy, settle it."
         )
+    unknown = dict.fromkeys(call.name for call in baseline.unknown_calls)
+    if unknown:
+        out.sentence(
+            f"Side effects unknown: {joined(unknown)}. A run that calls {'it' if len(unknown) == 1 else 'them'} in any "
+            f"other way will fail. {what_to_add(unknown, policy)}"
+        )
     out.sentence(f"Compare a run with it: agentdbg assert RUN --baseline {path}")
 
 
 def _effects_text(baseline: Baseline) -> str:
-    """`1 side effect`, `2 to 3 side effects`."""
+    """`1 side effect`, `2 to 3 side effects`, `0 side effects, 4 calls with unknown ones`."""
     counts = [len(variant.calls) for variant in baseline.effects]
     most = count_noun(max(counts), "side effect")
-    return most if min(counts) == max(counts) else f"{min(counts)} to {most}"
+    known = most if min(counts) == max(counts) else f"{min(counts)} to {most}"
+    unknown = len(baseline.unknown_calls)
+    return f"{known}, {count_noun(unknown, 'call')} with unknown ones" if unknown else known

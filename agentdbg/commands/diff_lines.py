@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import CALL_START
-from agentdbg.analysis.compared import has_failed, never_returned
+from agentdbg.analysis.compared import has_failed, never_returned, was_refused
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
@@ -185,7 +185,7 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
         Styled(f"{_number(row.a):>{digits}} {_number(row.b):>{digits}} ", "muted"),
         Styled(f"{_SIGNS[sort]} ", style),
         "  " * row.depth,
-        Styled(row.name, "strong" if row.effect or sort != "wording" else ""),
+        Styled(row.name, "strong" if row.effect is not False or sort != "wording" else ""),
     ]
     mark = mark_of(diff, row)
     head.append(Styled(f" {mark}" if mark else "", "error" if mark == "failed" else "warn"))
@@ -214,10 +214,14 @@ def _print_row(out: Terminal, diff: Diff, row: Row, digits: int) -> None:
 
 
 def mark_of(diff: Diff, row: Row) -> str:
-    """What stands behind the name of a call: that it failed or did not return, or that it changes something."""
+    """What stands behind the name of a call: that it failed or did not return, or that it changes something or may."""
     if row.kind == CALL_START or never_returned(diff, row):
         return "did not return"
-    return "failed" if has_failed(diff, row) else "writes" if row.effect else ""
+    if has_failed(diff, row):
+        return "failed"
+    if row.effect:
+        return "refused" if was_refused(diff, row) else "writes"
+    return "may write" if row.effect is None else ""
 
 
 def _number(number: int | None) -> str:

@@ -32,6 +32,7 @@ loops: none
 # effects: baseline
 
 # Which tools have side effects. What is not named, here or by @tool(effect="write"), is guessed from its name.
+# Where a name says nothing (`bash`), nobody knows: a call that the baseline does not have fails until it is named here.
 # write_tools: [book_*, send_email]
 # read_tools: [update_view]
 

@@ -51,6 +51,7 @@ def _compare_runs(
         "counts": found["counts"],
         "totals": found["totals"],
         "effects": _fitted(found["effects"], max_bytes // 5),
+        "notes": _fitted(found["notes"], max_bytes // 10),
         "context": _fitted(found["context"], max_bytes // 5),
     }
     shown = rows if all_rows else [row for row in rows if row["op"] != "same"]
@@ -64,11 +65,11 @@ def _fitted(value: Any, max_bytes: int) -> Any:
 COMPARE_RUNS = Tool(
     "compare_runs",
     "Compare two runs",
-    "What differs between two runs, aligned step by step: the verdict (`same`, `same_effects`, `different_effects`), "
-    "the first step where they do different things, the side effects only one of them had, changed instructions, "
-    "tools and parameters, tokens, cost and time of both, and the steps that changed, were added, left out or moved. "
-    "Ids, times and durations are no differences. Good for a run that worked against one that did not, before a "
-    "change against after it.",
+    "What differs between two runs, aligned step by step: the verdict (`same`, `same_effects`, `different_effects`, or "
+    "`unknown_effects` where only calls differ whose side effects nobody knows), the first step where they do "
+    "different things, the side effects only one of them had, changed instructions, tools and parameters, tokens, "
+    "cost and time of both, and the steps that changed, were added, left out or moved. Ids, times and durations are "
+    "no differences. Good for a run that worked against one that did not, before a change against after it.",
     (
         Parameter("a", "string", "The run to compare with: its id, the unique beginning of one, or `latest`."),
         Parameter("b", "string", "The other run.", "latest"),

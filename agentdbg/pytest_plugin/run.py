@@ -88,6 +88,11 @@ class RecordedRun:
         return [(effect.name, effect.args) for effect in self.facts().effects]
 
     @property
+    def unknown_calls(self) -> list[Call]:
+        """The calls of tools of which nobody knows whether they change anything: name and arguments."""
+        return [(call.name, call.args) for call in self.facts().unknown_calls]
+
+    @property
     def errors(self) -> list[str]:
         """What failed, in its own words."""
         return [failed.said for failed in self.facts().errors]
@@ -152,7 +157,8 @@ class RecordedRun:
         """
         The same side effects as expected: those of a baseline file, or a list of `(tool, arguments)`.
 
-        A file is looked for beside the test; `pytest --agentdbg-update` writes it.
+        A call of a tool that nobody knows has to be expected too. A file is looked for beside the test;
+        `pytest --agentdbg-update` writes it.
         """
         __tracebackhide__ = True
         others = ("status", "loops", "max_tokens", "max_cost_usd")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from agentdbg.analysis.compared import Log, has_failed, tell
+from agentdbg.analysis.compared import Log, tell, was_refused
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
 from agentdbg.analysis.wording import as_json, cut
@@ -27,6 +27,7 @@ from agentdbg.storage.reader import load_events
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from agentdbg.analysis.diff.effect_changes import CallChanges
     from agentdbg.analysis.effects import SideEffect
     from agentdbg.events import RunMeta
     from agentdbg.server.state import ViewerState
@@ -85,20 +86,15 @@ def compare_runs(request: Request, a: RunId, b: RunId) -> Response:
             "totals": {"a": diff.side_a.totals.to_json(), "b": diff.side_b.totals.to_json()},
             "context": [{"row": row, **change.to_short_json()} for row, change in diff.context[:_MOST_CONTEXT]],
             "effects": {
-                "same": effects.same,
-                "differ": effects.count,
+                **_calls(effects.known),
                 "same_order": effects.same_order,
-                "changed": [
-                    {"name": pair.a.name, "a": pair.a.number, "b": pair.b.number, "changes": _short(pair.changes)}
-                    for pair in effects.changed[:_MOST_EFFECTS]
-                ],
-                "only_a": [_effect(effect) for effect in effects.only_a[:_MOST_EFFECTS]],
-                "only_b": [_effect(effect) for effect in effects.only_b[:_MOST_EFFECTS]],
+                "unknown": _calls(effects.unknown),
             },
             "signs": "".join(map(_sign, diff.rows)),
             "numbers_a": [row.a or 0 for row in diff.rows],
             "numbers_b": [row.b or 0 for row in diff.rows],
             "effect_rows": _effect_rows(diff),
+            "unknown_rows": [place for place, row in enumerate(diff.rows) if row.effect is None],
             "diverging_rows": [place for place, row in enumerate(diff.rows) if row.diverges],
         }
     )
@@ -146,7 +142,25 @@ def _sign(row: AlignedRow) -> str:
 
 
 def _effect_rows(diff: Diff) -> list[int]:
-    return [place for place, row in enumerate(diff.rows) if row.effect and not has_failed(diff, row)]
+    """The rows of calls that changed something, or of which nobody knows."""
+    return [
+        place
+        for place, row in enumerate(diff.rows)
+        if row.effect is None or (row.effect and not was_refused(diff, row))
+    ]
+
+
+def _calls(calls: CallChanges) -> dict[str, Any]:
+    return {
+        "same": calls.same,
+        "differ": calls.count,
+        "changed": [
+            {"name": pair.a.name, "a": pair.a.number, "b": pair.b.number, "changes": _short(pair.changes)}
+            for pair in calls.changed[:_MOST_EFFECTS]
+        ],
+        "only_a": [_effect(effect) for effect in calls.only_a[:_MOST_EFFECTS]],
+        "only_b": [_effect(effect) for effect in calls.only_b[:_MOST_EFFECTS]],
+    }
 
 
 def _effect(effect: SideEffect) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.analysis.effects import Effect, EffectRules, effect_of, effects_of, guess
+from agentdbg.analysis.effects import UNKNOWN, Effect, EffectRules, effect_of, effects_of, guess
 from agentdbg.config import load_config
 from tests.diff.events import call_start, run, tool
 
@@ -77,9 +77,10 @@ def test_names_that_say_they_look_are_guessed_to_read(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bash", "weather", "run_python", "", "工具", "x1"])
-def test_a_name_that_says_nothing_is_a_read_that_nobody_knows_of(name: str) -> None:
-    """The verdict counts it as harmless, and can say that it did not know."""
-    assert guess(name) == Effect("read", "unknown")
+def test_a_name_that_says_nothing_is_neither_a_write_nor_a_read(name: str) -> None:
+    """Called a read it would be harmless, and a deleted disk would pass."""
+    assert guess(name) == UNKNOWN
+    assert UNKNOWN.changes_something is None
 
 
 def test_a_failed_call_is_no_effect_and_a_call_that_never_returned_is() -> None:

@@ -331,11 +331,12 @@ def test_a_terminal_gets_no_control_characters(cli: Cli, data_dir: Path) -> None
 def test_tools_are_named_as_writes_on_the_command_line_and_by_settings(
     cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name that says nothing is taken for a read until somebody who knows says otherwise."""
+    """A name that says nothing is unknown until somebody who knows says more."""
     story = refund_story(refunds=0, reads=("frobnicate",))
     run = store(data_dir, story)
 
-    assert cli("assert", run, "--effects", "none").code == 0
+    assert cli("assert", run, "--effects", "none").code == 1
+    assert cli("assert", run, "--effects", "none", "--read-tools", "frob*").code == 0
     assert cli("assert", run, "--effects", "none", "--write-tools", "frob*").code == 1
     monkeypatch.setenv("AGENTDBG_WRITE_TOOLS", "frobnicate")
     assert cli("assert", run, "--effects", "none").code == 1

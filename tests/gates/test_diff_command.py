@@ -30,8 +30,8 @@ def test_the_policy_says_what_writes_for_a_comparison_too(cli: Cli, data_dir: Pa
     Path(".agentdbg/policy.yaml").write_text("max_steps: baseline\nwrite_tools: [frob*]\n")
     after = cli("diff", a, b)
 
-    assert before.out.startswith("≈ Same effects")
-    assert "Whether frobnicate changes anything is not known" in before.out
+    assert before.out.startswith("? Effects unknown")
+    assert "Side effects unknown: frobnicate." in before.out
     assert after.out.startswith("≠ Different effects")
     assert "Only A called frobnicate" in after.out
 
@@ -239,7 +239,7 @@ def test_what_only_one_run_has_is_no_list_and_no_name_is_no_hole(cli: Cli, data_
     listed = [blocks[at + 2].content for at, block in enumerate(blocks) if block.type == "list_item_open"]
 
     assert "\nSteps: 1 only in A\n" in page
-    assert listed[-1] == 'only in A A#2 `""` `x: 1` (**here they part**)'
+    assert listed[-1] == 'only in A A#2 `""` may write `x: 1` (**here they part**)'
     assert len(listed) == page.count("\n- ")
 
 

@@ -15,6 +15,8 @@ from agentdbg.mcp_server.pointers import read_part
 from agentdbg.mcp_server.reader import Reader
 from agentdbg.mcp_server.tools import TOOLS
 from agentdbg.storage.reader import load_events
+from tests.cli.stored import store
+from tests.gates.runs import refund_story
 from tests.mcp.client import every_call
 from tests.mcp.runs import STEERING, hostile, huge, ordinary
 
@@ -159,6 +161,16 @@ def test_comparing_on_gives_every_step_that_differs(data_dir: Path) -> None:
     assert all(step["op"] != "same" for step in steps)
     assert ask(data_dir, "compare_runs", a=run, b=run)["verdict"] == "same"
     assert ask(data_dir, "compare_runs", a=run, b=run, all_rows=True, limit=2)["rows"][0]["op"] == "same"
+
+
+def test_a_call_of_which_nobody_knows_what_it_changes_is_a_verdict_of_its_own(data_dir: Path) -> None:
+    """An assistant that reads `same_effects` says that nothing changed."""
+    a, b = (store(data_dir, refund_story(reads=(name,))) for name in ("frobnicate", "find_order"))
+    found = ask(data_dir, "compare_runs", a=a, b=b)
+
+    assert found["verdict"] == "unknown_effects"
+    assert [call["name"] for call in found["effects"]["unknown"]["only_a"]] == ["frobnicate"]
+    assert found["notes"][-1].startswith("Side effects unknown: frobnicate.")
 
 
 @pytest.mark.parametrize("name", TOOLS)

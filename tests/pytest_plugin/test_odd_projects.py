@@ -170,6 +170,32 @@ def test_effects(agentdbg_run):
     assert project.run().outcomes == {"passed": 1}
 
 
+def test_a_tool_of_which_nobody_knows_what_it_changes_has_to_be_expected(project: Project) -> None:
+    """`rm -rf /` in a test that lists the side effects it expects is not one of them."""
+    project.test("""
+@tool
+def bash(command):
+    return "done"
+
+
+def test_unexpected(agentdbg_run):
+    bash("frob -rf /")
+    assert agentdbg_run.effects == []
+    agentdbg_run.assert_effects([])
+
+
+def test_expected(agentdbg_run):
+    bash("frob -q")
+    assert agentdbg_run.unknown_calls == [("bash", {"command": "frob -q"})]
+    agentdbg_run.assert_effects(agentdbg_run.unknown_calls)
+""")
+    session = project.run()
+
+    assert session.outcomes == {"passed": 1, "failed": 1}, session.out
+    assert "AssertionError: effects: Side effects unknown: #3: `bash` is new." in session.out
+    assert "`read_tools: [bash]`" in session.out
+
+
 def test_an_agent_that_fails_in_a_fixture_is_reported_like_one_that_fails_in_a_test(project: Project) -> None:
     """Its run is what one wants to look at, wherever the agent was started."""
     project.test("""

@@ -67,6 +67,20 @@ def test_how_the_runs_ended_and_what_could_not_be_read_is_told_too(served: Runni
     assert len(found["effect_rows"]) == 1
 
 
+def test_a_call_of_which_nobody_knows_what_it_changes_is_never_called_harmless(
+    served: RunningViewer, data_dir: Path
+) -> None:
+    """The page says that it does not know, and shows the row among the effects."""
+    a, b = (store(data_dir, refund_story(reads=(name,))) for name in ("frobnicate", "find_order"))
+    found = served.ask(f"/api/compare?a={a}&b={b}").json()
+
+    assert (found["verdict"], found["is_good"]) == ("unknown_effects", False)
+    assert [effect["name"] for effect in found["effects"]["unknown"]["only_a"]] == ["frobnicate"]
+    assert len(found["unknown_rows"]) == 1
+    assert set(found["unknown_rows"]) < set(found["effect_rows"])
+    assert any(note.startswith("Side effects unknown: frobnicate.") for note in found["notes"])
+
+
 def test_a_log_that_was_emptied_and_a_run_beside_itself_are_said(served: RunningViewer, data_dir: Path) -> None:
     """A run that holds nothing has not ended badly, and one beside itself is the same of course."""
     a, b = store(data_dir, refund_story()), store(data_dir, refund_story())

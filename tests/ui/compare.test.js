@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Comparison, figures, formatShown, parseShown, rowAt } from "../../agentdbg/ui_static/model/compare.js";
+import { Comparison, figures, formatShown, parseShown, rowAt, verdictSign, verdictWords } from "../../agentdbg/ui_static/model/compare.js";
 
 /** Two runs as the server aligns them, from one letter for each row. @param {string} signs @param {Partial<any>} [rest] */
 function compared(signs, rest = {}) {
@@ -92,6 +92,13 @@ test("stepping goes from stretch to stretch of changes, both ways", () => {
 
   assert.deepEqual([-1, 1, 4, 8].map((row) => comparison.nextChange(row, 1)), [1, 4, 8, -1]);
   assert.deepEqual([9, 8, 4, 1].map((row) => comparison.nextChange(row, -1)), [8, 4, 1, -1]);
+});
+
+test("a call of which nobody knows what it changes is an effect that is told apart", () => {
+  const comparison = compared("=!=", { effect_rows: [0, 1], unknown_rows: [1] });
+
+  assert.deepEqual([0, 1, 2].map((row) => [comparison.isEffect(row), comparison.isUnknown(row)]), [[true, false], [true, true], [false, false]]);
+  assert.deepEqual([verdictSign("unknown_effects"), verdictWords("unknown_effects")], ["?", "Effects unknown"]);
 });
 
 test("an effect that changed is a stop of its own, wherever it stands", () => {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.columns import ERROR, LLM, TOOL, status_of
-from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, effect_of, effects_of
+from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, possible_effects_of
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.memory import token_counts
@@ -83,8 +83,8 @@ class RunFacts:
     findings: tuple[Finding, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     effects: tuple[SideEffect, ...] = ()
-    unknown_tools: tuple[str, ...] = ()
-    """Tools of which nothing says whether they have side effects; they are taken for reads."""
+    unknown_calls: tuple[SideEffect, ...] = ()
+    """Calls of tools of which nothing says whether they have side effects."""
     steps: tuple[Step, ...] = ()
     totals: Mapping[str, float | None] = field(default_factory=dict)
     event_ids: Mapping[int, str] = field(default_factory=dict)
@@ -124,11 +124,11 @@ class RunFacts:
 
 def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules = NO_RULES) -> RunFacts:
     """The facts of a run. `read` gives its events from the beginning each time, so that none need be kept."""
-    watched = _Watched(rules)
+    watched = _Watched()
     findings = find(watched.watch(read()), run)
     event_ids: dict[int, str] = {}
     pointed_at = {finding.number for finding in findings}
-    effects = effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
+    effects = possible_effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
     tokens, cost = run.get("total_tokens"), run.get("cost_usd")
     # Who calls tools and no model has spent nothing. Who calls neither was perhaps not recorded.
     if watched.steps and not any(step.is_llm for step in watched.steps):
@@ -154,8 +154,8 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         findings=tuple(findings),
         # As they were called: which of two parallel ones returns first is chance, and an inner one always does.
         calls=tuple(sorted([*watched.calls, *watched.open_calls.values()], key=lambda call: call.started)),
-        effects=tuple(effects),
-        unknown_tools=tuple(sorted(watched.unknown_tools)),
+        effects=tuple(call for call in effects if call.is_known),
+        unknown_calls=tuple(call for call in effects if not call.is_known),
         steps=tuple(watched.steps),
         totals=totals,
         event_ids=event_ids,
@@ -179,9 +179,7 @@ def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: d
 class _Watched:
     """Counts events while somebody else reads them."""
 
-    def __init__(self, rules: EffectRules) -> None:
-        self._rules = rules
-        self.unknown_tools: set[str] = set()
+    def __init__(self) -> None:
         self.steps: list[Step] = []
         self.tokens: int | None = None
         self.cost_usd: float | None = None
@@ -208,8 +206,6 @@ class _Watched:
             failed = status_of(TOOL, payload) == ERROR
             self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
             self.steps.append(Step(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
-            if effect_of(event, self._rules).source == "unknown":
-                self.unknown_tools.add(name)
             self._note_failed_call(ref, name, TOOL, payload)
         elif event_type == "LLM_CALL":
             self._count_usage(ref, name, payload, _duration_ms(event))

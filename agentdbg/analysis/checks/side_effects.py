@@ -2,7 +2,8 @@
 The same things were changed outside the agent: the calls with side effects, with their arguments, in any order.
 
 On repeated trials of one agent this is what tells good runs from bad ones: wording, reads and counts differ between
-good runs all the time, what they leave behind does not.
+good runs all the time, what they leave behind does not. A call of a tool that nobody knows has to be one that the
+baseline's runs made too, for it may be the one that matters.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.result import CheckResult, diff_text, joined, numbered, quoted
 from agentdbg.analysis.checks.run_facts import EventRef
+from agentdbg.analysis.checks.unknown_calls import not_in_baseline, what_to_add, without_retries
 from agentdbg.analysis.diff.effect_changes import EffectChanges, compare_effects
 from agentdbg.analysis.wording import as_json
 from agentdbg.events import TRUNCATED
@@ -21,11 +23,11 @@ from agentdbg.events import TRUNCATED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.analysis.baseline import Baseline, Variant
+    from agentdbg.analysis.baseline import Baseline
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.diff.changes import Change
-    from agentdbg.analysis.diff.effect_changes import ChangedEffect
+    from agentdbg.analysis.diff.effect_changes import CallChanges, ChangedEffect
     from agentdbg.analysis.effects import SideEffect
 
 __all__ = ["check_effects"]
@@ -39,49 +41,96 @@ def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
     if policy.effects is None:
         return []
     came = [_kept(effect, policy.ignore_args) for effect in facts.effects]
+    unknown = [_kept(call, policy.ignore_args) for call in facts.unknown_calls]
     if policy.effects == "none":
-        return [_check_none(came, facts.unknown_tools)]
-    variants = () if baseline is None else baseline.effects
-    changes = _nearest(came, variants, policy.ignore_args)
-    if changes.are_same:
-        doubts = _guessed(changes.guessed_tools) + _unknown(facts.unknown_tools) + _cut_short(came)
-        return [CheckResult("effects", True, f"The same side effects as in the baseline: {_listed(came)}.{doubts}")]
-    return [_differing(changes, _made_under_other_rules(changes, baseline))]
+        return [_check_none(came, unknown, policy)]
+    changes = _nearest(came, unknown, baseline, policy.ignore_args)
+    if _holds(changes):
+        return [_same(came, changes)]
+    return [_differing(changes, baseline, policy)]
 
 
-def _check_none(came: Sequence[SideEffect], unknown_tools: Sequence[str]) -> CheckResult:
-    if not came:
-        return CheckResult("effects", True, f"No side effects.{_unknown(unknown_tools)}")
-    changes = compare_effects((), came)
-    events = _refs(came)
-    said = f"{joined(dict.fromkeys(effect.name for effect in came))} changed something{numbered(events)}."
-    return CheckResult("effects", False, said + _guessed(changes.guessed_tools), events, _diff(changes))
+def _holds(changes: EffectChanges) -> bool:
+    """Whether nothing was done that is not known to be right. A call less of a tool that nobody knows is no harm."""
+    return changes.known.are_same and not changes.unknown.changed and not changes.unknown.only_b
 
 
-def _nearest(came: Sequence[SideEffect], variants: Sequence[Variant], ignored: Sequence[str]) -> EffectChanges:
+def _same(came: Sequence[SideEffect], changes: EffectChanges) -> CheckResult:
+    unknown = changes.unknown_tools
+    listed = _listed(came) if came or not unknown else "none known"
+    doubts = f" Side effects unknown: {joined(unknown)}, called as in the baseline." if unknown else ""
+    doubts = _guessed(changes.guessed_tools) + doubts + _cut_short(came)
+    return CheckResult("effects", True, f"The same side effects as in the baseline: {listed}.{doubts}")
+
+
+def _check_none(came: Sequence[SideEffect], unknown: Sequence[SideEffect], policy: Policy) -> CheckResult:
+    if not came and not unknown:
+        return CheckResult("effects", True, "No side effects.")
+    changes = compare_effects((), (*came, *unknown))
+    said = []
+    if came:
+        names = joined(dict.fromkeys(effect.name for effect in came))
+        said.append(f"{names} changed something{numbered(_refs(came))}.{_guessed(changes.guessed_tools)}")
+    if unknown:
+        names, were = joined(changes.unknown_tools), "was" if len(changes.unknown_tools) == 1 else "were"
+        said.append(f"Side effects unknown: {names} {were} called{numbered(_refs(unknown))}.")
+        said.append(what_to_add(changes.unknown_tools, policy))
+    return CheckResult("effects", False, " ".join(said), _refs((*came, *unknown)), _diff(changes))
+
+
+def _nearest(
+    came: Sequence[SideEffect], unknown: Sequence[SideEffect], baseline: Baseline | None, ignored: Sequence[str]
+) -> EffectChanges:
     """How the run differs from the variant of the baseline that it comes closest to."""
-    found = (compare_effects([_kept(call, ignored) for call in variant.calls], came) for variant in variants)
-    return min(found, key=lambda changes: changes.count, default=compare_effects((), came))
+    variants = () if baseline is None else baseline.effects
+    known_calls = () if baseline is None else [_kept(call, ignored) for call in baseline.unknown_calls]
+    all_came = (*came, *without_retries(unknown, known_calls))
+    found = (
+        compare_effects([*(_kept(call, ignored) for call in variant.calls), *known_calls], all_came)
+        for variant in variants
+    )
+    return min(found, key=_distance, default=compare_effects((), all_came))
 
 
-def _made_under_other_rules(changes: EffectChanges, baseline: Baseline | None) -> str:
+def _distance(changes: EffectChanges) -> int:
+    return changes.known.count + len(changes.unknown.changed) + len(changes.unknown.only_b)
+
+
+def _differing(changes: EffectChanges, baseline: Baseline | None, policy: Policy) -> CheckResult:
+    known, unknown = changes.known, changes.unknown
+    said = []
+    if not known.are_same:
+        missing = [f"{quoted(effect.name)} is missing" for effect in known.only_a]
+        said.append(f"Other side effects: {_few([*_new(known), *missing])}.{_made_under_other_rules(known, baseline)}")
+        if changes.guessed_tools:
+            said.append(_guessed(changes.guessed_tools).strip())
+    if unknown.changed or unknown.only_b:
+        tools = dict.fromkeys(call.name for call in (*(pair.b for pair in unknown.changed), *unknown.only_b))
+        said.append(f"Side effects unknown: {_few(_new(unknown))}.{not_in_baseline(tools, baseline)}")
+        said.append(what_to_add(tools, policy))
+    wrong = [call for part in (known, unknown) for call in (*(pair.b for pair in part.changed), *part.only_b)]
+    return CheckResult("effects", False, " ".join(said), _refs(wrong), _diff(changes))
+
+
+def _new(calls: CallChanges) -> list[str]:
+    """What the run did and the baseline did not."""
+    said = [f"#{effect.b.number}: {quoted(effect.b.name)} {_how(effect)}" for effect in calls.changed]
+    return [*said, *(f"#{effect.number}: {quoted(effect.name)} is new" for effect in calls.only_b)]
+
+
+def _few(said: Sequence[str]) -> str:
+    more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
+    return f"{'; '.join(said[:_SAID])}{more}"
+
+
+def _made_under_other_rules(known: CallChanges, baseline: Baseline | None) -> str:
     """That a new effect may be no news: the baseline's runs called the tool too, and it counted as a read then."""
     if baseline is None:
         return ""
     counted = {call.name for variant in baseline.effects for call in variant.calls}
-    names = dict.fromkeys(effect.name for effect in changes.only_b)
+    names = dict.fromkeys(effect.name for effect in known.only_b)
     read = [name for name in names if any(baseline.tools.get(name, ())) and name not in counted]
     return f" The baseline's runs called {joined(read)} too, not as a side effect: make it anew?" if read else ""
-
-
-def _differing(changes: EffectChanges, hint: str) -> CheckResult:
-    said = [f"#{effect.b.number}: {quoted(effect.b.name)} {_how(effect)}" for effect in changes.changed]
-    said += [f"#{effect.number}: {quoted(effect.name)} is new" for effect in changes.only_b]
-    said += [f"{quoted(effect.name)} is missing" for effect in changes.only_a]
-    more = f"; and {len(said) - _SAID} more" if len(said) > _SAID else ""
-    sentence = f"Other side effects: {'; '.join(said[:_SAID])}{more}.{hint}{_guessed(changes.guessed_tools)}"
-    events = _refs([*(effect.b for effect in changes.changed), *changes.only_b])
-    return CheckResult("effects", False, sentence, events, _diff(changes))
 
 
 def _how(effect: ChangedEffect) -> str:
@@ -92,9 +141,10 @@ def _how(effect: ChangedEffect) -> str:
 
 
 def _diff(changes: EffectChanges) -> str:
-    lines = [line for effect in changes.changed for line in _changed_lines(effect)]
-    lines += [f"- {effect.signature}" for effect in changes.only_a]
-    lines += [f"+ #{effect.number} {effect.signature}" for effect in changes.only_b]
+    known, unknown = changes.known, changes.unknown
+    lines = [line for effect in (*known.changed, *unknown.changed) for line in _changed_lines(effect)]
+    lines += [f"- {effect.signature}" for effect in known.only_a]
+    lines += [f"+ #{effect.number} {effect.signature}" for effect in (*known.only_b, *unknown.only_b)]
     return diff_text(lines)
 
 
@@ -129,13 +179,6 @@ def _guessed(names: Sequence[str]) -> str:
     if not names:
         return ""
     return f" That {joined(names)} {'has' if len(names) == 1 else 'have'} side effects is a guess from the name."
-
-
-def _unknown(names: Sequence[str]) -> str:
-    if not names:
-        return ""
-    are = "it is taken for a read" if len(names) == 1 else "they are taken for reads"
-    return f" Nothing says whether {joined(names)} {'has' if len(names) == 1 else 'have'} side effects; {are}."
 
 
 def _cut_short(came: Sequence[SideEffect]) -> str:

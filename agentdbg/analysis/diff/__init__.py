@@ -18,7 +18,7 @@ from agentdbg.analysis.diff.layout import lay_out
 from agentdbg.analysis.diff.pairing import pair_sides
 from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
 from agentdbg.analysis.diff.reading import read_side
-from agentdbg.analysis.diff.result import Diff, Row, mirror, new_row
+from agentdbg.analysis.diff.result import Diff, Row, has_other_args, mirror, new_row
 from agentdbg.analysis.effects import NO_RULES
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def compare_sides(a: Side, b: Side) -> Diff:
     pairing = pair_sides(a, b)
     rows = _RowMaker(a, b, pairing.moved)
     rows.add(lay_out(pairing, a, b))
-    effects = compare_effects(a.effects, b.effects, sorted({*a.unknown_tools, *b.unknown_tools}))
+    effects = compare_effects(a.effects, b.effects)
     return Diff(tuple(rows.rows), effects, tuple(rows.context), a, b, pairing)
 
 
@@ -111,14 +111,15 @@ class _RowMaker:
             changes = [Change("history", "changed", a.history[0], b.history[0])]
         op: Op = "same"
         wording = False
-        writes = a.writes or b.writes
+        effect = _either(a.effect, b.effect)
         if changes:
             self._differs = True
             op = "changed"
-            wording = not writes and _are_words(changes)  # a write with other words in it did something else
+            # A write with other words in it did something else; a call that nobody knows and that got them may have.
+            wording = not effect and _are_words(changes) and (effect is not None or not has_other_args(changes))
         depth = a.depth if a.depth == b.depth else min(a.depth, b.depth)
         name_b = b.name if b.name != a.name else None
-        return new_row((op, a.number, b.number, a.kind, a.name, depth, writes, wording, None, name_b, tuple(changes)))
+        return new_row((op, a.number, b.number, a.kind, a.name, depth, effect, wording, None, name_b, tuple(changes)))
 
     def _news(self, a: Step, b: Step) -> list[Change]:
         """Other instructions or tools are the same news in every call that has them; they are told in the first."""
@@ -131,6 +132,11 @@ class _RowMaker:
         return news
 
 
+def _either(one: bool | None, other: bool | None) -> bool | None:
+    """Whether a call writes, as far as one of the two runs knows."""
+    return one or other if one is not None else other or None
+
+
 def _are_words(changes: list[Change]) -> bool:
     for change in changes:  # noqa: SIM110 -- a generator takes longer
         if not change.wording or change.is_given:
@@ -140,4 +146,4 @@ def _are_words(changes: list[Change]) -> bool:
 
 def _alone(op: Op, a: int | None, b: int | None, step: Step, moved_to: int | None) -> Row:
     shown: Op = op if moved_to is None else "moved"
-    return new_row((shown, a, b, step.kind, step.name, step.depth, step.writes, False, moved_to, None, ()))
+    return new_row((shown, a, b, step.kind, step.name, step.depth, step.effect, False, moved_to, None, ()))

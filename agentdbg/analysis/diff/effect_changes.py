@@ -2,7 +2,8 @@
 What the two runs left behind: side effects both have, those that got other arguments, those only one has.
 
 Effects are compared by tool and arguments, whatever their order and whatever steps led to them. That is what holds
-between good runs of one agent, where the steps never do.
+between good runs of one agent, where the steps never do. Calls of tools that nobody knows are compared in the same
+way, and kept apart: equal calls leave equal things behind, and of different ones nobody can tell.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.likeness import Arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from agentdbg.analysis.effects import SideEffect
+    from agentdbg.analysis.effects import EffectSource, SideEffect
 
-__all__ = ["ChangedEffect", "EffectChanges", "compare_effects"]
+__all__ = ["CallChanges", "ChangedEffect", "EffectChanges", "compare_effects"]
 
-
+_What = tuple[str, bytes, bool]
 _TABLE = 2_500
 """Beyond this many combinations effects of one tool are paired in their order."""
 
@@ -52,16 +53,13 @@ class ChangedEffect:
 
 
 @dataclass(frozen=True)
-class EffectChanges:
-    """How the effects of two runs differ; `guessed_tools` are those whose effect only their name tells."""
+class CallChanges:
+    """How the calls of two runs differ, in any order."""
 
     same: int
     changed: tuple[ChangedEffect, ...]
     only_a: tuple[SideEffect, ...]
     only_b: tuple[SideEffect, ...]
-    same_order: bool
-    guessed_tools: tuple[str, ...]
-    unknown_tools: tuple[str, ...]
 
     @property
     def are_same(self) -> bool:
@@ -69,12 +67,12 @@ class EffectChanges:
 
     @property
     def count(self) -> int:
-        """How many effects differ."""
+        """How many calls differ."""
         return len(self.changed) + len(self.only_a) + len(self.only_b)
 
-    def swapped(self) -> EffectChanges:
+    def swapped(self) -> CallChanges:
         changed = sorted((effect.swapped() for effect in self.changed), key=lambda effect: effect.a.number)
-        return replace(self, changed=tuple(changed), only_a=self.only_b, only_b=self.only_a)
+        return CallChanges(self.same, tuple(changed), self.only_b, self.only_a)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,32 +80,105 @@ class EffectChanges:
             "changed": [effect.to_json() for effect in self.changed],
             "only_a": [effect.to_json() for effect in self.only_a],
             "only_b": [effect.to_json() for effect in self.only_b],
-            "same_order": self.same_order,
-            "guessed_tools": list(self.guessed_tools),
-            "unknown_tools": list(self.unknown_tools),
         }
 
 
-def compare_effects(
-    a: Sequence[SideEffect], b: Sequence[SideEffect], unknown_tools: Sequence[str] = ()
-) -> EffectChanges:
-    """Compare the side effects of two runs."""
+@dataclass(frozen=True)
+class EffectChanges:
+    """
+    How the effects of two runs differ.
+
+    `known` has the calls that change something, `unknown` those of tools of which nobody knows it. `guessed_tools` are
+    those whose effect only their name tells.
+    """
+
+    known: CallChanges
+    unknown: CallChanges
+    same_order: bool
+    guessed_tools: tuple[str, ...]
+    unknown_tools: tuple[str, ...]
+
+    @property
+    def are_same(self) -> bool:
+        """Whether nothing differs, also among the calls that nobody knows."""
+        return self.known.are_same and self.unknown.are_same
+
+    @property
+    def same(self) -> int:
+        return self.known.same
+
+    @property
+    def changed(self) -> tuple[ChangedEffect, ...]:
+        return self.known.changed
+
+    @property
+    def only_a(self) -> tuple[SideEffect, ...]:
+        return self.known.only_a
+
+    @property
+    def only_b(self) -> tuple[SideEffect, ...]:
+        return self.known.only_b
+
+    def swapped(self) -> EffectChanges:
+        return replace(self, known=self.known.swapped(), unknown=self.unknown.swapped())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            **self.known.to_json(),
+            "same_order": self.same_order,
+            "guessed_tools": list(self.guessed_tools),
+            "unknown_tools": list(self.unknown_tools),
+            "unknown": self.unknown.to_json(),
+        }
+
+
+def compare_effects(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> EffectChanges:
+    """Compare what two runs changed or may have changed."""
     done_a, done_b = [_what(effect) for effect in a], [_what(effect) for effect in b]
+    both = zip((*a, *b), (*done_a, *done_b), strict=True)
+    sources = {what: effect.source for effect, what in both if effect.is_known}
+    a, b = _settled(a, done_a, sources), _settled(b, done_b, sources)
     rest_a, rest_b = _without(a, done_a, Counter(done_b)), _without(b, done_b, Counter(done_a))
-    changed = _alike(rest_a, rest_b)
-    taken = {id(effect) for pair in changed for effect in (pair.a, pair.b)}
+    pairs = _alike(rest_a, rest_b)
     return EffectChanges(
-        same=len(a) - len(rest_a),
-        changed=tuple(changed),
-        only_a=tuple(effect for effect in rest_a if id(effect) not in taken),
-        only_b=tuple(effect for effect in rest_b if id(effect) not in taken),
-        same_order=done_a == done_b,
+        known=_part(a, rest_a, rest_b, pairs, is_known=True),
+        unknown=_part(a, rest_a, rest_b, pairs, is_known=False),
+        same_order=[what for what in done_a if what in sources] == [what for what in done_b if what in sources],
         guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
-        unknown_tools=tuple(unknown_tools),
+        unknown_tools=tuple(sorted({effect.name for effect in (*a, *b) if not effect.is_known})),
     )
 
 
-_What = tuple[str, bytes, bool]
+def _settled(
+    effects: Sequence[SideEffect], done: Sequence[_What], sources: Mapping[_What, EffectSource]
+) -> list[SideEffect]:
+    """The effects, a call of one run that only the other run knows to write known here too."""
+    return [
+        effect if effect.is_known or what not in sources else replace(effect, source=sources[what])
+        for effect, what in zip(effects, done, strict=True)
+    ]
+
+
+def _part(
+    a: Sequence[SideEffect],
+    rest_a: Sequence[SideEffect],
+    rest_b: Sequence[SideEffect],
+    pairs: Sequence[ChangedEffect],
+    *,
+    is_known: bool,
+) -> CallChanges:
+    """The known or the unknown ones of what was found; a pair is known where one of its calls is."""
+    taken = {id(effect) for pair in pairs for effect in (pair.a, pair.b)}
+    only_a, only_b = (
+        tuple(effect for effect in rest if effect.is_known == is_known and id(effect) not in taken)
+        for rest in (rest_a, rest_b)
+    )
+    return CallChanges(
+        same=sum(effect.is_known == is_known for effect in a) - sum(effect.is_known == is_known for effect in rest_a),
+        changed=tuple(pair for pair in pairs if (pair.a.is_known or pair.b.is_known) == is_known),
+        only_a=only_a,
+        only_b=only_b,
+    )
 
 
 def _what(effect: SideEffect) -> _What:

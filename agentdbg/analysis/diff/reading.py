@@ -72,7 +72,6 @@ class _Reader:
         self._open: dict[str, Step] = {}
         self._starts: dict[int, str] = {}
         self._effects = EffectReader(rules)
-        self._unknown: set[str] = set()
         self._given = GivenReader(ignored)
         self._tools_seen = False
         self._has_findings = False
@@ -124,9 +123,7 @@ class _Reader:
     def _read_effect(self, step: Step, event: Event) -> None:
         effect = self._effects.add(step.number, event)
         if effect is not None:
-            step.writes = effect.kind == "write"
-            if effect.source == "unknown" and step.kind == TOOL:
-                self._unknown.add(step.name)
+            step.effect = effect.changes_something
 
     def _read_other(self, step: Step, event: Event, payload: dict[str, Any]) -> None:
         if step.kind == CALL_START and payload.get("kind") == "tool":
@@ -171,7 +168,6 @@ class _Reader:
             _in_order(top),
             totals,
             [self._without_ignored(effect) for effect in self._effects.found()],
-            tuple(sorted(self._unknown)),
             {number: self._by_id[call_id].number for number, call_id in ended.items() if call_id in self._by_id},
             self._count,
             self._has_findings,

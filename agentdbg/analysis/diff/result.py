@@ -15,17 +15,17 @@ from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import EffectChanges
     from agentdbg.analysis.diff.pairing import Pairing
     from agentdbg.analysis.diff.steps import Side
 
-__all__ = ["Diff", "Op", "Row", "Verdict", "mirror", "new_row"]
+__all__ = ["Diff", "Op", "Row", "Verdict", "has_other_args", "mirror", "new_row"]
 
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
-Verdict = Literal["same", "same_effects", "different_effects"]
+Verdict = Literal["same", "same_effects", "different_effects", "unknown_effects"]
 _FEW = 3
 _PROMPT_PARTS = frozenset({"appended", "system", "tools", "parameters", "history"})
 
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     `name_b` is B's name where the two differ. An equal step that stands in another place makes two rows, `moved`, each
     with the other's number in `other`. `wording` says that nothing but words changed. `effect` marks calls that change
-    something outside the agent.
+    something outside the agent; it is None where nobody knows.
     """
 
     op: Op
@@ -45,7 +45,7 @@ class Row(NamedTuple):
     kind: int
     name: str
     depth: int = 0
-    effect: bool = False
+    effect: bool | None = False
     wording: bool = False
     other: int | None = None
     name_b: str | None = None
@@ -57,7 +57,9 @@ class Row(NamedTuple):
         # How the run was started is a cause, and a finding of ours follows from what the agent did.
         if self.op == "same" or self.kind in (START, LOOP):
             return False
-        return self.op != "changed" or self.effect or not all(change.is_quiet for change in self.changes)
+        if self.op != "changed" or self.effect or not all(change.is_quiet for change in self.changes):
+            return True
+        return self.effect is None and has_other_args(self.changes)
 
     def to_json(self) -> dict[str, Any]:
         return {**self._head(), "changes": [change.to_json() for change in self.changes]}
@@ -84,9 +86,15 @@ class Row(NamedTuple):
         return head
 
 
-_Fields = tuple[Op, int | None, int | None, int, str, int, bool, bool, int | None, str | None, tuple["Change", ...]]
+_Number = int | None
+_Fields = tuple[Op, _Number, _Number, int, str, int, bool | None, bool, _Number, str | None, tuple["Change", ...]]
 new_row: Callable[[_Fields], Row] = partial(tuple.__new__, Row)
 """As calling the class, but quicker."""
+
+
+def has_other_args(changes: Sequence[Change]) -> bool:
+    """Whether a tool was given something else, if only in other words."""
+    return any(change.part == "args" for change in changes)
 
 
 @dataclass(frozen=True)
@@ -103,8 +111,10 @@ class Diff:
 
     @property
     def verdict(self) -> Verdict:
-        if not self.effects.are_same:
+        if not self.effects.known.are_same:
             return "different_effects"
+        if not self.effects.unknown.are_same:
+            return "unknown_effects"
         return "same" if self.first_difference is None else "same_effects"
 
     @property
@@ -128,7 +138,8 @@ class Diff:
         kept = [
             at
             for at, row in enumerate(self.rows)
-            if (row.kind == LLM if part == "prompts" else row.kind == TOOL and (part == "tools" or row.effect))
+            if (row.kind == LLM if part == "prompts" else row.kind == TOOL)
+            and (part != "effects" or row.effect is not False)
         ]
         places = {old: new for new, old in enumerate(kept)}
         if part == "prompts":

@@ -37,7 +37,7 @@ class Step:
 
     `content` is what it says itself, `context` what a model was given beside the messages (instructions, tools,
     parameters), `history` how many messages its prompt holds, and their fingerprint. Steps of equal content have the
-    same `key`. `writes` marks a tool's call that changes something outside the agent.
+    same `key`. `effect` marks a tool's call that changes something outside the agent; it is None where nobody knows.
     """
 
     number: int
@@ -51,7 +51,7 @@ class Step:
     context: dict[str, Any] | None = None
     context_key: int = 0
     history: History = (0, 0)
-    writes: bool = False
+    effect: bool | None = False
     parent: Step | None = None
     children: Sequence[Step] = ()
     depth: int = 0
@@ -98,7 +98,7 @@ class Side:
     """Every step, parents before children."""
     totals: Totals
     effects: list[SideEffect]
-    unknown_tools: tuple[str, ...]
+    """The calls that changed something, and those of which nobody knows."""
     starts: dict[int, int]
     """The CALL_STARTs that have no step of their own, and the event each belongs to."""
     count: int

@@ -17,14 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agentdbg.analysis.diff.changes import Change
-    from agentdbg.analysis.diff.effect_changes import ChangedEffect, EffectChanges
+    from agentdbg.analysis.diff.effect_changes import CallChanges, ChangedEffect, EffectChanges
     from agentdbg.analysis.diff.result import Diff
     from agentdbg.analysis.diff.steps import Step
     from agentdbg.analysis.effects import SideEffect
 
 __all__ = ["VERDICT_WORDS", "Sentence", "notes", "numbers_of", "sentences", "step_text"]
 
-VERDICT_WORDS = {"same": "Same", "same_effects": "Same effects", "different_effects": "Different effects"}
+VERDICT_WORDS = {
+    "same": "Same",
+    "same_effects": "Same effects",
+    "different_effects": "Different effects",
+    "unknown_effects": "Effects unknown",
+}
 _FEW = 3
 _ROOM = 60
 
@@ -50,16 +55,18 @@ def sentences(diff: Diff) -> list[Sentence]:
 def notes(diff: Diff) -> list[str]:
     """What the verdict rests on where nobody declared it."""
     said = []
-    if diff.effects.guessed_tools:
-        tools = _names(diff.effects.guessed_tools)
-        change = "changes" if len(diff.effects.guessed_tools) == 1 else "change"
-        said.append(f'That {tools} {change} something is guessed by name; @tool(effect="write") says it for sure.')
-    if diff.effects.unknown_tools:
-        tools = _names(diff.effects.unknown_tools)
-        change = "changes" if len(diff.effects.unknown_tools) == 1 else "change"
+    guessed, unknown = diff.effects.guessed_tools, diff.effects.unknown_tools
+    if guessed:
+        name, have, them = ("name", "has", "it") if len(guessed) == 1 else ("names", "have", "them")
         said.append(
-            f"Whether {tools} {change} anything is not known, and was taken for no; "
-            "@tool(effect=…) or the setting write_tools says it."
+            f"Guessed from the {name}: {_names(guessed)} {have} side effects. "
+            f'Mark {them} with @tool(effect="write") to be certain.'
+        )
+    if unknown:
+        them = "it" if len(unknown) == 1 else "them"
+        said.append(
+            f'Side effects unknown: {_names(unknown)}. Mark {them} with @tool(effect="write") or @tool(effect="read"), '
+            f"or name {them} in write_tools or read_tools."
         )
     if diff.pairing.cut:
         said.append(
@@ -72,31 +79,41 @@ def notes(diff: Diff) -> list[str]:
 
 
 def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
-    if effects.are_same:
-        if effects.same:
-            count = count_noun(effects.same, "side effect")
-            yield _say(None, None, f"Both did the same: {count}, with equal arguments.")
-        else:
-            yield _say(None, None, "Neither run changed anything outside the agent.")
-        return
+    known, unknown = effects.known, effects.unknown
+    if not known.are_same:
+        yield from _call_sentences(known, "more effect")
+    elif known.same:
+        yield _say(None, None, f"Both did the same: {count_noun(known.same, 'side effect')}, with equal arguments.")
+    elif not effects.unknown_tools:
+        yield _say(None, None, "Neither run changed anything outside the agent.")
+    if not unknown.are_same:
+        yield from _call_sentences(unknown, "more call", "; its side effects are unknown")
+    elif unknown.same:
+        calls = "call" if unknown.same == 1 else f"{unknown.same:,} calls"
+        yield _say(None, None, f"Both made the same {calls} with unknown side effects.")
+
+
+def _call_sentences(calls: CallChanges, noun: str, doubt: str = "") -> Iterator[Sentence]:
+    """The first few calls that differ, and how many more there are."""
     told = 0
-    for changed in effects.changed[:_FEW]:
+    for changed in calls.changed[:_FEW]:
         told += 1
-        yield _say(changed.a.number, changed.b.number, code(changed.a.name), *_changed(changed))
-    for which, only in (("A", effects.only_a), ("B", effects.only_b)):
+        yield _say(changed.a.number, changed.b.number, code(changed.a.name), *_changed(changed), f"{doubt}.")
+    for which, only in (("A", calls.only_a), ("B", calls.only_b)):
         for effect in only[: _FEW - told] if told < _FEW else ():
             told += 1
             numbers = (effect.number, None) if which == "A" else (None, effect.number)
-            yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect))
-    if effects.count > told:
-        rest = effects.count - told
-        yield _say(None, None, "1 more effect differs." if rest == 1 else f"{rest:,} more effects differ.")
+            yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect), f"{doubt}.")
+    if calls.count > told:
+        rest = calls.count - told
+        differ = "differs" if rest == 1 else "differ"
+        yield _say(None, None, f"{count_noun(rest, noun)} {differ}{doubt.replace('its', 'their')}.")
 
 
 def _changed(effect: ChangedEffect) -> Iterator[str | VerdictPart]:
     change = effect.changes[0]
     if change.path == "returned":  # the last there is: the arguments are the same
-        yield " returned in A and never in B." if change.was else " returned in B and never in A."
+        yield " returned in A and never in B" if change.was else " returned in B and never in A"
     else:
         yield from (" got ", *_got(change), _and_more(len(effect.changes) - 1))
 
@@ -116,14 +133,14 @@ def _value(item: Any) -> VerdictPart:
 
 
 def _and_more(count: int) -> str:
-    return f", and {count_noun(count, 'more difference')}." if count > 0 else "."
+    return f", and {count_noun(count, 'more difference')}" if count > 0 else ""
 
 
 def _with(effect: SideEffect) -> Iterator[str | VerdictPart]:
     shown = argument_text(effect.args, 120) if isinstance(effect.args, dict) else plain_text(value(effect.args, 120))
     came_back = "" if effect.returned else ", which never returned"
     yield from (" with ", code(shown)) if shown else (" without arguments",)
-    yield f"{came_back}."
+    yield came_back
 
 
 def _parting(diff: Diff) -> Iterator[Sentence]:
@@ -141,7 +158,7 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
     quiet = " Before that only the wording differs." if reworded else " Before that every step is the same."
     if row.op == "changed" and a is not None:
         loud = [change for change in row.changes if not change.is_quiet] or list(row.changes)
-        said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1))
+        said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1), ".")
     else:
         said = ("A ", *_does(a), ", B ", *_does(b), ".")
         if _only_answers(a) and _only_answers(b):

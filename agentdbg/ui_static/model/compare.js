@@ -10,11 +10,12 @@ import { hasTimes, nameOf } from "./runs.js";
 
 /** @typedef {{path: string, op: "changed" | "added" | "removed", was?: string, now?: string, wording: boolean}} ShortChange */
 /** @typedef {{n: number, name: string, args: string}} Effect */
+/** @typedef {{same: number, differ: number, changed: {name: string, a: number, b: number, changes: ShortChange[]}[], only_a: Effect[], only_b: Effect[]}} Calls */
 /**
  * @typedef {object} Answer what the server says of two runs
  * @property {import("./types.js").RunMeta} a
  * @property {import("./types.js").RunMeta} b
- * @property {"same" | "same_effects" | "different_effects"} verdict
+ * @property {"same" | "same_effects" | "different_effects" | "unknown_effects"} verdict
  * @property {boolean} is_good nothing in it has to be looked at
  * @property {{a: number | null, b: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}[]} sentences what came of it, with the events each speaks of
  * @property {string[]} notes
@@ -23,11 +24,12 @@ import { hasTimes, nameOf } from "./runs.js";
  * @property {Record<"same" | "wording" | "changed" | "deleted" | "inserted" | "moved", number>} counts
  * @property {{a: Record<string, number | null>, b: Record<string, number | null>}} totals
  * @property {(ShortChange & {row: number})[]} context
- * @property {{same: number, differ: number, same_order: boolean, changed: {name: string, a: number, b: number, changes: ShortChange[]}[], only_a: Effect[], only_b: Effect[]}} effects
+ * @property {Calls & {same_order: boolean, unknown: Calls}} effects of the calls that change something, and of those of which nobody knows
  * @property {string} signs
  * @property {number[]} numbers_a
  * @property {number[]} numbers_b
- * @property {number[]} effect_rows
+ * @property {number[]} effect_rows of calls that change something, or of which nobody knows
+ * @property {number[]} unknown_rows of those of which nobody knows
  * @property {number[]} diverging_rows
  */
 /** @typedef {"all" | "changes" | "effects"} Shown */
@@ -55,12 +57,14 @@ export class Comparison {
     /** @type {Shown} */
     this.shown = "all";
     this.#effects = new Set(answer.effect_rows);
+    this.#unknown = new Set(answer.unknown_rows);
     this.#diverging = new Set(answer.diverging_rows);
     // Where the wording is all that differs, it is what the reader came for.
     this.#quiet = this.#diverging.size > 0 ? "=~" : "=";
   }
 
   #effects;
+  #unknown;
   #diverging;
   #quiet;
   /** @type {Set<number>} the first rows of stretches that were unfolded */
@@ -76,6 +80,11 @@ export class Comparison {
   /** @param {number} row */
   isEffect(row) {
     return this.#effects.has(row);
+  }
+
+  /** Whether nobody knows what the call of a row changes. @param {number} row */
+  isUnknown(row) {
+    return this.#unknown.has(row);
   }
 
   /** @param {number} row */
@@ -235,7 +244,7 @@ export function rowAt(line) {
 
 /** @param {Answer["verdict"]} verdict */
 export function verdictSign(verdict) {
-  return { same: "=", same_effects: "≈", different_effects: "≠" }[verdict];
+  return { same: "=", same_effects: "≈", different_effects: "≠", unknown_effects: "?" }[verdict];
 }
 
 /** What the two runs are called; once, where both are called the same. @param {Pick<Answer, "a" | "b">} answer */
@@ -245,7 +254,7 @@ export function bothNames({ a, b }) {
 
 /** What came of it, in two words. @param {Answer["verdict"]} verdict */
 export function verdictWords(verdict) {
-  return { same: "Same", same_effects: "Same effects", different_effects: "Different effects" }[verdict];
+  return { same: "Same", same_effects: "Same effects", different_effects: "Different effects", unknown_effects: "Effects unknown" }[verdict];
 }
 
 /**

@@ -35,7 +35,7 @@ export function fillRow(element, data, row) {
   element.dataset.sign = sign;
   element.toggleAttribute("data-effect", comparison.isEffect(row));
   element.toggleAttribute("data-first", row === comparison.first);
-  element.setAttribute("aria-label", labelOf(meaning, a.row, b.row, changes, comparison.isEffect(row)));
+  element.setAttribute("aria-label", labelOf(meaning, a.row, b.row, changes, effectWords(comparison, row)));
   const first = row === comparison.first ? firstWords(sign, comparison) : "";
   const query = comparison.isMatch(row) ? data.q : "";
   element.replaceChildren(
@@ -100,9 +100,15 @@ export function pathOf(path) {
   return path.replace(/^args\.(?=.)/, "");
 }
 
-/** @param {string} meaning @param {Row | undefined} a @param {Row | undefined} b @param {ShortChange[] | undefined} changes @param {boolean} isEffect */
-function labelOf(meaning, a, b, changes, isEffect) {
-  const words = [isEffect ? `${meaning}, a side effect` : meaning];
+/** @param {Comparison} comparison @param {number} row */
+function effectWords(comparison, row) {
+  if (comparison.isUnknown(row)) return ", side effects unknown";
+  return comparison.isEffect(row) ? ", a side effect" : "";
+}
+
+/** @param {string} meaning @param {Row | undefined} a @param {Row | undefined} b @param {ShortChange[] | undefined} changes @param {string} effect */
+function labelOf(meaning, a, b, changes, effect) {
+  const words = [`${meaning}${effect}`];
   if (a) words.push(`A: ${a.label}`);
   if (b && (meaning !== "same" || !a)) words.push(`B: ${b.label}`);
   for (const change of changes ?? []) words.push(`${pathOf(change.path)} was ${change.was ?? "nothing"}, is ${change.now ?? "nothing"}`);

@@ -93,7 +93,7 @@ export class CompareRows extends HTMLElement {
     this.#heights = new RowHeights(lines.length, (place) => this.#heightOf(comparison, lines[place]));
     this.#scroller.setAttribute("aria-rowcount", String(lines.length));
     this.#nothing.hidden = lines.length > 0;
-    this.#nothing.textContent = comparison.shown === "effects" ? "Neither run called a tool that changes anything." : "Nothing differs but times, ids and wording.";
+    this.#nothing.textContent = comparison.shown === "effects" ? "Neither run called a tool that changes anything or might." : "Nothing differs but times, ids and wording.";
     this.#resizeTrack();
     this.#scrollTo(this.#top);
   }

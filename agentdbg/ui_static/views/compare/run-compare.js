@@ -136,20 +136,19 @@ export class RunCompare extends HTMLElement {
 
   /** @param {Answer} answer */
   #effects({ effects, notes }) {
-    const lines = [
-      ...effects.changed.map(({ name, a, b, changes }) => ["≠", name, changes.map(({ path }) => pathOf(path)).join(", "), a, b]),
-      ...effects.only_a.map(({ name, args, n }) => ["−", name, args, n, 0]),
-      ...effects.only_b.map(({ name, args, n }) => ["+", name, args, 0, n]),
-    ];
-    const shown = lines.slice(EFFECTS_TOLD, EFFECTS_TOLD + EFFECTS_SHOWN);
+    const { unknown } = effects;
+    const lines = [...callLines(effects).slice(EFFECTS_TOLD), ...callLines(unknown).slice(EFFECTS_TOLD)];
+    const shown = lines.slice(0, EFFECTS_SHOWN);
     const list = h("ul", null, ...shown.map(([sign, name, what, a, b]) => {
       const [side, n] = Number(a) > 0 ? /** @type {const} */ (["a", Number(a)]) : /** @type {const} */ (["b", Number(b)]);
       return h("li", { class: "cut", "data-sign": sign, title: `${name}: ${what}` }, h("b", { class: "effect-sign" }, sign), h("code", null, visibleText(String(name))), h("span", { class: "quiet" }, ` ${visibleText(String(what))} `), this.#jump(side, n));
     }));
-    const left = effects.differ - EFFECTS_TOLD - shown.length;
+    const left = Math.max(effects.differ - EFFECTS_TOLD, 0) + Math.max(unknown.differ - EFFECTS_TOLD, 0) - shown.length;
     const more = left > 0 ? h("p", { class: "quiet" }, `${formatCount(left)} more differ.`) : null;
-    const same = effects.same > 0 ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(effects.same, "call")} with the same arguments${effects.same_order ? "" : ", in another order"}`) : null;
-    return h("section", { class: "effects", "aria-label": "Side effects" }, list, same, more, ...notes.map((note) => h("p", { class: "quiet note-line" }, visibleText(note))));
+    const equal = (/** @type {number} */ count, /** @type {string} */ words) => (count > 0 ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(count, "call")} with ${words}`) : null);
+    const same = equal(effects.same, `the same arguments${effects.same_order ? "" : ", in another order"}`);
+    const sameUnknown = equal(unknown.same, "the same arguments and unknown side effects");
+    return h("section", { class: "effects", "aria-label": "Side effects" }, list, same, sameUnknown, more, ...notes.map((note) => h("p", { class: "quiet note-line" }, visibleText(note))));
   }
 
   /** @param {Comparison} comparison */
@@ -163,6 +162,15 @@ export class RunCompare extends HTMLElement {
     if (focused) /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
     this.#legend.replaceChildren(...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(sign === ">" ? counts[key] / 2 : counts[key])}`))); // a step that moved stands in two rows
   }
+}
+
+/** The calls that differ, a line each: sign, name, what differs, the numbers in A and B. @param {import("../../model/compare.js").Calls} calls */
+function callLines({ changed, only_a: onlyA, only_b: onlyB }) {
+  return [
+    ...changed.map(({ name, a, b, changes }) => ["≠", name, changes.map(({ path }) => pathOf(path)).join(", "), a, b]),
+    ...onlyA.map(({ name, args, n }) => ["−", name, args, n, 0]),
+    ...onlyB.map(({ name, args, n }) => ["+", name, args, 0, n]),
+  ];
 }
 
 /** What tells one run from the other: its name, or of two with one name when it began. A name may be written from the right. @param {Answer} answer @param {"a" | "b"} side @param {number} now */
