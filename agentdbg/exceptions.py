@@ -13,6 +13,7 @@ Every exception of ours, and how the command line and the server answer it.
         │   └── DeletedRunNotFound
         ├── EventNotFound
         ├── UnsupportedSpecVersion
+        ├── DataFolderUnusable         the data folder is a file, or may not be read
         └── ViewerUnavailable          the port is taken, or nothing could be served
     BaseException
     └── RunStopped                     what a guardrail becomes once `except Exception` has swallowed it
@@ -33,6 +34,7 @@ __all__ = [
     "AgentDbgGuardrailExceeded",
     "AgentDbgLoopAbort",
     "AmbiguousRun",
+    "DataFolderUnusable",
     "DeletedRunNotFound",
     "EventNotFound",
     "InvalidRunId",
@@ -175,6 +177,18 @@ class UnsupportedSpecVersion(AgentDbgError):
             f"run {run_id} is in trace format {spec_version}, and this version reads 0.x; upgrade agentdbg to read it"
         )
         self.spec_version = spec_version
+
+
+class DataFolderUnusable(AgentDbgError):
+    """The place where runs are stored is no folder that can be read."""
+
+    code = "data_folder_unusable"
+
+    def __init__(self, path: str | Path, reason: str) -> None:
+        super().__init__(
+            f"runs cannot be read from {path} ({reason}); set AGENTDBG_DATA_DIR or data_dir in config.yaml to a folder"
+        )
+        self.path = str(path)
 
 
 class ViewerUnavailable(AgentDbgError):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Column, Styled, Terminal, problem
 from agentdbg.config import SETTINGS, load_config
+from agentdbg.storage.layout import check_data_dir
 
 EXAMPLES = """
 agentdbg config
@@ -30,6 +31,7 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
             for setting in SETTINGS
         }
         out.json({"settings": settings, "problems": list(config.problems), "notices": list(config.notices)})
+        check_data_dir(config.data_dir)
         return
     rows: list[list[str | Styled]] = []
     for setting in SETTINGS:
@@ -48,6 +50,7 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
     )
     for sentence in (*config.problems, *config.notices):
         problem(sentence)
+    check_data_dir(config.data_dir)
 
 
 def _shown(value: Any) -> str:

@@ -18,6 +18,7 @@ from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
+from agentdbg.storage.layout import check_data_dir
 from agentdbg.storage.reader import load_events, load_run_meta, run_ids
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def command(
     one still running. No key and no network is needed.
     """
     config = load_config()
+    check_data_dir(config.data_dir)
     if not config.enabled:
         raise UsageError(f"recording is off ({config.sources.get('enabled')}), so there would be nothing to look at")
     out = Terminal()

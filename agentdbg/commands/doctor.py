@@ -15,6 +15,7 @@ from agentdbg.commands.finding import newest_runs
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
+from agentdbg.storage.layout import check_data_dir
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
     out = Terminal()
     if as_json:
         out.json({"version": __version__, "findings": [finding._asdict() for finding in findings]})
+        check_data_dir(config.data_dir)
         return
     out.sentence(Styled(f"agentdbg {__version__}, Python {sys.version.split()[0]}, {sys.executable}", "muted"))
     signs = {"ok": ("✓", "ok"), "note": ("·", "muted"), "problem": ("✕", "error")}
@@ -64,6 +66,7 @@ def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = Fal
         out.sentence(Styled(f"{sign} ", style), finding.text, hang=2)
         if finding.advice:
             out.sentence(Styled(finding.advice, "muted"), indent=2)
+    check_data_dir(config.data_dir)
 
 
 def _recording(config: Config) -> Iterator[Finding]:

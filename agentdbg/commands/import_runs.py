@@ -13,6 +13,7 @@ from agentdbg.events import SPEC_VERSION
 from agentdbg.interop.importers import IMPORTERS
 from agentdbg.interop.imports import Importing, Outcome
 from agentdbg.interop.sources import NotReadable, find_sources
+from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +46,7 @@ def command(
     is 0 when everything was imported and 2 when something could not be.
     """
     config = load_config()
+    check_data_dir(config.data_dir)
     for notice in (*config.problems, *config.notices):
         problem(notice)
     sources = find_sources(files)

@@ -12,6 +12,7 @@ from agentdbg.commands.times import parse_age
 from agentdbg.config import load_config
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.housekeeping import Pruned, prune
+from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,7 @@ def command(
     it asks before it deletes; a script, which nobody could answer, is not asked.
     """
     config = load_config()
+    check_data_dir(config.data_dir)
     done = Pruned()
     if older_than is not None or keep is not None:
         age = None if older_than is None else parse_age(older_than)

@@ -10,6 +10,7 @@ from agentdbg.commands.terminal import Styled, Terminal, problem
 from agentdbg.config import load_config
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
+from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
     from agentdbg.receiver.serving import Receiver
@@ -42,6 +43,7 @@ def command(
     from agentdbg.receiver.serving import serve  # noqa: PLC0415 -- help and mistakes need no server
 
     config = load_config()
+    check_data_dir(config.data_dir)
     for notice in (*config.problems, *config.notices):
         problem(notice)
     out = Terminal()

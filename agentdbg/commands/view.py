@@ -14,6 +14,7 @@ from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import RunNotFound
 from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
+from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,6 +44,7 @@ def command(
 ) -> None:
     """Open the viewer in the browser. A viewer that serves this folder already is reused; Ctrl-C ends it."""
     config = load_config()
+    check_data_dir(config.data_dir)
     run_id = _wanted_run(run, config.data_dir)
     names = tuple(allow_host or ())
     open_viewer(config, run_id, host, port, browser=not no_browser, as_json=as_json, allow_hosts=names)

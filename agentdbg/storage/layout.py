@@ -19,6 +19,8 @@ import re
 import stat
 from typing import TYPE_CHECKING
 
+from agentdbg.exceptions import DataFolderUnusable
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -27,6 +29,7 @@ __all__ = [
     "EVENTS_GZIP_FILE",
     "LABEL_FILE",
     "RUN_FILE",
+    "check_data_dir",
     "index_dir",
     "is_run_id",
     "make_private_folder",
@@ -86,6 +89,19 @@ def viewer_lock_path(data_dir: Path) -> Path:
 def receiver_token_path(data_dir: Path) -> Path:
     """Holds the token of every receiver of this folder."""
     return data_dir / "receiver.token"
+
+
+def check_data_dir(data_dir: str | Path) -> None:
+    """Raise DataFolderUnusable when a file lies where the runs should, or they may not be read. Missing is fine."""
+    try:
+        os.scandir(data_dir).close()
+        os.scandir(os.path.join(data_dir, "runs")).close()
+    except FileNotFoundError:
+        return  # the first run makes it
+    except NotADirectoryError as error:
+        raise DataFolderUnusable(error.filename, "it is a file, not a folder") from None
+    except OSError as error:
+        raise DataFolderUnusable(error.filename or data_dir, error.strerror or str(error)) from None
 
 
 def is_run_id(text: str) -> bool:

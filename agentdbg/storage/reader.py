@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
-from agentdbg.storage.layout import is_run_id
+from agentdbg.storage.layout import check_data_dir, is_run_id
 from agentdbg.storage.lines import iter_lines, open_events
 from agentdbg.storage.runfile import read_run
 
@@ -125,6 +125,7 @@ def run_ids(data_dir: str | Path) -> list[str]:
         with os.scandir(root) as entries:
             return [entry.name for entry in entries if is_run_id(entry.name) and entry.is_dir(follow_symlinks=False)]
     except OSError:
+        check_data_dir(data_dir)
         return []
 
 
@@ -139,10 +140,12 @@ def run_folder(run_id: str, data_dir: str | Path) -> Path:
 
 
 def default_data_dir() -> Path:
-    """The data folder that the settings name."""
+    """The data folder that the settings name; DataFolderUnusable when it can be none."""
     from agentdbg.config import resolve_data_dir  # noqa: PLC0415 -- reading a given folder needs no settings
 
-    return Path(resolve_data_dir())
+    data_dir = Path(resolve_data_dir())
+    check_data_dir(data_dir)
+    return data_dir
 
 
 def _data_dir(given: str | Path | None) -> Path:

@@ -135,9 +135,12 @@ class RunWriter:
         os.close(old)
 
     def _say(self, error: OSError) -> None:
+        # A file where a folder should be hinders every run alike, and is said once for all of them.
+        data_dir = os.path.dirname(os.path.dirname(self._folder))
+        place = data_dir if isinstance(error, NotADirectoryError) else self._folder
         tell_once(
-            f"write:{self._folder}",
-            f"cannot write to {self._folder} ({error.strerror or error}); the program runs on, and recording resumes "
+            f"write:{place}",
+            f"cannot write to {place} ({error.strerror or error}); the program runs on, and recording resumes "
             f"when writing works again",
         )
 
