@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+NODE_READY := node_modules/.ready
 # What talks to real processes and a real browser is tried once more when it fails: only what fails twice is a failure.
 AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
 # Some frameworks leave event loops and threads open when the interpreter exits; that is theirs to mend.
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops \
+.PHONY: help demo test check lint types release test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops \
 	test-instrumentations test-receivers pins screenshots docs clean
 
 help: ## show what there is
@@ -24,9 +25,11 @@ test: $(READY) ## the fast tests, in random order, under half a minute
 
 check: lint types test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
 
-lint: $(READY) ## ruff: rules and format
+lint: $(READY) $(NODE_READY) ## ruff for Python, tsc and prettier for the page: rules, types and format
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	node_modules/.bin/tsc --noEmit
+	node_modules/.bin/prettier --check --log-level warn agentdbg/ui_static tests/ui
 
 types: $(READY) ## mypy --strict on package, tests, examples and benchmarks
 	$(BIN)/mypy agentdbg pytest_agentdbg.py tests examples benchmarks scripts
@@ -107,12 +110,24 @@ pins: $(READY) ## choose the versions development and CI use anew
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/receivers-$$receiver.in -o requirements/receivers-$$receiver.txt; done
 
+release: $(READY) ## check version, changelog, tag and tests of a release, and build it into dist/
+	$(BIN)/python scripts/check_release.py
+	$(MAKE) check
+	rm -rf dist
+	$(BIN)/uv build -q --out-dir dist
+	@echo "built; publish what is in dist/, then push the tag"
+
 clean: ## remove what was made here
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
+	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
 $(READY): pyproject.toml requirements/dev.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install -q --disable-pip-version-check uv
 	$(BIN)/uv pip install -q --python $(BIN)/python -r requirements/dev.txt
 	$(BIN)/uv pip install -q --python $(BIN)/python --no-deps -e .
+	@touch $@
+
+# Versions are pinned in package.json; a lock file would hold addresses.
+$(NODE_READY): package.json
+	npm install --silent --no-package-lock --no-audit --no-fund
 	@touch $@

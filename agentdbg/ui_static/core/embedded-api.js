@@ -70,6 +70,7 @@ export class Api extends ServedApi {
     const first = Number(parameters.get("offset") ?? 0) + 1;
     const last = Math.min(total, first + Number(parameters.get("limit") ?? 200) - 1);
     const numbers = parameters.has("at") ? /** @type {string} */ (parameters.get("at")).split(",").map(Number) : range(first, last);
+    /** @type {string[]} */
     const rows = [];
     let problem = null;
     // Of a file that was cut off, what is there is shown.

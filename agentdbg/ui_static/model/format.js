@@ -134,7 +134,7 @@ function two(value) {
 /**
  * Where the time of a run went. Calls may claim more time than the run took, when durations were reported and not
  * measured; then they are all there was.
- * @param {{duration_ms: number | null, model_ms: number | null, tool_ms: number | null, waiting_ms: number | null}} figures
+ * @param {Record<string, number | null>} figures duration_ms, model_ms, tool_ms and waiting_ms
  */
 export function formatShares({ duration_ms: total, model_ms: model, tool_ms: tool, waiting_ms: waiting }) {
   const busy = (model ?? 0) + (tool ?? 0);

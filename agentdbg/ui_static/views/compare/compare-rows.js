@@ -33,6 +33,7 @@ export class CompareRows extends HTMLElement {
   #nothing = h("p", { class: "nothing quiet", hidden: true });
   #scroll = new ScrollTrack();
   #heights = new RowHeights(0, () => 0);
+  /** @type {Int32Array} */
   #lines = new Int32Array(0);
   #laidOut = "";
   #top = 0;
