@@ -6,7 +6,15 @@ import { deservesEntry, formatAddress, parseAddress } from "../../agentdbg/ui_st
 import { RowCache, rowsQuery } from "../../agentdbg/ui_static/model/row-cache.js";
 import { row } from "./helpers.js";
 
-const PLACE = { runId: "a41f", view: /** @type {const} */ ("tree"), filter: "TOOL_CALL,errors", q: "833 €&", event: "49", side: false, compare: null };
+const PLACE = {
+  runId: "a41f",
+  view: /** @type {const} */ ("tree"),
+  filter: "TOOL_CALL,errors",
+  q: "833 €&",
+  event: "49",
+  side: false,
+  compare: null,
+};
 
 test("every state has an address, and the address gives the state back", () => {
   const address = formatAddress(PLACE);
@@ -23,7 +31,10 @@ test("two runs being compared have an address", () => {
 });
 
 test("what is usual is left out, what is not ours stays", () => {
-  assert.equal(formatAddress({ ...PLACE, view: "list", filter: "", q: "", event: null }, "?lang=de&q=old"), "/?lang=de&run_id=a41f");
+  assert.equal(
+    formatAddress({ ...PLACE, view: "list", filter: "", q: "", event: null }, "?lang=de&q=old"),
+    "/?lang=de&run_id=a41f",
+  );
 });
 
 test("an address typed by hand cannot bring the page into a state it does not have", () => {

@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Comparison, figures, formatShown, parseShown, rowAt, verdictSign, verdictWords } from "../../agentdbg/ui_static/model/compare.js";
+import {
+  Comparison,
+  figures,
+  formatShown,
+  parseShown,
+  rowAt,
+  verdictSign,
+  verdictWords,
+} from "../../agentdbg/ui_static/model/compare.js";
 
 /** Two runs as the server aligns them, from one letter for each row. @param {string} signs @param {Partial<any>} [rest] */
 function compared(signs, rest = {}) {
@@ -23,7 +31,9 @@ function compared(signs, rest = {}) {
 
 /** What is drawn, a fold as the rows it hides. @param {Comparison} comparison */
 function drawn(comparison) {
-  return [...comparison.lines].map((line) => (line >= 0 ? line : `${rowAt(line)}…${rowAt(line) + comparison.foldedFrom(rowAt(line)) - 1}`));
+  return [...comparison.lines].map((line) =>
+    line >= 0 ? line : `${rowAt(line)}…${rowAt(line) + comparison.foldedFrom(rowAt(line)) - 1}`,
+  );
 }
 
 test("a long stretch of the same is one line, with a few rows left before a change", () => {
@@ -39,7 +49,8 @@ test("between two changes what follows the one and leads to the other stays", ()
 });
 
 test("which rows are shown stands in the address, and a filter of events there shows them all", () => {
-  for (const shown of /** @type {const} */ (["all", "changes", "effects"])) assert.equal(parseShown(formatShown(shown)), shown);
+  for (const shown of /** @type {const} */ (["all", "changes", "effects"]))
+    assert.equal(parseShown(formatShown(shown)), shown);
   assert.equal(formatShown("all"), "");
   assert.equal(parseShown("LLM_CALL,errors"), "all");
 });
@@ -90,21 +101,37 @@ test("a row is revealed whatever hides it: a fold or a filter", () => {
 test("stepping goes from stretch to stretch of changes, both ways", () => {
   const comparison = compared("=!!=-+==>");
 
-  assert.deepEqual([-1, 1, 4, 8].map((row) => comparison.nextChange(row, 1)), [1, 4, 8, -1]);
-  assert.deepEqual([9, 8, 4, 1].map((row) => comparison.nextChange(row, -1)), [8, 4, 1, -1]);
+  assert.deepEqual(
+    [-1, 1, 4, 8].map((row) => comparison.nextChange(row, 1)),
+    [1, 4, 8, -1],
+  );
+  assert.deepEqual(
+    [9, 8, 4, 1].map((row) => comparison.nextChange(row, -1)),
+    [8, 4, 1, -1],
+  );
 });
 
 test("a call of which nobody knows what it changes is an effect that is told apart", () => {
   const comparison = compared("=!=", { effect_rows: [0, 1], unknown_rows: [1] });
 
-  assert.deepEqual([0, 1, 2].map((row) => [comparison.isEffect(row), comparison.isUnknown(row)]), [[true, false], [true, true], [false, false]]);
+  assert.deepEqual(
+    [0, 1, 2].map((row) => [comparison.isEffect(row), comparison.isUnknown(row)]),
+    [
+      [true, false],
+      [true, true],
+      [false, false],
+    ],
+  );
   assert.deepEqual([verdictSign("unknown_effects"), verdictWords("unknown_effects")], ["?", "Effects unknown"]);
 });
 
 test("an effect that changed is a stop of its own, wherever it stands", () => {
   const comparison = compared("=!!!!=", { effect_rows: [3] });
 
-  assert.deepEqual([-1, 1, 3].map((row) => comparison.nextChange(row, 1)), [1, 3, -1]);
+  assert.deepEqual(
+    [-1, 1, 3].map((row) => comparison.nextChange(row, 1)),
+    [1, 3, -1],
+  );
 });
 
 test("every row is drawn or folded exactly once", () => {
@@ -114,9 +141,15 @@ test("every row is drawn or folded exactly once", () => {
     const next = () => (state = (state * 48271) % 2147483647);
     const signs = Array.from({ length: next() % 200 }, () => letters[next() % 10].repeat(1 + (next() % 12))).join("");
     const comparison = compared(signs);
-    const covered = [...comparison.lines].flatMap((line) => (line >= 0 ? [line] : Array.from({ length: comparison.foldedFrom(rowAt(line)) }, (_, at) => rowAt(line) + at)));
+    const covered = [...comparison.lines].flatMap((line) =>
+      line >= 0 ? [line] : Array.from({ length: comparison.foldedFrom(rowAt(line)) }, (_, at) => rowAt(line) + at),
+    );
 
-    assert.deepEqual(covered, [...signs].map((_, row) => row), `seed ${seed}`);
+    assert.deepEqual(
+      covered,
+      [...signs].map((_, row) => row),
+      `seed ${seed}`,
+    );
     for (const row of covered) assert.equal(comparison.lines[comparison.placeOf(row)] ?? row, row);
   }
 });
@@ -130,10 +163,25 @@ test("an event is found in its row, on its own side", () => {
 test("figures nobody knows are left out, and times that were not recorded are not told", () => {
   const run = /** @type {any} */ ({ metadata: {} });
   const imported = /** @type {any} */ ({ metadata: { imported_from: { times: "not recorded" } } });
-  const totals = { a: { duration_ms: 1200, llm_calls: 3, failed_calls: 0, cost_usd: null }, b: { duration_ms: 0, llm_calls: 5, failed_calls: 0, cost_usd: null } };
+  const totals = {
+    a: { duration_ms: 1200, llm_calls: 3, failed_calls: 0, cost_usd: null },
+    b: { duration_ms: 0, llm_calls: 5, failed_calls: 0, cost_usd: null },
+  };
 
-  assert.deepEqual(figures({ a: run, b: run, totals }).map(({ name, difference }) => [name, difference]), [["time", -1200], ["LLM calls", 2]]);
-  assert.deepEqual(figures({ a: run, b: imported, totals })[0], { key: "duration_ms", name: "time", a: 1200, b: null, difference: null });
+  assert.deepEqual(
+    figures({ a: run, b: run, totals }).map(({ name, difference }) => [name, difference]),
+    [
+      ["time", -1200],
+      ["LLM calls", 2],
+    ],
+  );
+  assert.deepEqual(figures({ a: run, b: imported, totals })[0], {
+    key: "duration_ms",
+    name: "time",
+    a: 1200,
+    b: null,
+    difference: null,
+  });
 });
 
 test("a row matches when either run's event does, and matches are stepped through in a ring", () => {

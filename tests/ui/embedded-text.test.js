@@ -4,9 +4,10 @@ import { test } from "node:test";
 import { referencesOf, TextQuery, toJson } from "../../agentdbg/ui_static/model/embedded-text.js";
 
 /** A number as the file writes it. @param {number} number */
-const reference = (number) => "\x01" + [...number.toString(16)].map((digit) => String.fromCharCode(0x10 + parseInt(digit, 16))).join("");
+const reference = (number) =>
+  "\x01" + [...number.toString(16)].map((digit) => String.fromCharCode(0x10 + parseInt(digit, 16))).join("");
 
-const STRINGS = ['a long \x03text\x03 with a \x02 in it, Grüße', "nothing of interest"];
+const STRINGS = ["a long \x03text\x03 with a \x02 in it, Grüße", "nothing of interest"];
 const LINE = `{"name":"search","n":42,"args":{"needle_key":"${reference(0)}"},"again":["${reference(0)}","${reference(17)}"],"note":"say \x03hi\x03"}`;
 /** @param {number} number */
 const stringOf = (number) => STRINGS[number] ?? `string ${number}`;
@@ -28,11 +29,13 @@ function finds(q) {
 }
 
 test("text is found in values, whatever its case, in the line and in the strings it refers to", () => {
-  for (const q of ["SEARCH", "42", "long", 'say "hi', "\\", "grÜSSE".slice(0, 3), 'text" with', "in it, g"]) assert.equal(finds(q), true, q);
+  for (const q of ["SEARCH", "42", "long", 'say "hi', "\\", "grÜSSE".slice(0, 3), 'text" with', "in it, g"])
+    assert.equal(finds(q), true, q);
 });
 
 test("names of fields, numbers of strings and the signs of JSON are not text", () => {
-  for (const q of ["needle_key", "again", "args", "},", '":"', "\x01", "10", "interest"]) assert.equal(finds(q), false, q);
+  for (const q of ["needle_key", "again", "args", "},", '":"', "\x01", "10", "interest"])
+    assert.equal(finds(q), false, q);
 });
 
 test("letters stored as escapes are found", () => {

@@ -3,7 +3,18 @@
 
 import { KINDS, Skeleton } from "../../agentdbg/ui_static/model/skeleton.js";
 
-const TYPES = { llm: "LLM_CALL", tool: "TOOL_CALL", state: "STATE_UPDATE", span: "STATE_UPDATE", loop: "LOOP_WARNING", error: "ERROR", start: "RUN_START", end: "RUN_END", call_start: "CALL_START", other: "NOTE" };
+const TYPES = {
+  llm: "LLM_CALL",
+  tool: "TOOL_CALL",
+  state: "STATE_UPDATE",
+  span: "STATE_UPDATE",
+  loop: "LOOP_WARNING",
+  error: "ERROR",
+  start: "RUN_START",
+  end: "RUN_END",
+  call_start: "CALL_START",
+  other: "NOTE",
+};
 
 /** A row with everything a row has; what matters to the test is given. @param {Record<string, any>} given @returns {any} */
 export function row(given) {
@@ -41,7 +52,10 @@ export function skeletonOf(...given) {
 }
 
 /** Columns packed as the server packs them. @param {any[]} rows @param {{from?: number, complete?: boolean, types?: string[]}} [options] */
-export function packed(rows, { from = 0, complete = true, types = [...new Set(rows.map((one) => one.event_type))] } = {}) {
+export function packed(
+  rows,
+  { from = 0, complete = true, types = [...new Set(rows.map((one) => one.event_type))] } = {},
+) {
   const count = rows.length;
   const bytes = Math.ceil(count / 4) * 4;
   const buffer = new ArrayBuffer(20 + 4 * bytes + 16 * count);
@@ -56,14 +70,18 @@ export function packed(rows, { from = 0, complete = true, types = [...new Set(ro
     (/** @type {any} */ one) => ["", "info", "warning", "critical"].indexOf(one.severity ?? ""),
     (/** @type {any} */ one) => types.indexOf(one.event_type),
   ];
-  small.forEach((value, column) => rows.forEach((one, index) => view.setUint8(20 + column * bytes + index, value(one))));
+  small.forEach((value, column) =>
+    rows.forEach((one, index) => view.setUint8(20 + column * bytes + index, value(one))),
+  );
   const wide = [
     (/** @type {any} */ one) => one.parent_n ?? 0,
     (/** @type {any} */ one) => one.start_ms,
     (/** @type {any} */ one) => one.duration_ms ?? 0xffffffff,
     (/** @type {any} */ one) => one.tokens ?? 0xffffffff,
   ];
-  wide.forEach((value, column) => rows.forEach((one, index) => view.setUint32(20 + 4 * bytes + 4 * (column * count + index), value(one), true)));
+  wide.forEach((value, column) =>
+    rows.forEach((one, index) => view.setUint32(20 + 4 * bytes + 4 * (column * count + index), value(one), true)),
+  );
   return { buffer, types };
 }
 

@@ -26,7 +26,12 @@ function shown(tree, skeleton, filter = "", folded = []) {
 }
 
 test("the list is the order of the file, without what is hidden or filtered", () => {
-  const skeleton = skeletonOf({ kind: "start" }, { kind: "call_start", ended: true }, { kind: "tool" }, { kind: "llm" });
+  const skeleton = skeletonOf(
+    { kind: "start" },
+    { kind: "call_start", ended: true },
+    { kind: "tool" },
+    { kind: "llm" },
+  );
 
   assert.deepEqual([...listOrder(skeleton, matcher(skeleton, EVERYTHING)).numbers], [1, 3, 4]);
   assert.deepEqual([...listOrder(skeleton, matcher(skeleton, parseFilter("TOOL_CALL"))).numbers], [3]);
@@ -65,7 +70,12 @@ test("parents that are missing, unknown, themselves or in a circle lose no event
 });
 
 test("children of a call's hidden start hang where the start hung", () => {
-  const skeleton = skeletonOf({ kind: "start" }, { kind: "span", start_ms: 1 }, { kind: "call_start", ended: true, parent_n: 2 }, { kind: "tool", parent_n: 3 });
+  const skeleton = skeletonOf(
+    { kind: "start" },
+    { kind: "span", start_ms: 1 },
+    { kind: "call_start", ended: true, parent_n: 2 },
+    { kind: "tool", parent_n: 3 },
+  );
   const tree = new Tree(skeleton);
 
   assert.equal(tree.parent[4], 2);
@@ -80,11 +90,24 @@ test("any run keeps every shown event exactly once, under its nearest shown ance
     const count = 1 + random(40);
     const kinds = ["llm", "tool", "span", "state", "call_start", "start"];
     const skeleton = new Skeleton();
-    skeleton.applyRows(Array.from({ length: count }, (_, index) => row({ n: index + 1, kind: kinds[random(6)], parent_n: random(count + 3), start_ms: random(50), ended: random(2) === 1 })));
+    skeleton.applyRows(
+      Array.from({ length: count }, (_, index) =>
+        row({
+          n: index + 1,
+          kind: kinds[random(6)],
+          parent_n: random(count + 3),
+          start_ms: random(50),
+          ended: random(2) === 1,
+        }),
+      ),
+    );
     const tree = new Tree(skeleton);
     const { numbers } = shown(tree, skeleton);
     const expected = Array.from({ length: count }, (_, index) => index + 1).filter((n) => skeleton.isShown(n));
-    assert.deepEqual([...numbers].sort((a, b) => a - b), expected);
+    assert.deepEqual(
+      [...numbers].sort((a, b) => a - b),
+      expected,
+    );
     const places = positionsIn(Uint32Array.from(numbers), count);
     for (const n of numbers) if (tree.parent[n] > 0) assert.ok(places[tree.parent[n]] < places[n]);
   }
@@ -94,7 +117,16 @@ test("putting events in tree order takes time in proportion to their number", ()
   /** @param {number} count */
   const spans = (count) => {
     const skeleton = new Skeleton();
-    skeleton.applyRows(Array.from({ length: count }, (_, index) => row({ n: index + 1, kind: index % 20 === 19 ? "span" : "llm", parent_n: index % 20 === 19 ? 1 : Math.min(count, index - (index % 20) + 20), start_ms: index * 3 - (index % 20 === 19 ? 57 : 0) })));
+    skeleton.applyRows(
+      Array.from({ length: count }, (_, index) =>
+        row({
+          n: index + 1,
+          kind: index % 20 === 19 ? "span" : "llm",
+          parent_n: index % 20 === 19 ? 1 : Math.min(count, index - (index % 20) + 20),
+          start_ms: index * 3 - (index % 20 === 19 ? 57 : 0),
+        }),
+      ),
+    );
     return skeleton;
   };
   /** @param {Skeleton} skeleton */

@@ -19,7 +19,9 @@ function reach(file, reached = new Set()) {
 }
 
 function files(folder = ROOT) {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)));
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(ROOT, join(entry.parentPath ?? entry.path, entry.name)));
 }
 
 test("every module the page reaches is there, and in a form that can be joined with the others", () => {
@@ -33,14 +35,19 @@ test("every module the page reaches is there, and in a form that can be joined w
 });
 
 test("everything the page names is there", () => {
-  for (const [, path] of PAGE.matchAll(/(?:href|src)="\/static\/([^"]+)"/g)) assert.ok(existsSync(join(ROOT, path)), path);
+  for (const [, path] of PAGE.matchAll(/(?:href|src)="\/static\/([^"]+)"/g))
+    assert.ok(existsSync(join(ROOT, path)), path);
 });
 
 test("nothing inline, nothing from elsewhere, no way in for markup", () => {
   assert.doesNotMatch(PAGE, /<script(?![^>]*src=)|\sstyle=|\son\w+=|https?:/i);
   for (const file of files().filter((name) => name.endsWith(".js"))) {
     const code = readFileSync(join(ROOT, file), "utf8");
-    assert.doesNotMatch(code, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function\(|setAttribute\("style"/, file);
+    assert.doesNotMatch(
+      code,
+      /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function\(|setAttribute\("style"/,
+      file,
+    );
     assert.doesNotMatch(code.replaceAll("http://www.w3.org/2000/svg", ""), /["'`]https?:\/\/(?!\$)/, file);
   }
   for (const file of files().filter((name) => name.endsWith(".css"))) {

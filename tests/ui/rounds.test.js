@@ -7,7 +7,12 @@ import { row } from "./helpers.js";
 
 /** book fails four times, with a model call before each; the warning came after the third failure, as #7. */
 function retries() {
-  const fails = { kind: "tool", name: "book", status: "error", preview: { input: [], outcome: [], error: "too expensive", same_as: null, rest_as: null } };
+  const fails = {
+    kind: "tool",
+    name: "book",
+    status: "error",
+    preview: { input: [], outcome: [], error: "too expensive", same_as: null, rest_as: null },
+  };
   return [
     row({ n: 1, kind: "llm", name: "gpt" }),
     row({ n: 2, ...fails }),
@@ -22,10 +27,25 @@ function retries() {
   ];
 }
 
-const WARNING = { n: 7, payload: { pattern: "TOOL_CALL:book", kind: "error_retry", severity: "critical", repetitions: 3, evidence_event_ids: ["id-2", "id-4", "id-6"] } };
+const WARNING = {
+  n: 7,
+  payload: {
+    pattern: "TOOL_CALL:book",
+    kind: "error_retry",
+    severity: "critical",
+    repetitions: 3,
+    evidence_event_ids: ["id-2", "id-4", "id-6"],
+  },
+};
 
 test("the rounds of a loop are numbered, those after the warning too", () => {
-  assert.deepEqual(findingOf(WARNING, retries()), { n: 7, severity: "critical", rounds: [2, 4, 6, 9], first_n: 2, last_n: 9 });
+  assert.deepEqual(findingOf(WARNING, retries()), {
+    n: 7,
+    severity: "critical",
+    rounds: [2, 4, 6, 9],
+    first_n: 2,
+    last_n: 9,
+  });
 });
 
 test("a warning whose evidence is not here gives no rounds", () => {

@@ -8,26 +8,54 @@ const NOW = new Date(2026, 10, 15, 14, 0).getTime();
 
 /** @param {string} id @param {number} minutesAgo @param {Record<string, any>} [more] @returns {any} */
 function run(id, minutesAgo, more = {}) {
-  return { run_id: id, run_name: id, started_at: new Date(NOW - minutesAgo * 60_000).toISOString(), status: "ok", duration_ms: 4200, counts: { llm_calls: 3, tool_calls: 3, errors: 0, loop_warnings: 0 }, ...more };
+  return {
+    run_id: id,
+    run_name: id,
+    started_at: new Date(NOW - minutesAgo * 60_000).toISOString(),
+    status: "ok",
+    duration_ms: 4200,
+    counts: { llm_calls: 3, tool_calls: 3, errors: 0, loop_warnings: 0 },
+    ...more,
+  };
 }
 
 test("runs stand under their day, newest first", () => {
   const items = railItems([run("a", 1), run("b", 60), run("c", 60 * 24)], NOW);
 
-  assert.deepEqual(items.map((item) => (item.kind === "run" ? item.run.run_id : item.kind === "day" ? item.label : "")), ["Today", "a", "b", "Yesterday", "c"]);
+  assert.deepEqual(
+    items.map((item) => (item.kind === "run" ? item.run.run_id : item.kind === "day" ? item.label : "")),
+    ["Today", "a", "b", "Yesterday", "c"],
+  );
 });
 
 test("runs of one session stand together at the place of its newest, a single one stays alone", () => {
-  const items = railItems([run("a", 1), run("b", 2, { metadata: { session_id: "s" } }), run("c", 3, { metadata: { session_id: "lonely" } }), run("d", 4, { metadata: { session_id: "s" } })], NOW);
+  const items = railItems(
+    [
+      run("a", 1),
+      run("b", 2, { metadata: { session_id: "s" } }),
+      run("c", 3, { metadata: { session_id: "lonely" } }),
+      run("d", 4, { metadata: { session_id: "s" } }),
+    ],
+    NOW,
+  );
 
-  assert.deepEqual(items.map((item) => (item.kind === "run" ? item.run.run_id : item.kind)), ["day", "a", "session", "b", "d", "c"]);
-  assert.deepEqual(items.flatMap((item) => (item.kind === "run" ? [item.session] : [])), ["", "member", "last", ""]);
+  assert.deepEqual(
+    items.map((item) => (item.kind === "run" ? item.run.run_id : item.kind)),
+    ["day", "a", "session", "b", "d", "c"],
+  );
+  assert.deepEqual(
+    items.flatMap((item) => (item.kind === "run" ? [item.session] : [])),
+    ["", "member", "last", ""],
+  );
 });
 
 test("changes keep the order, a new run takes its place, a removed one goes", () => {
   const merged = mergeRuns([run("a", 5), run("b", 9)], [run("new", 7), { ...run("b", 9), status: "error" }], ["a"]);
 
-  assert.deepEqual(merged.map((one) => one.run_id), ["new", "b"]);
+  assert.deepEqual(
+    merged.map((one) => one.run_id),
+    ["new", "b"],
+  );
   assert.equal(merged[1].status, "error");
 });
 
@@ -38,7 +66,10 @@ test("a change without a headline does not take away the one there is", () => {
 });
 
 test("a run says how it stands in a shape and a word, not in a colour alone", () => {
-  assert.deepEqual(standing(run("a", 1, { status: "error", status_reason: "the process ended without closing the run" })).word, "Died");
+  assert.deepEqual(
+    standing(run("a", 1, { status: "error", status_reason: "the process ended without closing the run" })).word,
+    "Died",
+  );
   assert.equal(standing(run("a", 1, { status: "error" })).glyph, "failed");
   assert.equal(standing(run("a", 1, { status: "running" })).word, "Running");
 });
@@ -46,14 +77,23 @@ test("a run says how it stands in a shape and a word, not in a colour alone", ()
 test("a run's figures and sentence", () => {
   assert.equal(runFigures(run("a", 1, { total_tokens: 9100 }), NOW), "4.2 s · 6 calls · 9.1k tok");
   assert.equal(runFigures(run("a", 1, { cost_usd: 0.49 }), NOW), "4.2 s · 6 calls · $0.49");
-  assert.equal(runFigures(run("a", 1, { cost_usd: 0.49, loop_cost_usd: 0.3 }), NOW), "4.2 s · 6 calls · $0.49, $0.30 in loops");
+  assert.equal(
+    runFigures(run("a", 1, { cost_usd: 0.49, loop_cost_usd: 0.3 }), NOW),
+    "4.2 s · 6 calls · $0.49, $0.30 in loops",
+  );
   assert.equal(runFigures(run("a", 2, { status: "running", duration_ms: null }), NOW), "2 min · 6 calls");
-  assert.equal(runLabel(run("a", 4, { headline: "all good" }), NOW), "a, finished: all good, 4.2 s · 6 calls, 4 min ago");
+  assert.equal(
+    runLabel(run("a", 4, { headline: "all good" }), NOW),
+    "a, finished: all good, 4.2 s · 6 calls, 4 min ago",
+  );
   assert.equal(nameOf(run("a", 1, { run_name: "  " })), "unnamed run");
 });
 
 test("a run whose times nobody recorded is not said to have taken none", () => {
-  const imported = run("a", 1, { duration_ms: 0, metadata: { imported_from: { format: "chat", times: "not recorded" } } });
+  const imported = run("a", 1, {
+    duration_ms: 0,
+    metadata: { imported_from: { format: "chat", times: "not recorded" } },
+  });
 
   assert.equal(runFigures(imported, NOW), "6 calls");
 });

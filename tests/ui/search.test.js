@@ -15,7 +15,12 @@ test("text is cut into matches and the rest, and nothing is lost", () => {
 
 test("case does not matter, and a query is never a pattern", () => {
   assert.equal(splitMatches("KeyError", "keyerror")[0].hit, true);
-  assert.deepEqual(splitMatches("a.c abc", ".").filter((piece) => piece.hit).map((piece) => piece.text), ["."]);
+  assert.deepEqual(
+    splitMatches("a.c abc", ".")
+      .filter((piece) => piece.hit)
+      .map((piece) => piece.text),
+    ["."],
+  );
 });
 
 test("letters that grow in lower case are left unmarked instead of marked in the wrong place", () => {
@@ -49,5 +54,8 @@ test("stepping to the next failure begins at the top and goes round", () => {
   assert.equal(nextWhere(order, 0, 1, odd), 2);
   assert.equal(nextWhere(order, 2, 1, odd), 0);
   assert.equal(nextWhere(order, -1, -1, odd), 2, "backwards from nowhere is from the end");
-  assert.equal(nextWhere(order, 1, 1, () => false), -1);
+  assert.equal(
+    nextWhere(order, 1, 1, () => false),
+    -1,
+  );
 });

@@ -34,7 +34,10 @@ test("columns that arrive in parts join, whatever order the server lists its typ
   assert.equal(skeleton.applyColumns(first.buffer, first.types).complete, false);
   skeleton.applyColumns(second.buffer, second.types);
 
-  assert.deepEqual([1, 2, 3].map((n) => skeleton.typeOf(n)), ["RUN_START", "LLM_CALL", "TOOL_CALL"]);
+  assert.deepEqual(
+    [1, 2, 3].map((n) => skeleton.typeOf(n)),
+    ["RUN_START", "LLM_CALL", "TOOL_CALL"],
+  );
 });
 
 test("something else than columns is refused", () => {
@@ -78,20 +81,35 @@ test("a call without an end is running while the run is, and a failure once the 
 
 test("what became known later about an earlier event is taken over", () => {
   const skeleton = skeletonOf({ kind: "call_start" }, { kind: "llm" }, { kind: "span" });
-  skeleton.applyChanges([{ n: 2, parent_n: 3, status: 1 }, { n: 1, parent_n: null, status: 3 }, { n: 99, parent_n: 1, status: 1 }]);
+  skeleton.applyChanges([
+    { n: 2, parent_n: 3, status: 1 },
+    { n: 1, parent_n: null, status: 3 },
+    { n: 99, parent_n: 1, status: 1 },
+  ]);
 
   assert.equal(skeleton.parent[2], 3);
   assert.equal(skeleton.isShown(1), false);
 });
 
 test("the run's end does not stretch the run by its own duration", () => {
-  const skeleton = skeletonOf({ kind: "start", start_ms: 0 }, { kind: "llm", start_ms: 100, duration_ms: 50 }, { kind: "end", start_ms: 160, duration_ms: 160 });
+  const skeleton = skeletonOf(
+    { kind: "start", start_ms: 0 },
+    { kind: "llm", start_ms: 100, duration_ms: 50 },
+    { kind: "end", start_ms: 160, duration_ms: 160 },
+  );
 
   assert.equal(skeleton.extent(), 160);
 });
 
 test("only loops of warning and up count as loops", () => {
-  const skeleton = skeletonOf({ kind: "loop", severity: "info" }, { kind: "loop", severity: "warning" }, { kind: "loop", severity: "critical" });
+  const skeleton = skeletonOf(
+    { kind: "loop", severity: "info" },
+    { kind: "loop", severity: "warning" },
+    { kind: "loop", severity: "critical" },
+  );
 
-  assert.deepEqual([1, 2, 3].map((n) => skeleton.isLoop(n)), [false, true, true]);
+  assert.deepEqual(
+    [1, 2, 3].map((n) => skeleton.isLoop(n)),
+    [false, true, true],
+  );
 });

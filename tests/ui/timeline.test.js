@@ -62,14 +62,22 @@ test("matches are counted among what is shown and what is hidden", () => {
 });
 
 test("one outlier does not flatten the bars of all others", () => {
-  const lines = new Timeline(skeletonOf(...Array.from({ length: 200 }, (_, index) => ({ kind: "llm", duration_ms: index === 0 ? 1_000_000 : 100 }))));
+  const lines = new Timeline(
+    skeletonOf(
+      ...Array.from({ length: 200 }, (_, index) => ({ kind: "llm", duration_ms: index === 0 ? 1_000_000 : 100 })),
+    ),
+  );
 
   assert.equal(lines.scale.call, 100);
 });
 
 test("the start of a call that has ended is no match of its own: its end says the same", () => {
   const lines = timeline();
-  const { buffer, types } = packed([row({ n: 1, kind: "start" }), row({ n: 2, kind: "call_start", ended: true }), row({ n: 3, kind: "tool" })]);
+  const { buffer, types } = packed([
+    row({ n: 1, kind: "start" }),
+    row({ n: 2, kind: "call_start", ended: true }),
+    row({ n: 3, kind: "tool" }),
+  ]);
   lines.skeleton.applyColumns(buffer, types);
   lines.found = { q: "pay", numbers: [2, 3], total: 2, complete: true };
 

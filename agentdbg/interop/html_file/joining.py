@@ -27,6 +27,7 @@ _EXPORT = re.compile(r"export\s+(?=(?:(?:async\s+)?function\b\s*\*?|class\b|cons
 _LATER = re.compile(r'import\(\s*"([^"\n]+)"\s*\)')
 _FIELD = re.compile(r"\w+\s*:")
 _WORD = re.compile(r"[\w$]+")
+_INDENT = re.compile(r"\n\s+")
 _ENDS_SCRIPT = re.compile(r"</script|<!--", re.IGNORECASE)
 
 _FRAME = """(() => {{
@@ -106,7 +107,7 @@ class _Module:
         for token in tokens_of(script):
             if token.start >= at:  # else it is part of a statement that was taken whole
                 at = self._take(at, token)
-        self._pieces.append(script[at:])
+        self._pieces.append(_INDENT.sub("\n", script[at:]))
         self._refuse_changing_exports()
 
     def text(self, resolved: Callable[[str], str]) -> str:
@@ -115,7 +116,7 @@ class _Module:
 
     def _take(self, at: int, token: Token) -> int:
         """Take the code from `at` to a token and the token itself, or the whole statement it begins; where to go on."""
-        self._pieces.append(self._script[at : token.start])
+        self._pieces.append(_INDENT.sub("\n", self._script[at : token.start]))
         word = self._script[token.start : token.end]
         if token.kind == "comment":
             # What is written for readers stays in the package. A line's end may end a statement, so that is kept.

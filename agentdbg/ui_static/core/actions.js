@@ -87,11 +87,16 @@ export class Actions {
     const { data, selected } = this.state;
     if (!data || data.complete) return;
     const inSight = this.screen.rows.firstInSight;
-    data.addEventListener("columns", () => {
-      this.store.flush();
-      const hasMoved = data !== this.state.data || selected !== this.state.selected || inSight !== this.screen.rows.firstInSight;
-      if (!hasMoved) this.moveTo("last");
-    }, { once: true });
+    data.addEventListener(
+      "columns",
+      () => {
+        this.store.flush();
+        const hasMoved =
+          data !== this.state.data || selected !== this.state.selected || inSight !== this.screen.rows.firstInSight;
+        if (!hasMoved) this.moveTo("last");
+      },
+      { once: true },
+    );
   }
 
   toggleSelected() {
@@ -136,7 +141,10 @@ export class Actions {
 
   /** @param {"side" | "inline"} to @param {Element} from */
   moveDetails(to, from) {
-    const n = Number(/** @type {HTMLElement | null} */ (from.closest(".body"))?.dataset.n) || this.state.sideOpen || this.state.selected;
+    const n =
+      Number(/** @type {HTMLElement | null} */ (from.closest(".body"))?.dataset.n) ||
+      this.state.sideOpen ||
+      this.state.selected;
     this.#setSide(to === "side", n);
   }
 
@@ -181,7 +189,11 @@ export class Actions {
 
   /** @param {1 | -1} direction */
   stepError(direction) {
-    this.#step(direction, (n) => this.state.timeline?.skeleton.isFailure(n) ?? false, "Nothing failed among these events.");
+    this.#step(
+      direction,
+      (n) => this.state.timeline?.skeleton.isFailure(n) ?? false,
+      "Nothing failed among these events.",
+    );
   }
 
   /** @param {1 | -1} direction */
@@ -288,7 +300,8 @@ export class Actions {
   /** Undo the last layer: dialog, choosing, comparison, open event, search, filter, zoom. */
   escape() {
     if (document.querySelector("dialog[open], [popover]:popover-open")) {
-      for (const open of document.querySelectorAll("[popover]:popover-open")) /** @type {HTMLElement} */ (open).hidePopover();
+      for (const open of document.querySelectorAll("[popover]:popover-open"))
+        /** @type {HTMLElement} */ (open).hidePopover();
       /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog[open]"))?.close();
       return;
     }

@@ -19,9 +19,25 @@ export class AddressBar {
   #place() {
     const { runId, view, filter, q, opened, sideOpen, side, compare, compared } = this.actions.state;
     // What stands open under a comparison is not what the reader looks at.
-    if (compare !== null) return { runId, view: "list", filter: formatShown(compared?.shown ?? "all"), q: compared?.q ?? "", event: null, side: false, compare };
+    if (compare !== null)
+      return {
+        runId,
+        view: "list",
+        filter: formatShown(compared?.shown ?? "all"),
+        q: compared?.q ?? "",
+        event: null,
+        side: false,
+        compare,
+      };
     const event = side && sideOpen > 0 ? sideOpen : ([...opened].at(-1) ?? 0);
-    return { runId, view, filter: formatFilter(filter), q, event: event > 0 ? String(event) : null, side: side && sideOpen > 0 };
+    return {
+      runId,
+      view,
+      filter: formatFilter(filter),
+      q,
+      event: event > 0 ? String(event) : null,
+      side: side && sideOpen > 0,
+    };
   }
 
   /** Write the state into the address. @param {{replace?: boolean}} [options] */
@@ -44,7 +60,8 @@ export class AddressBar {
     else if (place.event === null) this.actions.store.set({ opened: new Set(), sideOpen: 0 });
     else this.actions.opener.openEvent(place.event);
     if (place.runId !== null && (place.compare ?? null) !== this.actions.state.compare) {
-      if (place.compare) this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
+      if (place.compare)
+        this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
       else this.actions.compare.stop();
     }
     if (!place.compare && place.q !== this.actions.state.q) this.actions.search(place.q, { remember: false });

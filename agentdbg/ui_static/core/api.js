@@ -35,7 +35,8 @@ export class Api extends EventTarget {
 
   /** @param {string} path @param {unknown} [body] */
   post(path, body) {
-    const json = body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+    const json =
+      body === undefined ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
     return this.json(path, { method: "POST", ...json });
   }
 

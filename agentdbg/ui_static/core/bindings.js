@@ -16,34 +16,141 @@ export function bindings(actions) {
   const { compare } = actions;
   /** `compared` is what a key does in a comparison; a key without it is silent there. @type {(import("./keys.js").Binding & {served?: boolean, compared?: (key: string) => void})[]} */
   const all = [
-    { group: wrong, label: "Next, previous error", keys: ["e", "E"], run: (key) => actions.stepError(key === "e" ? 1 : -1) },
-    { group: wrong, label: "Next, previous loop", keys: ["l", "L"], run: (key) => actions.stepLoop(key === "l" ? 1 : -1) },
+    {
+      group: wrong,
+      label: "Next, previous error",
+      keys: ["e", "E"],
+      run: (key) => actions.stepError(key === "e" ? 1 : -1),
+    },
+    {
+      group: wrong,
+      label: "Next, previous loop",
+      keys: ["l", "L"],
+      run: (key) => actions.stepLoop(key === "l" ? 1 : -1),
+    },
     { group: wrong, label: "Verdict short or long", keys: ["v"], run: () => actions.toggleVerdict() },
     { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
 
-    { group: rows, label: "Move", keys: ["ArrowDown", "ArrowUp", "j", "k"], shown: ["↓", "↑", "j", "k"], or: true, run: (key) => actions.move(key === "ArrowDown" || key === "j" ? 1 : -1), compared: (key) => compare.move(key === "ArrowDown" || key === "j" ? 1 : -1) },
-    { group: rows, label: "", keys: ["PageDown", "PageUp"], run: (key) => actions.movePage(key === "PageDown" ? 1 : -1), compared: (key) => compare.movePage(key === "PageDown" ? 1 : -1) },
-    { group: rows, label: "Open, close", keys: ["Enter", " "], shown: ["Enter"], run: () => actions.toggleSelected(), compared: () => compare.toggle() },
-    { group: rows, label: "Unfold, fold (tree)", keys: ["ArrowRight", "ArrowLeft"], shown: ["→", "←"], run: (key) => actions.unfold(key === "ArrowRight") },
-    { group: rows, label: "First, last row", keys: ["Home", "End"], run: (key) => actions.moveTo(key === "Home" ? "first" : "last"), compared: (key) => compare.moveTo(key === "Home" ? "first" : "last") },
+    {
+      group: rows,
+      label: "Move",
+      keys: ["ArrowDown", "ArrowUp", "j", "k"],
+      shown: ["↓", "↑", "j", "k"],
+      or: true,
+      run: (key) => actions.move(key === "ArrowDown" || key === "j" ? 1 : -1),
+      compared: (key) => compare.move(key === "ArrowDown" || key === "j" ? 1 : -1),
+    },
+    {
+      group: rows,
+      label: "",
+      keys: ["PageDown", "PageUp"],
+      run: (key) => actions.movePage(key === "PageDown" ? 1 : -1),
+      compared: (key) => compare.movePage(key === "PageDown" ? 1 : -1),
+    },
+    {
+      group: rows,
+      label: "Open, close",
+      keys: ["Enter", " "],
+      shown: ["Enter"],
+      run: () => actions.toggleSelected(),
+      compared: () => compare.toggle(),
+    },
+    {
+      group: rows,
+      label: "Unfold, fold (tree)",
+      keys: ["ArrowRight", "ArrowLeft"],
+      shown: ["→", "←"],
+      run: (key) => actions.unfold(key === "ArrowRight"),
+    },
+    {
+      group: rows,
+      label: "First, last row",
+      keys: ["Home", "End"],
+      run: (key) => actions.moveTo(key === "Home" ? "first" : "last"),
+      compared: (key) => compare.moveTo(key === "Home" ? "first" : "last"),
+    },
     { group: rows, label: "Open to the side", keys: ["\\"], run: () => actions.toggleSide() },
 
-    { group: find, label: "Search this run", keys: ["/"], run: () => actions.focusSearch(), compared: () => compare.focusSearch() },
-    { group: find, label: "Next, previous match or change", keys: ["n", "N"], run: (key) => actions.stepMatch(key === "n" ? 1 : -1), compared: (key) => compare.step(key === "n" ? 1 : -1) },
+    {
+      group: find,
+      label: "Search this run",
+      keys: ["/"],
+      run: () => actions.focusSearch(),
+      compared: () => compare.focusSearch(),
+    },
+    {
+      group: find,
+      label: "Next, previous match or change",
+      keys: ["n", "N"],
+      run: (key) => actions.stepMatch(key === "n" ? 1 : -1),
+      compared: (key) => compare.step(key === "n" ? 1 : -1),
+    },
     { group: find, label: "All events", keys: ["a"], run: () => actions.filter("all") },
     { group: find, label: "Errors only", keys: ["!"], run: () => actions.filter("errors") },
-    { group: find, label: "Close, then clear", keys: ["Escape"], shown: ["Esc"], run: () => actions.escape(), compared: () => actions.escape() },
+    {
+      group: find,
+      label: "Close, then clear",
+      keys: ["Escape"],
+      shown: ["Esc"],
+      run: () => actions.escape(),
+      compared: () => actions.escape(),
+    },
 
-    { group: view, label: "List, tree, waterfall", keys: ["1", "2", "3"], run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall"])[Number(key) - 1]) },
+    {
+      group: view,
+      label: "List, tree, waterfall",
+      keys: ["1", "2", "3"],
+      run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall"])[Number(key) - 1]),
+    },
     { group: view, served: true, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
-    { group: view, label: "Light, dark, system", keys: ["t"], run: () => actions.cycleTheme(), compared: () => actions.cycleTheme() },
+    {
+      group: view,
+      label: "Light, dark, system",
+      keys: ["t"],
+      run: () => actions.cycleTheme(),
+      compared: () => actions.cycleTheme(),
+    },
     { group: view, label: "This list", keys: ["?"], run: () => actions.help(), compared: () => actions.help() },
 
-    { group: runs, served: true, label: "Newer, older run", keys: ["[", "]"], run: (key) => actions.runActions.stepRun(key === "]" ? 1 : -1) },
-    { group: runs, served: true, label: "Find a run", keys: ["r"], run: () => actions.runActions.findRun(), compared: () => actions.runActions.findRun() },
-    { group: runs, served: true, label: "Show, hide the runs", keys: ["b"], run: () => actions.runActions.toggleRail(), compared: () => actions.runActions.toggleRail() },
-    { group: runs, served: true, label: "Compare with another run", keys: ["d"], run: () => compare.pick(), compared: () => compare.pick() },
-    { group: runs, served: true, label: "Swap the two runs", keys: ["x"], run: () => {}, compared: () => compare.swap() },
+    {
+      group: runs,
+      served: true,
+      label: "Newer, older run",
+      keys: ["[", "]"],
+      run: (key) => actions.runActions.stepRun(key === "]" ? 1 : -1),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "Find a run",
+      keys: ["r"],
+      run: () => actions.runActions.findRun(),
+      compared: () => actions.runActions.findRun(),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "Show, hide the runs",
+      keys: ["b"],
+      run: () => actions.runActions.toggleRail(),
+      compared: () => actions.runActions.toggleRail(),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "Compare with another run",
+      keys: ["d"],
+      run: () => compare.pick(),
+      compared: () => compare.pick(),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "Swap the two runs",
+      keys: ["x"],
+      run: () => {},
+      compared: () => compare.swap(),
+    },
     { group: runs, served: true, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
     { group: runs, served: true, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
 
@@ -52,5 +159,8 @@ export function bindings(actions) {
     { group: copy, label: "Run id", keys: ["i"], run: () => actions.copying.runId() },
   ];
   const here = embeddedRun === null ? all : all.filter((binding) => !binding.served);
-  return here.map((binding) => ({ ...binding, run: (key) => (compare.isOpen ? binding.compared?.(key) : binding.run(key)) }));
+  return here.map((binding) => ({
+    ...binding,
+    run: (key) => (compare.isOpen ? binding.compared?.(key) : binding.run(key)),
+  }));
 }

@@ -81,7 +81,8 @@ export class CompareActions {
     const compared = new CompareData(this.actions.api, a, b);
     Object.assign(compared, { q, asked: shown });
     this.#store.set({ compare: b, compared });
-    for (const what of ["loaded", "failed", "rows", "found"]) compared.addEventListener(what, () => this.#came(compared, what));
+    for (const what of ["loaded", "failed", "rows", "found"])
+      compared.addEventListener(what, () => this.#came(compared, what));
     compared.load();
   }
 
@@ -153,8 +154,12 @@ export class CompareActions {
     const from = this.#view.rows.selected;
     // The first step goes to where the runs part, and says so; the others go through the changes in their order.
     const first = from < 0 && direction === 1 && comparison.isChange(comparison.first) ? comparison.first : -1;
-    const row = first >= 0 ? first : comparison.nextChange(from < 0 && direction === -1 ? comparison.length : from, direction);
-    if (row < 0) this.actions.screen.toasts.say(comparison.changes === 0 ? "Nothing changed but words." : "No more changes this way.");
+    const row =
+      first >= 0 ? first : comparison.nextChange(from < 0 && direction === -1 ? comparison.length : from, direction);
+    if (row < 0)
+      this.actions.screen.toasts.say(
+        comparison.changes === 0 ? "Nothing changed but words." : "No more changes this way.",
+      );
     else this.#select(row);
     this.#view.rows.focusRows();
   }

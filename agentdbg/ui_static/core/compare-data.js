@@ -74,7 +74,8 @@ export class CompareData extends EventTarget {
     this.isSearching = q !== "" && this.comparison !== null;
     this.#tell("found");
     if (!this.comparison) return; // asked when it is there
-    const ask = (/** @type {string} */ runId) => this.#json(`/api/runs/${encodeURIComponent(runId)}/search?q=${encodeURIComponent(q)}&limit=${MOST_FOUND}`);
+    const ask = (/** @type {string} */ runId) =>
+      this.#json(`/api/runs/${encodeURIComponent(runId)}/search?q=${encodeURIComponent(q)}&limit=${MOST_FOUND}`);
     const found = q ? await Promise.all([ask(this.a), ask(this.b)]).catch(() => null) : null;
     if (q !== this.q) return;
     this.isSearching = false;
@@ -132,16 +133,24 @@ export class CompareData extends EventTarget {
   #missing() {
     const { comparison } = this;
     if (!comparison) return [];
-    const lacks = (/** @type {"a" | "b"} */ side, /** @type {number} */ row) => comparison.number(row, side) > 0 && !this.row(side, comparison.number(row, side));
-    return this.#wanted.filter((row) => lacks("a", row) || lacks("b", row) || (comparison.sign(row) === "!" && !this.#changes.has(row)));
+    const lacks = (/** @type {"a" | "b"} */ side, /** @type {number} */ row) =>
+      comparison.number(row, side) > 0 && !this.row(side, comparison.number(row, side));
+    return this.#wanted.filter(
+      (row) => lacks("a", row) || lacks("b", row) || (comparison.sign(row) === "!" && !this.#changes.has(row)),
+    );
   }
 
   /** @param {number[]} rows */
   async #fetchAll(rows) {
     const comparison = /** @type {Comparison} */ (this.comparison);
-    const numbers = (/** @type {"a" | "b"} */ side) => rows.map((row) => comparison.number(row, side)).filter((n) => n > 0 && !this.row(side, n));
+    const numbers = (/** @type {"a" | "b"} */ side) =>
+      rows.map((row) => comparison.number(row, side)).filter((n) => n > 0 && !this.row(side, n));
     const changed = rows.filter((row) => comparison.sign(row) === "!" && !this.#changes.has(row));
-    await Promise.all([this.#fetchRows("a", numbers("a")), this.#fetchRows("b", numbers("b")), this.#fetchChanges(changed)]);
+    await Promise.all([
+      this.#fetchRows("a", numbers("a")),
+      this.#fetchRows("b", numbers("b")),
+      this.#fetchChanges(changed),
+    ]);
   }
 
   /** @param {"a" | "b"} side @param {number[]} numbers */
@@ -156,7 +165,8 @@ export class CompareData extends EventTarget {
     if (rows.length === 0) return;
     const answer = await this.#json(`/api/compare/rows?${this.#pair}&at=${rows.join(",")}`);
     for (const { row, changes } of answer.rows) this.#changes.set(row, changes);
-    if (this.#changes.size > CHANGES_KEPT) for (const row of [...this.#changes.keys()].slice(0, CHANGES_KEPT / 2)) this.#changes.delete(row);
+    if (this.#changes.size > CHANGES_KEPT)
+      for (const row of [...this.#changes.keys()].slice(0, CHANGES_KEPT / 2)) this.#changes.delete(row);
   }
 
   /** @param {string} path */

@@ -24,7 +24,9 @@ export class Copying {
     try {
       const report = await data.report();
       const copied = await copyText(report);
-      this.screen.verdict.answerReport(copied ? `Copied, ${formatBytes(new Blob([report]).size)}` : "The browser refused to copy");
+      this.screen.verdict.answerReport(
+        copied ? `Copied, ${formatBytes(new Blob([report]).size)}` : "The browser refused to copy",
+      );
     } catch (problem) {
       this.screen.toasts.say(`No report: ${/** @type {Error} */ (problem).message}`);
     }
@@ -38,8 +40,18 @@ export class Copying {
   link() {
     const { runId, selected, view } = this.state;
     if (!runId) return;
-    const address = formatAddress({ runId, view, filter: "", q: "", event: selected > 0 ? String(selected) : null, side: false });
-    this.#copy(new URL(hrefOf(address), location.href).href, selected > 0 ? `a link to #${selected}` : "a link to this run");
+    const address = formatAddress({
+      runId,
+      view,
+      filter: "",
+      q: "",
+      event: selected > 0 ? String(selected) : null,
+      side: false,
+    });
+    this.#copy(
+      new URL(hrefOf(address), location.href).href,
+      selected > 0 ? `a link to #${selected}` : "a link to this run",
+    );
   }
 
   async event() {

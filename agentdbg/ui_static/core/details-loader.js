@@ -24,7 +24,8 @@ export function loadDetailsAhead() {
  */
 export function makeDetails(data, n, placement) {
   const holder = h("div", { class: "details-holder" });
-  const failed = (/** @type {Error} */ problem) => holder.replaceChildren(h("p", { class: "quiet" }, `This event could not be read: ${problem.message}.`));
+  const failed = (/** @type {Error} */ problem) =>
+    holder.replaceChildren(h("p", { class: "quiet" }, `This event could not be read: ${problem.message}.`));
   Promise.all([loadDetails(), data.fetchEvent(n), data.getRow(n)])
     .then(([, event, row]) => {
       const details = /** @type {any} */ (document.createElement("event-details"));
@@ -52,6 +53,7 @@ function contextOf(data, placement) {
       for (let before = n - 1; before >= 1; before -= 1) if (data.skeleton.kind[before] === wanted) return before;
       return null;
     },
-    hrefFor: (/** @type {number} */ n) => hrefOf(formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false })),
+    hrefFor: (/** @type {number} */ n) =>
+      hrefOf(formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false })),
   };
 }

@@ -21,7 +21,12 @@ export class Api extends ServedApi {
     const { pathname, searchParams } = new URL(path, "file:///");
     const [, , , runId, what, which] = pathname.split("/");
     try {
-      const answer = await this.#answer(what ?? (runId ? "run" : (pathname.split("/")[2] ?? "")), which, searchParams, options.signal ?? null);
+      const answer = await this.#answer(
+        what ?? (runId ? "run" : (pathname.split("/")[2] ?? "")),
+        which,
+        searchParams,
+        options.signal ?? null,
+      );
       options.signal?.throwIfAborted();
       return answer;
     } catch (problem) {
@@ -69,12 +74,19 @@ export class Api extends ServedApi {
     const total = (await this.#summary()).total_events;
     const first = Number(parameters.get("offset") ?? 0) + 1;
     const last = Math.min(total, first + Number(parameters.get("limit") ?? 200) - 1);
-    const numbers = parameters.has("at") ? /** @type {string} */ (parameters.get("at")).split(",").map(Number) : range(first, last);
+    const numbers = parameters.has("at")
+      ? /** @type {string} */ (parameters.get("at")).split(",").map(Number)
+      : range(first, last);
     /** @type {string[]} */
     const rows = [];
     let problem = null;
     // Of a file that was cut off, what is there is shown.
-    for (const n of numbers) if (n >= 1 && n <= total) await this.#row(n).then((row) => rows.push(row), (reason) => (problem ??= reason));
+    for (const n of numbers)
+      if (n >= 1 && n <= total)
+        await this.#row(n).then(
+          (row) => rows.push(row),
+          (reason) => (problem ??= reason),
+        );
     if (problem !== null && rows.length === 0) throw problem;
     return new Response(`{"rows":[${rows.join(",")}],"total":${total},"complete":true}`);
   }
@@ -120,7 +132,8 @@ export class Api extends ServedApi {
   async #toJson(line) {
     /** @type {Map<number, string>} */
     const strings = new Map();
-    for (const number of referencesOf(line)) if (!strings.has(number)) strings.set(number, await this.#line("strings", number));
+    for (const number of referencesOf(line))
+      if (!strings.has(number)) strings.set(number, await this.#line("strings", number));
     return toJson(line, (number) => strings.get(number) ?? "");
   }
 
@@ -165,7 +178,8 @@ export class Api extends ServedApi {
 
 /** Why what the file holds could not be unpacked. */
 function whyUnreadable() {
-  if (typeof DecompressionStream === "undefined") return "this browser is too old to unpack what the file holds; any current one can";
+  if (typeof DecompressionStream === "undefined")
+    return "this browser is too old to unpack what the file holds; any current one can";
   return "what this file holds cannot be read; it was changed or damaged on its way here";
 }
 

@@ -41,7 +41,10 @@ export class Blocks {
     if (text) this.#kept.delete(element);
     else {
       text = unpack(element).text();
-      text.then(({ length }) => this.#keep(length), () => this.#kept.delete(element));
+      text.then(
+        ({ length }) => this.#keep(length),
+        () => this.#kept.delete(element),
+      );
     }
     this.#kept.set(element, text);
     return text;

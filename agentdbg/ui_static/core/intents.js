@@ -5,9 +5,13 @@
 export function listen(actions) {
   const { runActions, copying } = actions;
   const on = (/** @type {string} */ type, /** @type {(detail: any, event: CustomEvent) => void} */ act) =>
-    document.addEventListener(type, (event) => act(/** @type {CustomEvent} */ (event).detail, /** @type {CustomEvent} */ (event)));
+    document.addEventListener(type, (event) =>
+      act(/** @type {CustomEvent} */ (event).detail, /** @type {CustomEvent} */ (event)),
+    );
   const { compare } = actions;
-  on("open-run", ({ runId, keepFocus }) => (compare.isPicking ? compare.choose(runId, { keepFocus }) : runActions.openRun(runId, { keepFocus })));
+  on("open-run", ({ runId, keepFocus }) =>
+    compare.isPicking ? compare.choose(runId, { keepFocus }) : runActions.openRun(runId, { keepFocus }),
+  );
   on("compare-with", () => compare.pick());
   on("cancel-pick", () => compare.cancelPick());
   on("compare-close", () => compare.close());

@@ -33,7 +33,8 @@ export class RunActions {
   /** @param {Place} place */
   async start(place) {
     if (place.runId) this.actions.opener.open(place.runId, place.event);
-    if (place.runId && place.compare) this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
+    if (place.runId && place.compare)
+      this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
     this.runs.addEventListener("change", () => {
       this.store.touch("runs");
       this.openLatest();
@@ -43,7 +44,10 @@ export class RunActions {
     try {
       if (place.runId) await painted(); // the reader waits for the rows of that run, not for the list of all
       await this.runs.load();
-      this.api.json("/api/info").then((info) => this.#takeInfo(info)).catch(() => {});
+      this.api
+        .json("/api/info")
+        .then((info) => this.#takeInfo(info))
+        .catch(() => {});
       if (embeddedRun === null) this.runs.follow();
     } catch {
       this.store.touch("gone");
@@ -156,7 +160,10 @@ export class RunActions {
     const { data } = this.state;
     if (!data) return;
     const path = `${data.path}/events`;
-    this.#save(embeddedRun === null ? path : URL.createObjectURL(await (await this.api.request(path)).blob()), `${data.runId}.json`);
+    this.#save(
+      embeddedRun === null ? path : URL.createObjectURL(await (await this.api.request(path)).blob()),
+      `${data.runId}.json`,
+    );
   }
 
   /** The run and this page in one file. */

@@ -80,12 +80,14 @@ export class RunData extends EventTarget {
     const rows = this.#loadRows(`offset=${first}&limit=${FIRST_ROWS}`);
     const summary = this.#loadSummary();
     // The verdict stands above the rows: drawn a moment later, it would push them down under the reader's eyes.
-    const ready = rows.then(() => Promise.race([this.#summaryCame, pause(VERDICT_MS, this.#stopped.signal)])).then(() => {
-      this.isReady = true;
-      this.#tell("rows");
-      this.#tell("columns");
-      this.#tell("ready");
-    });
+    const ready = rows
+      .then(() => Promise.race([this.#summaryCame, pause(VERDICT_MS, this.#stopped.signal)]))
+      .then(() => {
+        this.isReady = true;
+        this.#tell("rows");
+        this.#tell("columns");
+        this.#tell("ready");
+      });
     // All of the run is much to read; on a small machine the first rows would wait for it.
     const columns = ready.then(painted).then(() => this.#loadColumns());
     return Promise.all([rows, columns, summary]);
@@ -177,7 +179,8 @@ export class RunData extends EventTarget {
       event = this.api.text(`${this.path}/events/${n}`, { signal: this.#stopped.signal }).then(parseJson);
       event.catch(() => this.#events.delete(n));
       this.#events.set(n, event);
-      if (this.#events.size > EVENTS_KEPT) this.#events.delete(/** @type {number} */ (this.#events.keys().next().value));
+      if (this.#events.size > EVENTS_KEPT)
+        this.#events.delete(/** @type {number} */ (this.#events.keys().next().value));
     }
     return event;
   }
@@ -185,7 +188,9 @@ export class RunData extends EventTarget {
   /** The number of an event that is known by its id, or by its number. @param {string} wanted @returns {Promise<number | null>} */
   async numberOf(wanted) {
     if (/^\d+$/.test(wanted)) return Number(wanted);
-    const response = await this.api.request(`${this.path}/events/${encodeURIComponent(wanted)}`, { signal: this.#stopped.signal });
+    const response = await this.api.request(`${this.path}/events/${encodeURIComponent(wanted)}`, {
+      signal: this.#stopped.signal,
+    });
     return Number(response.headers.get("X-Event-Number")) || null;
   }
 
@@ -204,7 +209,9 @@ export class RunData extends EventTarget {
   async #loadColumns() {
     const began = performance.now();
     for (let asked = 0; ; asked += 1) {
-      const response = await this.api.request(`${this.path}/skeleton?from=${this.#columnsFrom}`, { signal: this.#stopped.signal });
+      const response = await this.api.request(`${this.path}/skeleton?from=${this.#columnsFrom}`, {
+        signal: this.#stopped.signal,
+      });
       const types = JSON.parse(response.headers.get("X-Types") ?? "[]");
       const { complete, count } = this.skeleton.applyColumns(await response.arrayBuffer(), types);
       this.#columnsFrom = count;
@@ -282,7 +289,8 @@ export class RunData extends EventTarget {
     }
     const { skeleton } = this;
     const warnings = [];
-    for (let n = 1; n <= skeleton.count && warnings.length < FINDINGS_SHOWN; n += 1) if (skeleton.isLoop(n)) warnings.push(n);
+    for (let n = 1; n <= skeleton.count && warnings.length < FINDINGS_SHOWN; n += 1)
+      if (skeleton.isLoop(n)) warnings.push(n);
     if (warnings.length === 0) return;
     const found = await Promise.all(warnings.map((n) => this.#finding(n).catch(() => null)));
     this.findings = found.filter((finding) => finding !== null);
@@ -293,7 +301,10 @@ export class RunData extends EventTarget {
   async #finding(n) {
     const from = Math.max(1, n - AROUND_FINDING);
     const to = Math.min(this.skeleton.count, n + AROUND_FINDING);
-    const [event, answer] = await Promise.all([this.fetchEvent(n), this.#json(`/rows?offset=${from - 1}&limit=${to - from + 1}`)]);
+    const [event, answer] = await Promise.all([
+      this.fetchEvent(n),
+      this.#json(`/rows?offset=${from - 1}&limit=${to - from + 1}`),
+    ]);
     return findingOf({ n, payload: event.payload ?? {} }, answer.rows);
   }
 
@@ -350,7 +361,9 @@ export class RunData extends EventTarget {
       const start = this.#refreshedFrom;
       this.#refreshedFrom = Infinity;
       try {
-        const response = await this.api.request(`${this.path}/skeleton?from=${start}`, { signal: this.#stopped.signal });
+        const response = await this.api.request(`${this.path}/skeleton?from=${start}`, {
+          signal: this.#stopped.signal,
+        });
         this.skeleton.applyColumns(await response.arrayBuffer(), JSON.parse(response.headers.get("X-Types") ?? "[]"));
         this.#tell("columns");
       } catch {

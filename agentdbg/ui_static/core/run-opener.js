@@ -28,7 +28,19 @@ export class RunOpener {
     data.run = this.actions.runs.get(runId) ?? null;
     const timeline = new Timeline(data.skeleton);
     const number = event && /^\d+$/.test(event) ? Number(event) : 1;
-    this.#store.set({ runId, data, timeline, selected: 0, opened: new Set(), sideOpen: 0, follow: false, unseen: 0, zoom: null, refusal: null, isSearching: false });
+    this.#store.set({
+      runId,
+      data,
+      timeline,
+      selected: 0,
+      opened: new Set(),
+      sideOpen: 0,
+      follow: false,
+      unseen: 0,
+      zoom: null,
+      refusal: null,
+      isSearching: false,
+    });
     this.#listen(data);
     data.start(number).catch((problem) => this.#refused(data, problem));
     if (event) this.#openWhenThere(data, event);
@@ -37,7 +49,16 @@ export class RunOpener {
 
   close() {
     this.#store.state.data?.stop();
-    this.#store.set({ runId: null, data: null, timeline: null, selected: 0, opened: new Set(), sideOpen: 0, follow: false, refusal: null });
+    this.#store.set({
+      runId: null,
+      data: null,
+      timeline: null,
+      selected: 0,
+      opened: new Set(),
+      sideOpen: 0,
+      follow: false,
+      refusal: null,
+    });
   }
 
   /** @param {RunData} data */
@@ -63,8 +84,12 @@ export class RunOpener {
     if (data !== state.data) return;
     const shown = rows.filter((row) => data.skeleton.isShown(row.n));
     this.actions.screen.rows.markArrived(shown.map((row) => row.n));
-    this.#store.set({ unseen: state.follow ? 0 : state.unseen + shown.filter((row) => row.kind !== "call_start").length });
-    const failed = shown.filter((row) => data.skeleton.isFailure(row.n) && data.skeleton.kind[row.n] !== KIND.CALL_START);
+    this.#store.set({
+      unseen: state.follow ? 0 : state.unseen + shown.filter((row) => row.kind !== "call_start").length,
+    });
+    const failed = shown.filter(
+      (row) => data.skeleton.isFailure(row.n) && data.skeleton.kind[row.n] !== KIND.CALL_START,
+    );
     if (failed.length > 0) this.actions.screen.announce(`${failed[0].name} failed.`);
     if (state.q && !this.#again) {
       this.#again = window.setTimeout(() => {
@@ -85,7 +110,8 @@ export class RunOpener {
     const n = await data.numberOf(event).catch(() => null);
     if (n === null || data !== this.#store.state.data) return;
     // Beyond what the first rows brought, the columns must have come first; and nothing can be scrolled to before it is drawn.
-    while ((data.skeleton.count < n && !data.complete) || !data.isReady) await new Promise((resolve) => data.addEventListener("columns", resolve, { once: true }));
+    while ((data.skeleton.count < n && !data.complete) || !data.isReady)
+      await new Promise((resolve) => data.addEventListener("columns", resolve, { once: true }));
     if (data === this.#store.state.data && n <= data.skeleton.count) this.#show(n);
   }
 
@@ -126,7 +152,11 @@ export class RunOpener {
       timeline.found = { q, ...found };
       this.#store.set({ isSearching: false });
       this.#store.touch("found");
-      if (!found.complete) this.#again ||= window.setTimeout(() => { this.#again = 0; this.search(); }, RESEARCH_MS);
+      if (!found.complete)
+        this.#again ||= window.setTimeout(() => {
+          this.#again = 0;
+          this.search();
+        }, RESEARCH_MS);
     } catch {
       if (!signal.aborted) this.#store.set({ isSearching: false });
     }

@@ -44,5 +44,10 @@ export function formatAddress(place, current = "") {
 
 /** Does going from one place to another deserve an entry in the history? Typing and moving do not. @param {Place} before @param {Place} after */
 export function deservesEntry(before, after) {
-  return before.runId !== after.runId || (before.compare ?? null) !== (after.compare ?? null) || before.view !== after.view || (after.event !== null && before.event !== after.event);
+  return (
+    before.runId !== after.runId ||
+    (before.compare ?? null) !== (after.compare ?? null) ||
+    before.view !== after.view ||
+    (after.event !== null && before.event !== after.event)
+  );
 }

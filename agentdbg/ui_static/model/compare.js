@@ -193,7 +193,8 @@ export class Comparison {
 
   /** The next place where something changed: a stretch of changes counts once, and each effect that changed. @param {number} row -1 before the first @param {1 | -1} direction */
   nextChange(row, direction) {
-    const starts = (/** @type {number} */ at) => this.isChange(at) && (at === 0 || !this.isChange(at - 1) || this.isEffect(at));
+    const starts = (/** @type {number} */ at) =>
+      this.isChange(at) && (at === 0 || !this.isChange(at - 1) || this.isEffect(at));
     for (let at = row + direction; at >= 0 && at < this.length; at += direction) if (starts(at)) return at;
     return -1;
   }
@@ -202,7 +203,7 @@ export class Comparison {
     if (this.#laidOut) return this.#laidOut;
     const lines = [];
     const folds = new Map();
-    for (let row = 0; row < this.length; ) {
+    for (let row = 0; row < this.length;) {
       const end = this.shown === "all" ? this.#quietUntil(row) : row;
       if (this.shown !== "all") {
         if (this.shown === "changes" ? this.isChange(row) : this.isEffect(row)) lines.push(row);
@@ -254,7 +255,12 @@ export function bothNames({ a, b }) {
 
 /** What came of it, in two words. @param {Answer["verdict"]} verdict */
 export function verdictWords(verdict) {
-  return { same: "Same", same_effects: "Same effects", different_effects: "Different effects", unknown_effects: "Effects unknown" }[verdict];
+  return {
+    same: "Same",
+    same_effects: "Same effects",
+    different_effects: "Different effects",
+    unknown_effects: "Effects unknown",
+  }[verdict];
 }
 
 /**
@@ -262,7 +268,14 @@ export function verdictWords(verdict) {
  * @param {Pick<Answer, "a" | "b" | "totals">} answer @returns {{key: string, name: string, a: number | null, b: number | null, difference: number | null}[]}
  */
 export function figures({ a: runA, b: runB, totals: { a, b } }) {
-  const wanted = [["duration_ms", "time"], ["llm_calls", "LLM calls"], ["tool_calls", "tool calls"], ["failed_calls", "failed"], ["total_tokens", "tokens"], ["cost_usd", "cost"]];
+  const wanted = [
+    ["duration_ms", "time"],
+    ["llm_calls", "LLM calls"],
+    ["tool_calls", "tool calls"],
+    ["failed_calls", "failed"],
+    ["total_tokens", "tokens"],
+    ["cost_usd", "cost"],
+  ];
   return wanted.flatMap(([key, name]) => {
     const isTold = (/** @type {import("./types.js").RunMeta} */ run) => key !== "duration_ms" || hasTimes(run);
     const [one, other] = [isTold(runA) ? (a[key] ?? null) : null, isTold(runB) ? (b[key] ?? null) : null];

@@ -37,7 +37,11 @@ export class TextQuery {
   /** @param {string} query */
   constructor(query) {
     this.query = query.toLowerCase();
-    this.needle = JSON.stringify(query).slice(1, -1).replaceAll("\\\\", BACKSLASH).replaceAll('\\"', QUOTE).toLowerCase();
+    this.needle = JSON.stringify(query)
+      .slice(1, -1)
+      .replaceAll("\\\\", BACKSLASH)
+      .replaceAll('\\"', QUOTE)
+      .toLowerCase();
     this.isAscii = /^[\x00-\x7f]*$/.test(query);
     /** Whether only the event itself can tell: what looks like a match may lie across several values. */
     this.isSubtle = !this.isAscii || STRUCTURE.test(query);
@@ -59,9 +63,11 @@ export class TextQuery {
     if (this.isSubtle) return null;
     if (held) {
       const lower = line.toLowerCase();
-      for (let at = lower.indexOf(this.needle); at >= 0; at = lower.indexOf(this.needle, at + 1)) if (!endsName(lower, at + this.needle.length)) return true;
+      for (let at = lower.indexOf(this.needle); at >= 0; at = lower.indexOf(this.needle, at + 1))
+        if (!endsName(lower, at + this.needle.length)) return true;
     }
-    for (const match of line.matchAll(REFERENCE)) if (strings.has(numberOf(match[1])) && !endsName(line, match.index + match[0].length)) return true;
+    for (const match of line.matchAll(REFERENCE))
+      if (strings.has(numberOf(match[1])) && !endsName(line, match.index + match[0].length)) return true;
     return false;
   }
 

@@ -88,12 +88,19 @@ export function chips(counts) {
   return [...counts]
     .filter(([, count]) => count > 0)
     .sort(([a], [b]) => rank(a) - rank(b) || a.localeCompare(b))
-    .map(([type, count]) => ({ type, count, name: CHIP_NAMES.get(type) ?? type, glyph: CHIP_GLYPHS.get(type) ?? "other" }));
+    .map(([type, count]) => ({
+      type,
+      count,
+      name: CHIP_NAMES.get(type) ?? type,
+      glyph: CHIP_GLYPHS.get(type) ?? "other",
+    }));
 }
 
 /** The filter in words, for "24 of 69 events: tools". @param {Filter} filter */
 export function describeFilter(filter) {
-  const names = [...filter.types].map((type) => (CHIP_NAMES.get(type) ?? type).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()));
+  const names = [...filter.types].map((type) =>
+    (CHIP_NAMES.get(type) ?? type).replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase()),
+  );
   const kinds = names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : (names[0] ?? "");
   if (!filter.errors) return kinds;
   return kinds ? `${kinds}, errors only` : "errors only";

@@ -62,7 +62,8 @@ export function formatAt(ms) {
 export function formatCost(dollars) {
   if (dollars === null || dollars === undefined) return NOTHING;
   if (dollars === 0) return "$0";
-  if (dollars < 0.01) return `$${Number(dollars.toPrecision(1)).toFixed(Math.min(8, 1 - Math.floor(Math.log10(dollars)) - 1))}`;
+  if (dollars < 0.01)
+    return `$${Number(dollars.toPrecision(1)).toFixed(Math.min(8, 1 - Math.floor(Math.log10(dollars)) - 1))}`;
   return `$${dollars.toFixed(2)}`;
 }
 

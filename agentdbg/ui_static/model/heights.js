@@ -62,7 +62,8 @@ export class RowHeights {
   /** A row's height changed by this much. @param {number} index @param {number} difference */
   changed(index, difference) {
     if (difference === 0) return;
-    for (let block = Math.floor(index / BLOCK) + 1; block < this.#tops.length; block += 1) this.#tops[block] += difference;
+    for (let block = Math.floor(index / BLOCK) + 1; block < this.#tops.length; block += 1)
+      this.#tops[block] += difference;
   }
 }
 

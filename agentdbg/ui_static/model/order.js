@@ -100,7 +100,8 @@ export class Tree {
       for (let steps = 0; above !== 0 && above <= this.count && !skeleton.isShown(above) && steps < 64; steps += 1) {
         above = skeleton.parent[above];
       }
-      const usable = above !== n && above <= this.count && skeleton.kind[above] !== KIND.START && skeleton.isShown(above);
+      const usable =
+        above !== n && above <= this.count && skeleton.kind[above] !== KIND.START && skeleton.isShown(above);
       this.parent[n] = usable ? above : 0;
     }
     this.parent[0] = 0;

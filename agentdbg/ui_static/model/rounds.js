@@ -19,7 +19,12 @@ export function findingOf({ n, payload }, rows) {
   const evidence = new Set(Array.isArray(listed) ? listed : []);
   const begin = rows.findIndex((row) => evidence.has(row.event_id));
   if (begin < 0) return null;
-  const found = findRounds(rows.slice(begin), { n, pattern: String(payload.pattern ?? ""), kind: payload.kind ?? null, evidence });
+  const found = findRounds(rows.slice(begin), {
+    n,
+    pattern: String(payload.pattern ?? ""),
+    kind: payload.kind ?? null,
+    evidence,
+  });
   if (found.rounds.length === 0) return null;
   const isBlock = found.steps.every((step) => step.anchor);
   return {

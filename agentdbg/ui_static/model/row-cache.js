@@ -51,6 +51,7 @@ export function rowsQuery(numbers, most = 500) {
   const wanted = numbers.slice(0, most);
   const first = Math.min(...wanted);
   const last = Math.max(...wanted);
-  if (last - first < Math.max(60, wanted.length * 2) && last - first < most) return `offset=${first - 1}&limit=${last - first + 1}`;
+  if (last - first < Math.max(60, wanted.length * 2) && last - first < most)
+    return `offset=${first - 1}&limit=${last - first + 1}`;
   return `at=${wanted.sort((a, b) => a - b).join(",")}`;
 }

@@ -1,7 +1,15 @@
 // @ts-check
 /** The rail's contents: runs under the day they started, runs of one session together, and what each row says. */
 
-import { formatAge, formatCost, formatCount, formatDay, formatDuration, formatElapsed, formatTokens } from "./format.js";
+import {
+  formatAge,
+  formatCost,
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatElapsed,
+  formatTokens,
+} from "./format.js";
 
 /** @typedef {import("./types.js").RunMeta} RunMeta */
 /**
@@ -29,9 +37,19 @@ export function railItems(runs, now) {
         items.push({ kind: "run", key: run.run_id, run, session: "" });
       } else if (!placed.has(session)) {
         placed.add(session);
-        items.push({ kind: "session", key: `session ${label} ${session}`, label: String(session), count: companions.length });
+        items.push({
+          kind: "session",
+          key: `session ${label} ${session}`,
+          label: String(session),
+          count: companions.length,
+        });
         for (const companion of companions) {
-          items.push({ kind: "run", key: companion.run_id, run: companion, session: companion === companions.at(-1) ? "last" : "member" });
+          items.push({
+            kind: "run",
+            key: companion.run_id,
+            run: companion,
+            session: companion === companions.at(-1) ? "last" : "member",
+          });
         }
       }
     }
@@ -99,10 +117,16 @@ export function runFigures(run, now) {
   const duration = run.status === "running" ? Math.max(0, now - startOf(run)) : run.duration_ms;
   const calls = (run.counts?.llm_calls ?? 0) + (run.counts?.tool_calls ?? 0);
   const figures = [];
-  if (duration !== null && duration !== undefined && hasTimes(run)) figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
+  if (duration !== null && duration !== undefined && hasTimes(run))
+    figures.push(run.status === "running" ? formatElapsed(duration) : formatDuration(duration));
   figures.push(calls === 1 ? "1 call" : `${formatCount(calls)} calls`);
   if (run.total_tokens) figures.push(`${formatTokens(run.total_tokens)} tok`);
-  if (run.cost_usd) figures.push(run.loop_cost_usd ? `${formatCost(run.cost_usd)}, ${formatCost(run.loop_cost_usd)} in loops` : formatCost(run.cost_usd));
+  if (run.cost_usd)
+    figures.push(
+      run.loop_cost_usd
+        ? `${formatCost(run.cost_usd)}, ${formatCost(run.loop_cost_usd)} in loops`
+        : formatCost(run.cost_usd),
+    );
   return figures.join(" · ");
 }
 

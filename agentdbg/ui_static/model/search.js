@@ -26,7 +26,8 @@ export function matchRanges(text, query) {
   if (!needle || hay.length !== text.length) return [];
   /** @type {[number, number][]} */
   const ranges = [];
-  for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length)) ranges.push([at, at + needle.length]);
+  for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, at + needle.length))
+    ranges.push([at, at + needle.length]);
   return ranges;
 }
 

@@ -9,7 +9,18 @@
 /** @typedef {import("./types.js").Row} Row */
 
 export const KINDS = ["other", "llm", "tool", "state", "span", "loop", "error", "start", "end", "call_start"];
-export const KIND = Object.freeze({ OTHER: 0, LLM: 1, TOOL: 2, STATE: 3, SPAN: 4, LOOP: 5, ERROR: 6, START: 7, END: 8, CALL_START: 9 });
+export const KIND = Object.freeze({
+  OTHER: 0,
+  LLM: 1,
+  TOOL: 2,
+  STATE: 3,
+  SPAN: 4,
+  LOOP: 5,
+  ERROR: 6,
+  START: 7,
+  END: 8,
+  CALL_START: 9,
+});
 export const STATUS = Object.freeze({ NONE: 0, OK: 1, ERROR: 2, HIDDEN: 3 });
 const SEVERITIES = ["", "info", "warning", "critical"];
 const UNKNOWN = 0xffffffff;
@@ -125,7 +136,13 @@ export class Skeleton {
         counts[this.type[n]] += 1;
         if (this.isFailure(n)) failures += 1;
       }
-      this.#counted = { version: this.version, extent, failures, shown, counts: new Map(this.types.map((name, index) => [name, counts[index]])) };
+      this.#counted = {
+        version: this.version,
+        extent,
+        failures,
+        shown,
+        counts: new Map(this.types.map((name, index) => [name, counts[index]])),
+      };
     }
     return this.#counted;
   }

@@ -18,7 +18,11 @@ const FEW = 4000; // beyond this, bars are thinner than a pixel anyway
 export function stripBars(skeleton, width, extent) {
   const scale = width / Math.max(1, extent);
   const most = mostTokens(skeleton);
-  const bars = { models: /** @type {Bar[]} */ ([]), tools: /** @type {Bar[]} */ ([]), spans: /** @type {Bar[]} */ ([]) };
+  const bars = {
+    models: /** @type {Bar[]} */ ([]),
+    tools: /** @type {Bar[]} */ ([]),
+    spans: /** @type {Bar[]} */ ([]),
+  };
   const columns = skeleton.count > FEW ? { models: new Columns(width), tools: new Columns(width) } : null;
   for (let n = 1; n <= skeleton.count; n += 1) {
     const kind = skeleton.kind[n];
@@ -29,7 +33,8 @@ export function stripBars(skeleton, width, extent) {
     const end = kind === KIND.CALL_START && !failed ? width : skeleton.endOf(n) * scale;
     if (kind === KIND.SPAN) {
       const above = skeleton.parent[n];
-      if (!columns && (above === 0 || skeleton.kind[above] === KIND.START)) bars.spans.push({ x, width: Math.max(1, end - x), height: 1, tone: "span" });
+      if (!columns && (above === 0 || skeleton.kind[above] === KIND.START))
+        bars.spans.push({ x, width: Math.max(1, end - x), height: 1, tone: "span" });
       continue;
     }
     const isTool = kind === KIND.TOOL;
@@ -87,7 +92,8 @@ class Columns {
       if (this.heights[column] === 0) continue;
       const last = bars.at(-1);
       const own = this.failed[column] ? "error" : tone;
-      if (last && last.x + last.width === column && last.height === this.heights[column] && last.tone === own) last.width += 1;
+      if (last && last.x + last.width === column && last.height === this.heights[column] && last.tone === own)
+        last.width += 1;
       else bars.push({ x: column, width: 1, height: this.heights[column], tone: own });
     }
     return bars;

@@ -53,7 +53,14 @@ export class Timeline {
       const order = this.isTree
         ? this.tree.order(wanted, isEverything(this.filter), this.folded)
         : listOrder(this.skeleton, wanted);
-      this.#derived = { key, filter: this.filter, order, positions: positionsIn(order.numbers, this.skeleton.count), matches: null, found: null };
+      this.#derived = {
+        key,
+        filter: this.filter,
+        order,
+        positions: positionsIn(order.numbers, this.skeleton.count),
+        matches: null,
+        found: null,
+      };
     }
     return this.#derived;
   }

@@ -17,7 +17,12 @@ export function columnHeads(timeline, range, width) {
     h("span", { class: "what" }, "what happened"),
   ];
   if (timeline.view !== "waterfall") {
-    return [...heads, h("span", { class: "time" }, "time"), h("span", { class: "tokens" }, "tokens"), h("span", { class: "at" }, "at")];
+    return [
+      ...heads,
+      h("span", { class: "time" }, "time"),
+      h("span", { class: "tokens" }, "tokens"),
+      h("span", { class: "at" }, "at"),
+    ];
   }
   const axis = h("span", { class: "waterfall" });
   for (const { at, label } of ticks(range.from, range.to, width)) {
@@ -37,7 +42,10 @@ export function timeLines(skeleton, findings, range, width) {
   const bands = findings.map(({ first_n: first, last_n: last, severity }) =>
     placed(h("span", { class: "band", "data-severity": severity }), skeleton.start[first], skeleton.endOf(last), range),
   );
-  return [...bands, ...ticks(range.from, range.to, width).map(({ at }) => placed(h("span", { class: "line" }), at, at, range))];
+  return [
+    ...bands,
+    ...ticks(range.from, range.to, width).map(({ at }) => placed(h("span", { class: "line" }), at, at, range)),
+  ];
 }
 
 /** @template {HTMLElement} Node @param {Node} node @param {number} start @param {number} end @param {{from: number, to: number}} range @returns {Node} */

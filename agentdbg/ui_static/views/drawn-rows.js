@@ -131,7 +131,11 @@ export class DrawnRows {
     }
     let body = this.#bodies.get(n);
     if (!body) {
-      body = h("div", { class: "body", role: "row", "data-n": n }, h("div", { class: "body-cell", role: "gridcell" }, makeDetails(n)));
+      body = h(
+        "div",
+        { class: "body", role: "row", "data-n": n },
+        h("div", { class: "body-cell", role: "gridcell" }, makeDetails(n)),
+      );
       this.#bodies.set(n, body);
       this.#bodySizes.observe(body);
     }

@@ -24,7 +24,18 @@ export class EmptyState extends HTMLElement {
   update() {
     const sections = [
       h("h2", null, "No runs yet"),
-      h("p", { class: "watching" }, h("span", { class: "dot" }), h("span", null, "Watching ", h("code", null, `${this.dataDir}/runs`), ". The first run shows up here by itself, while it runs.")),
+      h(
+        "p",
+        { class: "watching" },
+        h("span", { class: "dot" }),
+        h(
+          "span",
+          null,
+          "Watching ",
+          h("code", null, `${this.dataDir}/runs`),
+          ". The first run shows up here by itself, while it runs.",
+        ),
+      ),
       ...section("See what it looks like, without a key or a network", "agentdbg demo"),
       ...section("Trace an agent of your own", PROGRAM.trimEnd()),
       ...section("Or bring in a run another tool recorded", "agentdbg import transcript.json"),

@@ -106,7 +106,14 @@ function nameCell(facts, row) {
     name.append(fold);
   }
   name.append(h("span", { class: "name-text cut", title: row?.name }, visibleText(row?.name ?? "")));
-  if (row) name.append(h("span", { class: "name-number digits" }, ` #${facts.n}${facts.gutter?.round ? ` · round ${facts.gutter.round}` : ""}`));
+  if (row)
+    name.append(
+      h(
+        "span",
+        { class: "name-number digits" },
+        ` #${facts.n}${facts.gutter?.round ? ` · round ${facts.gutter.round}` : ""}`,
+      ),
+    );
   return name;
 }
 
@@ -139,7 +146,10 @@ function tokensCell(skeleton, n, row) {
   const tokens = row ? row.tokens : skeleton.tokensOf(n);
   const cell = h("span", { class: "tokens digits", role: "gridcell" }, tokens === null ? "" : formatTokens(tokens));
   if (tokens !== null) {
-    const parts = row?.tokens_in !== null && row?.tokens_in !== undefined ? `, ${formatCount(row.tokens_in)} in, ${formatCount(row.tokens_out ?? 0)} out` : "";
+    const parts =
+      row?.tokens_in !== null && row?.tokens_in !== undefined
+        ? `, ${formatCount(row.tokens_in)} in, ${formatCount(row.tokens_out ?? 0)} out`
+        : "";
     cell.title = `${formatCount(tokens)} tokens${parts}`;
   }
   return cell;
@@ -164,7 +174,10 @@ function waterfallCell({ n, bar }, skeleton, elapsed) {
     return cell;
   }
   cell.dataset.label = labelPlace(bar, isSpan);
-  cell.append(h("span", { class: isSpan ? "bar bracket" : "bar" }), h("span", { class: "bar-label digits" }, formatDuration(duration)));
+  cell.append(
+    h("span", { class: isSpan ? "bar bracket" : "bar" }),
+    h("span", { class: "bar-label digits" }, formatDuration(duration)),
+  );
   return cell;
 }
 

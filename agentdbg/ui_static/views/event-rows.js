@@ -68,7 +68,10 @@ export class EventRows extends HTMLElement {
     this.#scroller.addEventListener("scrollend", () => this.#rebind());
     this.#scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#stopFollowing(), { passive: true });
     this.#scroller.addEventListener("touchmove", () => this.#stopFollowing(), { passive: true });
-    this.#drawn.element.addEventListener("pointerdown", (event) => (this.#pressed = { x: event.clientX, y: event.clientY }));
+    this.#drawn.element.addEventListener(
+      "pointerdown",
+      (event) => (this.#pressed = { x: event.clientX, y: event.clientY }),
+    );
     this.#drawn.element.addEventListener("click", (event) => this.#clicked(event));
     new ResizeObserver(() => this.#resized()).observe(this.#scroller);
   }
@@ -130,7 +133,9 @@ export class EventRows extends HTMLElement {
     this.style.setProperty("--digits", String(String(timeline.skeleton.count).length));
     this.dataset.shownAs = timeline.view;
     this.#heads.replaceChildren(...columnHeads(timeline, range, width));
-    this.#lines.replaceChildren(...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, width) : []));
+    this.#lines.replaceChildren(
+      ...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, width) : []),
+    );
   }
 
   #layout() {
@@ -295,7 +300,10 @@ export class EventRows extends HTMLElement {
     });
     setOptional(this.#scroller, "aria-activedescendant", this.#drawn.rowOf(this.selected)?.id);
     this.#ask(seen);
-    emit(this, "rows-moved", { ...timeInSight(timeline.skeleton, numbers.subarray(seen.inSightFirst, seen.inSightLast + 1)), below: this.below });
+    emit(this, "rows-moved", {
+      ...timeInSight(timeline.skeleton, numbers.subarray(seen.inSightFirst, seen.inSightLast + 1)),
+      below: this.below,
+    });
   }
 
   /** What rows are made from besides the event itself. */
@@ -311,8 +319,10 @@ export class EventRows extends HTMLElement {
 
   /** Calls that go on are drawn ten times a second, while any is in sight. */
   #tick() {
-    const going = this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
-    if (going && !this.#ticker) this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 100);
+    const going =
+      this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
+    if (going && !this.#ticker)
+      this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 100);
     if (!going && this.#ticker) {
       clearInterval(this.#ticker);
       this.#ticker = 0;

@@ -19,7 +19,12 @@ export class LiveBar extends HTMLElement {
 
   #now = h("span", { class: "now" });
   #unseen = h("button", { class: "button primary unseen", type: "button", onclick: () => emit(this, "to-end") });
-  #follow = h("button", { class: "button", type: "button", "data-follow": true, onclick: () => emit(this, "follow", { on: !this.follow }) }, h("span", null, "Follow"), h("kbd", null, "f"));
+  #follow = h(
+    "button",
+    { class: "button", type: "button", "data-follow": true, onclick: () => emit(this, "follow", { on: !this.follow }) },
+    h("span", null, "Follow"),
+    h("kbd", null, "f"),
+  );
   #timer = 0;
 
   connectedCallback() {
@@ -42,7 +47,8 @@ export class LiveBar extends HTMLElement {
     this.#follow.setAttribute("aria-pressed", String(this.follow));
     this.#unseen.hidden = this.unseen === 0 || this.follow;
     const label = counted(this.unseen, "new event");
-    if (!this.#unseen.hidden && this.#unseen.firstChild?.textContent !== label) this.#unseen.replaceChildren(h("span", null, label), glyph("arrow-down", { size: 14 }));
+    if (!this.#unseen.hidden && this.#unseen.firstChild?.textContent !== label)
+      this.#unseen.replaceChildren(h("span", null, label), glyph("arrow-down", { size: 14 }));
     const { name, doing } = this.#doing();
     if (this.#now.dataset.name !== name) {
       this.#now.dataset.name = name;
@@ -64,7 +70,10 @@ export class LiveBar extends HTMLElement {
         data.need([n]);
         break;
       }
-      return { name: row.name, doing: `${row.call_kind === "llm" ? "answering" : "running"} for ${formatDuration(Math.max(0, elapsed - skeleton.start[n]))}` };
+      return {
+        name: row.name,
+        doing: `${row.call_kind === "llm" ? "answering" : "running"} for ${formatDuration(Math.max(0, elapsed - skeleton.start[n]))}`,
+      };
     }
     const last = skeleton.count > 0 ? skeleton.endOf(skeleton.count) : 0;
     return { name: "Running", doing: `last event ${formatElapsed(elapsed - last)} ago` };

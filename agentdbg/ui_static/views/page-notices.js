@@ -26,8 +26,17 @@ export class PageNotices extends HTMLElement {
   *#notices() {
     if (this.isGone) {
       yield notice(
-        [h("b", null, "The viewer has stopped. "), "What you see is what was loaded; it comes back by itself when ", h("code", null, "agentdbg view"), " runs again."],
-        h("button", { class: "button", type: "button", "data-retry": true, onclick: () => emit(this, "retry") }, "Try now"),
+        [
+          h("b", null, "The viewer has stopped. "),
+          "What you see is what was loaded; it comes back by itself when ",
+          h("code", null, "agentdbg view"),
+          " runs again.",
+        ],
+        h(
+          "button",
+          { class: "button", type: "button", "data-retry": true, onclick: () => emit(this, "retry") },
+          "Try now",
+        ),
       );
     }
     if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal]);

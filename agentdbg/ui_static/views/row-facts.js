@@ -35,7 +35,13 @@ export function factsOf({ timeline, gutter, query, elapsed, range }, n, place, r
     share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
     bar: view === "waterfall" ? barOf(skeleton, n, duration ?? 0, range) : null,
     // What is read from the columns directly, so that a row is drawn anew when it changes, ten times a second if it grows.
-    columns: [skeleton.kind[n], skeleton.status[n], skeleton.severity[n], skeleton.running, going ? Math.round(elapsed / 100) : 0].join(),
+    columns: [
+      skeleton.kind[n],
+      skeleton.status[n],
+      skeleton.severity[n],
+      skeleton.running,
+      going ? Math.round(elapsed / 100) : 0,
+    ].join(),
   };
 }
 

@@ -38,7 +38,11 @@ function spanInTree({ preview: { tree } }) {
 function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
   if (sameAs !== null) return h("span", { class: "input" }, `same call as #${sameAs}`);
   if (input.length === 0) return null;
-  const side = h("span", { class: restAs === null ? "input" : "input changed" }, ...shifted(input, query, INPUT_LEAD).flatMap((part) => partNodes(part, query)));
+  const side = h(
+    "span",
+    { class: restAs === null ? "input" : "input changed" },
+    ...shifted(input, query, INPUT_LEAD).flatMap((part) => partNodes(part, query)),
+  );
   if (restAs !== null) side.append(h("span", { class: "muted rest" }, `, the rest as in #${restAs}`));
   return side;
 }
@@ -49,7 +53,8 @@ function outcomeSide(outcome, query, hidesTools) {
   const side = h("span", { class: "outcome" });
   for (const part of shifted(outcome, query, OUTCOME_LEAD)) {
     side.append(...partNodes(part, query));
-    if (hidesTools && part.style === "call" && part.args) side.append(h("span", { class: "mono muted" }, ...marked(part.args, query)));
+    if (hidesTools && part.style === "call" && part.args)
+      side.append(h("span", { class: "mono muted" }, ...marked(part.args, query)));
   }
   return side;
 }
@@ -78,11 +83,14 @@ function dropBefore(list, count) {
 
 /** @param {Part} part @param {string} query */
 function partNodes(part, query) {
-  return part.text.split(MARKERS).filter(Boolean).map((text) => {
-    if (text === "__REDACTED__") return h("span", { class: "redacted" }, "redacted");
-    if (text === "__TRUNCATED__") return h("span", { class: "truncated" }, "cut");
-    return h("span", { class: part.style }, ...marked(text, query));
-  });
+  return part.text
+    .split(MARKERS)
+    .filter(Boolean)
+    .map((text) => {
+      if (text === "__REDACTED__") return h("span", { class: "redacted" }, "redacted");
+      if (text === "__TRUNCATED__") return h("span", { class: "truncated" }, "cut");
+      return h("span", { class: part.style }, ...marked(text, query));
+    });
 }
 
 /** Text with the search's matches marked. @param {string} text @param {string} query @returns {(Node | string)[]} */

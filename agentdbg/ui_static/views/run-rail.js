@@ -12,7 +12,11 @@ import { nameOf, railItems, runFigures, runLabel, standing, startOf } from "../m
 /** @typedef {import("../model/runs.js").RailItem} RailItem */
 
 const OVERSCAN = 4;
-const STATUSES = [["", "All", "all"], ["error", "Failed", "error"], ["running", "Running", "running"]];
+const STATUSES = [
+  ["", "All", "all"],
+  ["error", "Failed", "error"],
+  ["running", "Running", "running"],
+];
 
 export class RunRail extends HTMLElement {
   /** Those loaded so far, newest first. @type {RunMeta[]} */
@@ -31,7 +35,14 @@ export class RunRail extends HTMLElement {
   /** The name of the run to compare with the one the reader chooses; null when none is chosen. @type {string | null} */
   picking = null;
 
-  #field = h("input", { type: "search", placeholder: "Find a run", "aria-label": "Find a run", autocomplete: "off", spellcheck: "false", "data-run-search": true });
+  #field = h("input", {
+    type: "search",
+    placeholder: "Find a run",
+    "aria-label": "Find a run",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-run-search": true,
+  });
   #statuses = h("div", { class: "statuses", role: "group", "aria-label": "Which runs" });
   #window = h("div", { class: "window", role: "presentation" });
   #track = h("div", { class: "track", role: "presentation" }, this.#window);
@@ -48,9 +59,26 @@ export class RunRail extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     const button = (/** @type {string} */ name, /** @type {string} */ label, /** @type {string} */ intent) =>
-      h("button", { class: `icon-button ${intent}`, type: "button", "aria-label": label, title: label, onclick: () => emit(this, intent) }, glyph(name));
+      h(
+        "button",
+        {
+          class: `icon-button ${intent}`,
+          type: "button",
+          "aria-label": label,
+          title: label,
+          onclick: () => emit(this, intent),
+        },
+        glyph(name),
+      );
     this.append(
-      h("div", { class: "brand" }, h("p", { class: "product" }, "AgentDbg"), this.#themeButton, button("help", "Keys (?)", "help"), button("panel", "Hide the runs (b)", "rail")),
+      h(
+        "div",
+        { class: "brand" },
+        h("p", { class: "product" }, "AgentDbg"),
+        this.#themeButton,
+        button("help", "Keys (?)", "help"),
+        button("panel", "Hide the runs (b)", "rail"),
+      ),
       h("label", { class: "field find" }, glyph("search"), this.#field, h("kbd", null, "r")),
       this.#statuses,
       this.#pick,
@@ -135,7 +163,16 @@ export class RunRail extends HTMLElement {
 
   #drawStatuses() {
     const chips = STATUSES.map(([value, name, count]) =>
-      h("button", { type: "button", "aria-pressed": String(value === this.status), "data-run-status": count, onclick: () => emit(this, "find-runs", { q: this.q, status: value }) }, `${name} ${formatCount(this.counts[count] ?? 0)}`),
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(value === this.status),
+          "data-run-status": count,
+          onclick: () => emit(this, "find-runs", { q: this.q, status: value }),
+        },
+        `${name} ${formatCount(this.counts[count] ?? 0)}`,
+      ),
     );
     if (this.#statuses.contains(document.activeElement)) {
       const place = [...this.#statuses.children].indexOf(/** @type {Element} */ (document.activeElement));
@@ -150,7 +187,11 @@ export class RunRail extends HTMLElement {
     this.toggleAttribute("data-picking", this.picking !== null);
     this.#pick.replaceChildren(
       h("p", { role: "status" }, "Choose the run to compare with ", h("b", null, visibleText(this.picking ?? "")), "."),
-      h("button", { class: "button", type: "button", "data-compare": "cancel", onclick: () => emit(this, "cancel-pick") }, "Cancel"),
+      h(
+        "button",
+        { class: "button", type: "button", "data-compare": "cancel", onclick: () => emit(this, "cancel-pick") },
+        "Cancel",
+      ),
     );
   }
 
@@ -188,11 +229,21 @@ export class RunRail extends HTMLElement {
   /** @param {RailItem} item */
   #element(item) {
     const now = Date.now();
-    const age = item.kind === "run" ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}` : `${item.kind === "session" ? item.count : ""}`;
+    const age =
+      item.kind === "run"
+        ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}`
+        : `${item.kind === "session" ? item.count : ""}`;
     const source = item.kind === "run" ? item.run : null;
     let drawn = this.#drawn.get(item.key);
     if (!drawn) {
-      drawn = { element: h("div", item.kind === "run" ? { role: "option", id: `run-${item.run.run_id}` } : { role: "presentation" }), source: undefined, age: "" };
+      drawn = {
+        element: h(
+          "div",
+          item.kind === "run" ? { role: "option", id: `run-${item.run.run_id}` } : { role: "presentation" },
+        ),
+        source: undefined,
+        age: "",
+      };
       this.#drawn.set(item.key, drawn);
     }
     if (drawn.source !== source || drawn.age !== age) {
@@ -257,7 +308,11 @@ function fillRun(element, run, session, now, badge) {
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),
     h("span", { class: "name cut", title: nameOf(run) }, visibleText(nameOf(run))),
-    h("span", { class: "age digits", title: run.started_at }, run.status === "running" ? "now" : formatAge(startOf(run), now)),
+    h(
+      "span",
+      { class: "age digits", title: run.started_at },
+      run.status === "running" ? "now" : formatAge(startOf(run), now),
+    ),
     h("span", { class: "headline cut" }, visibleText(run.headline || run.run_id.slice(0, 8))),
     h("span", { class: "figures digits cut" }, runFigures(run, now)),
     ...(badge ? [h("b", { class: "badge" }, badge)] : []),
@@ -268,7 +323,12 @@ function fillRun(element, run, session, now, badge) {
 function fillHeading(element, item) {
   element.className = item.kind;
   if (item.kind === "day") element.replaceChildren(item.label);
-  else element.replaceChildren(h("span", null, "session "), h("code", { class: "cut" }, visibleText(item.label)), h("span", null, `${item.count} runs`));
+  else
+    element.replaceChildren(
+      h("span", null, "session "),
+      h("code", { class: "cut" }, visibleText(item.label)),
+      h("span", null, `${item.count} runs`),
+    );
 }
 
 customElements.define("run-rail", RunRail);

@@ -104,7 +104,8 @@ export class RunStrip extends HTMLElement {
     const colours = coloursFor(this);
     const bars = stripBars(data.skeleton, this.#width, extent);
     context.fillStyle = colours.span;
-    for (const bar of bars.spans) context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
+    for (const bar of bars.spans)
+      context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
     for (const bar of bars.models) {
       const height = Math.max(2, bar.height * MODEL_HEIGHT);
       context.fillStyle = colours[bar.tone];
@@ -134,19 +135,22 @@ export class RunStrip extends HTMLElement {
   /** A word under the pointer cannot be read, and neither can the pointer over it be seen. @param {number} pointed */
   #hideUnder(pointed) {
     const at = pointed * this.#width;
-    for (const { tick, begin, end } of this.#ticks) tick.toggleAttribute("data-under", pointed >= 0 && begin < at && at < end);
+    for (const { tick, begin, end } of this.#ticks)
+      tick.toggleAttribute("data-under", pointed >= 0 && begin < at && at < end);
   }
 
   /** @param {number} extent */
   #drawLoops(extent) {
     const { skeleton, findings } = /** @type {RunData} */ (this.data);
-    this.#loops.replaceChildren(...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
-      const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
-      place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
-      // At the left edge the word has no room before the bracket.
-      if ((skeleton.start[first] / extent) * this.#width < 36) bracket.dataset.word = "after";
-      return bracket;
-    }));
+    this.#loops.replaceChildren(
+      ...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
+        const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
+        place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
+        // At the left edge the word has no room before the bracket.
+        if ((skeleton.start[first] / extent) * this.#width < 36) bracket.dataset.word = "after";
+        return bracket;
+      }),
+    );
   }
 
   /** @param {PointerEvent} event */
@@ -168,7 +172,10 @@ export class RunStrip extends HTMLElement {
       this.#dragFrom = 0;
       if (Math.abs(share(at) - begin) * box.width < DRAG) {
         if (event.detail < 2) emit(this, "jump-to-time", { at: begin * extent });
-      } else emit(this, "zoom", { zoom: { from: Math.min(begin, share(at)) * extent, to: Math.max(begin, share(at)) * extent } });
+      } else
+        emit(this, "zoom", {
+          zoom: { from: Math.min(begin, share(at)) * extent, to: Math.max(begin, share(at)) * extent },
+        });
     };
     this.#room.addEventListener("pointermove", move);
     this.#room.addEventListener("pointerup", release, { once: true });
@@ -183,7 +190,12 @@ function coloursFor(element) {
   const theme = `${document.documentElement.dataset.theme} ${matchMedia("(prefers-color-scheme: dark)").matches} ${matchMedia("(forced-colors: active)").matches}`;
   if (known.theme !== theme) {
     const style = getComputedStyle(element);
-    known = { theme, colours: Object.fromEntries(Object.entries(TONES).map(([tone, token]) => [tone, resolved(element, style, token)])) };
+    known = {
+      theme,
+      colours: Object.fromEntries(
+        Object.entries(TONES).map(([tone, token]) => [tone, resolved(element, style, token)]),
+      ),
+    };
   }
   return known.colours;
 }

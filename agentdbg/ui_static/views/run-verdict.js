@@ -4,7 +4,15 @@
 import { emit, h } from "../core/dom.js";
 import { embeddedRun, hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
-import { formatCost, formatCount, formatDuration, formatElapsed, formatShares, formatStarted, formatTokens } from "../model/format.js";
+import {
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatElapsed,
+  formatShares,
+  formatStarted,
+  formatTokens,
+} from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 
@@ -23,17 +31,62 @@ export class RunVerdict extends HTMLElement {
   #actions = h("div", { class: "actions" });
   #lines = h("ol", { class: "lines" });
   #figures = h("div", { class: "figures digits" });
-  #report = h("button", { class: "button report", type: "button", "data-report": true, onclick: () => emit(this, "copy-report") }, h("span", null, "Copy for assistant"));
+  #report = h(
+    "button",
+    { class: "button report", type: "button", "data-report": true, onclick: () => emit(this, "copy-report") },
+    h("span", null, "Copy for assistant"),
+  );
   #drawn = "";
   #renaming = false;
 
   connectedCallback() {
     if (this.firstChild) return;
-    const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Back to the runs", onclick: () => emit(this, "back") }, glyph("back"));
-    const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
-    const find = h("button", { class: "icon-button find", type: "button", "aria-label": "Search this run", onclick: () => emit(this, "focus-search") }, glyph("search"));
-    const more = h("button", { class: "button more", type: "button", "aria-label": "More about this run", popovertarget: "run-menu" }, glyph("more"));
-    const compare = h("button", { class: "button compare", type: "button", title: "Compare with another run (d)", onclick: () => emit(this, "compare-with") }, "Compare…");
+    const back = h(
+      "button",
+      {
+        class: "icon-button back",
+        type: "button",
+        "aria-label": "Back to the runs",
+        onclick: () => emit(this, "back"),
+      },
+      glyph("back"),
+    );
+    const rail = h(
+      "button",
+      {
+        class: "icon-button open-rail",
+        type: "button",
+        "aria-label": "Show the runs (b)",
+        title: "Show the runs (b)",
+        onclick: () => emit(this, "rail"),
+      },
+      glyph("panel"),
+    );
+    const find = h(
+      "button",
+      {
+        class: "icon-button find",
+        type: "button",
+        "aria-label": "Search this run",
+        onclick: () => emit(this, "focus-search"),
+      },
+      glyph("search"),
+    );
+    const more = h(
+      "button",
+      { class: "button more", type: "button", "aria-label": "More about this run", popovertarget: "run-menu" },
+      glyph("more"),
+    );
+    const compare = h(
+      "button",
+      {
+        class: "button compare",
+        type: "button",
+        title: "Compare with another run (d)",
+        onclick: () => emit(this, "compare-with"),
+      },
+      "Compare…",
+    );
     this.#actions.append(find, this.#report, ...(embeddedRun === null ? [compare] : []), more);
     this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
     document.body.append(this.#menu(more));
@@ -41,9 +94,29 @@ export class RunVerdict extends HTMLElement {
 
   /** @param {HTMLElement} opener */
   #menu(opener) {
-    const item = (/** @type {string} */ label, /** @type {string} */ key, /** @type {string} */ intent, danger = false) =>
-      h("button", { type: "button", class: danger ? "danger" : null, "data-action": intent, onclick: () => { menu.hidePopover(); emit(this, intent); } }, h("span", null, label), key ? h("kbd", null, key) : h("span"));
-    const menu = h("div", { id: "run-menu", class: "menu", popover: "auto" },
+    const item = (
+      /** @type {string} */ label,
+      /** @type {string} */ key,
+      /** @type {string} */ intent,
+      danger = false,
+    ) =>
+      h(
+        "button",
+        {
+          type: "button",
+          class: danger ? "danger" : null,
+          "data-action": intent,
+          onclick: () => {
+            menu.hidePopover();
+            emit(this, intent);
+          },
+        },
+        h("span", null, label),
+        key ? h("kbd", null, key) : h("span"),
+      );
+    const menu = h(
+      "div",
+      { id: "run-menu", class: "menu", popover: "auto" },
       embeddedRun === null && item("Rename", "F2", "rename-run"),
       embeddedRun === null && item("Compare with another run…", "d", "compare-with"),
       item("Copy run id", "i", "copy-id"),
@@ -92,13 +165,23 @@ export class RunVerdict extends HTMLElement {
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
     const tone = sign === "running" ? "running" : sign === "ok" ? "ok" : "error";
     const now = Date.now();
-    const since = this.data?.isRunning ? `started ${formatElapsed(now - startOf(run))} ago` : formatStarted(startOf(run), now);
+    const since = this.data?.isRunning
+      ? `started ${formatElapsed(now - startOf(run))} ago`
+      : formatStarted(startOf(run), now);
     const key = `${word} ${nameOf(run)} ${since}`;
     if (this.#title.dataset.key === key) return;
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
       h("span", { class: `word ${tone}` }, glyph(sign), word),
-      h("h2", { class: "name cut", title: embeddedRun === null ? `${nameOf(run)} (F2 renames)` : nameOf(run), ondblclick: embeddedRun === null ? () => emit(this, "rename-run") : null }, visibleText(nameOf(run))),
+      h(
+        "h2",
+        {
+          class: "name cut",
+          title: embeddedRun === null ? `${nameOf(run)} (F2 renames)` : nameOf(run),
+          ondblclick: embeddedRun === null ? () => emit(this, "rename-run") : null,
+        },
+        visibleText(nameOf(run)),
+      ),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
       h("span", { class: "since quiet digits", title: run.started_at }, since),
     );
@@ -107,8 +190,24 @@ export class RunVerdict extends HTMLElement {
   /** @param {import("../model/types.js").VerdictLine} line @param {number} place */
   #line(line, place) {
     const text = h("span", { class: "sentence" });
-    for (const part of line.parts) text.append(part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)));
-    const jump = line.n === null ? null : h("a", { class: "jump digits", href: hrefOf(`?run_id=${this.data?.runId}&event=${line.n}`), "data-jump": line.n, onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)) }, h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `), `#${line.n}`);
+    for (const part of line.parts)
+      text.append(
+        part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)),
+      );
+    const jump =
+      line.n === null
+        ? null
+        : h(
+            "a",
+            {
+              class: "jump digits",
+              href: hrefOf(`?run_id=${this.data?.runId}&event=${line.n}`),
+              "data-jump": line.n,
+              onclick: (/** @type {MouseEvent} */ event) => this.#jump(event, /** @type {number} */ (line.n)),
+            },
+            h("span", { class: "jump-word" }, `${wordFor(text.textContent ?? "", place)} `),
+            `#${line.n}`,
+          );
     return h("li", null, jump, text);
   }
 
@@ -124,9 +223,19 @@ export class RunVerdict extends HTMLElement {
     const many = (/** @type {number | null} */ count, /** @type {string} */ one, bad = false) =>
       count ? figure(formatCount(count), count === 1 ? one : `${one}s`, bad) : null;
     const tokens = figures.total_tokens ?? ((figures.tokens_in ?? 0) + (figures.tokens_out ?? 0) || null);
-    const inOut = figures.tokens_in !== null && figures.tokens_out !== null ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out` : "";
+    const inOut =
+      figures.tokens_in !== null && figures.tokens_out !== null
+        ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out`
+        : "";
     const figuresShown = [
-      !hasTimes(run) ? null : figure(run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
+      !hasTimes(run)
+        ? null
+        : figure(
+            run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms),
+            "",
+            false,
+            `${formatCount(figures.duration_ms ?? 0)} ms`,
+          ),
       many(figures.llm_calls, "LLM call"),
       many(figures.tool_calls, "tool call"),
       many(figures.errors, "error", true),
@@ -145,7 +254,13 @@ export class RunVerdict extends HTMLElement {
     const run = this.data?.run;
     if (!name || !run || this.#renaming) return Promise.resolve(null);
     this.#renaming = true;
-    const field = h("input", { class: "rename", type: "text", "aria-label": "New name of the run", maxlength: "200", "data-rename": true });
+    const field = h("input", {
+      class: "rename",
+      type: "text",
+      "aria-label": "New name of the run",
+      maxlength: "200",
+      "data-rename": true,
+    });
     field.value = nameOf(run);
     name.replaceWith(field);
     field.focus();
@@ -158,7 +273,9 @@ export class RunVerdict extends HTMLElement {
         this.update();
         resolve(value);
       };
-      field.addEventListener("blur", () => finish(field.value.trim() && field.value.trim() !== nameOf(run) ? field.value.trim() : null));
+      field.addEventListener("blur", () =>
+        finish(field.value.trim() && field.value.trim() !== nameOf(run) ? field.value.trim() : null),
+      );
       field.addEventListener("keydown", (event) => {
         if (event.key === "Enter") field.blur();
         if (event.key === "Escape") {

@@ -25,7 +25,19 @@ import "./tool-bar.js";
 const ANNOUNCE_MS = 150;
 const AHEAD_MS = 400;
 /** Changes that leave the rows as they are. */
-const BESIDE_ROWS = new Set(["clock", "runs", "gone", "summary", "rail", "theme", "isShort", "unseen", "refusal", "isSearching", "seen"]);
+const BESIDE_ROWS = new Set([
+  "clock",
+  "runs",
+  "gone",
+  "summary",
+  "rail",
+  "theme",
+  "isShort",
+  "unseen",
+  "refusal",
+  "isSearching",
+  "seen",
+]);
 
 export class Screen {
   /** @param {{api: import("../core/api.js").Api, runs: import("../core/runs-data.js").RunsData}} sources */
@@ -66,7 +78,8 @@ export class Screen {
     const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
     if (has("rail", "runId", "runs", "theme", "compare", "picking")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
-    if (has("data", "run", "summary", "isShort", "clock", "compare") && state.compare === null) this.#drawVerdict(state);
+    if (has("data", "run", "summary", "isShort", "clock", "compare") && state.compare === null)
+      this.#drawVerdict(state);
     if (has("gone", "refusal", "summary", "data", "compare")) this.#drawNotices(state);
     if (has("compare", "compared", "comparing")) this.#drawCompare(state);
     if (state.compare !== null) return;
@@ -100,7 +113,8 @@ export class Screen {
 
   /** @param {State} state */
   #drawFrame({ rail, runId, theme, compare, picking }) {
-    const nothing = this.runs.isLoaded && this.runs.runs.length === 0 && !this.runs.q && !this.runs.status && runId === null;
+    const nothing =
+      this.runs.isLoaded && this.runs.runs.length === 0 && !this.runs.q && !this.runs.status && runId === null;
     this.app.dataset.rail = rail ? "open" : "closed";
     this.app.dataset.pane = (runId === null && !nothing) || picking !== null ? "runs" : "run";
     if (theme === "system") delete document.documentElement.dataset.theme;
@@ -112,7 +126,8 @@ export class Screen {
       this.empty.update();
     }
     this.app.toggleAttribute("data-comparing", compare !== null);
-    for (const part of [this.verdict, this.toolBar, this.rows.parentElement]) part?.toggleAttribute("hidden", runId === null);
+    for (const part of [this.verdict, this.toolBar, this.rows.parentElement])
+      part?.toggleAttribute("hidden", runId === null);
     if (runId === null) {
       this.strip.hidden = true;
       this.liveBar.hidden = true;
@@ -124,9 +139,26 @@ export class Screen {
   #drawRail({ runId, theme, compare, picking, candidate, data }) {
     const before = this.rail.selectedId;
     const selectedId = picking === null ? runId : candidate;
-    const badges = new Map(compare === null ? [] : [[compare, "B"], [runId, "A"]]);
+    const badges = new Map(
+      compare === null
+        ? []
+        : [
+            [compare, "B"],
+            [runId, "A"],
+          ],
+    );
     const run = picking === null ? null : (this.runs.get(picking) ?? data?.run);
-    Object.assign(this.rail, { runs: this.runs.runs, total: this.runs.total, counts: this.runs.counts, q: this.runs.q, status: this.runs.status, selectedId, theme, badges, picking: run ? nameOf(run) : null });
+    Object.assign(this.rail, {
+      runs: this.runs.runs,
+      total: this.runs.total,
+      counts: this.runs.counts,
+      q: this.runs.q,
+      status: this.runs.status,
+      selectedId,
+      theme,
+      badges,
+      picking: run ? nameOf(run) : null,
+    });
     this.rail.update();
     if (before !== selectedId || !this.#railShown) this.rail.reveal();
     this.#railShown = this.runs.isLoaded;
@@ -151,7 +183,10 @@ export class Screen {
     }
     this.compare.data = compared;
     this.compare.update();
-    this.progress.toggleAttribute("data-on", compared !== null && compared.comparison === null && compared.refusal === null);
+    this.progress.toggleAttribute(
+      "data-on",
+      compared !== null && compared.comparison === null && compared.refusal === null,
+    );
     this.progress.style.setProperty("--done", "0.6");
     const answer = compared?.comparison?.answer;
     if (answer) document.title = `${verdictSign(answer.verdict)} ${bothNames(answer)} · AgentDbg`;
@@ -206,18 +241,40 @@ export class Screen {
     const matches = q ? timeline.matches : null;
     const filtered = !isEverything(filter);
     const words = [];
-    if (filtered && timeline.length > 0) words.push(`${formatCount(timeline.numbers.length)} of ${formatCount(timeline.skeleton.shownTotal())} events: ${describeFilter(filter)}. `);
-    if (filtered && timeline.length === 0 && timeline.skeleton.count > 0) words.push(h("span", { class: "nothing" }, `No events: ${describeFilter(filter)}. `), this.#link("Show all events", () => emit(this.toolBar, "filter", { chip: "all" })));
+    if (filtered && timeline.length > 0)
+      words.push(
+        `${formatCount(timeline.numbers.length)} of ${formatCount(timeline.skeleton.shownTotal())} events: ${describeFilter(filter)}. `,
+      );
+    if (filtered && timeline.length === 0 && timeline.skeleton.count > 0)
+      words.push(
+        h("span", { class: "nothing" }, `No events: ${describeFilter(filter)}. `),
+        this.#link("Show all events", () => emit(this.toolBar, "filter", { chip: "all" })),
+      );
     if (matches && timeline.found?.q === q) {
       const among = filtered ? ` among ${describeFilter(filter)}` : "";
-      if (matches.shown > 0 && filtered) words.push(h("b", null, matches.shown === 1 ? "1 match" : `${formatCount(matches.shown)} matches`), " here");
+      if (matches.shown > 0 && filtered)
+        words.push(h("b", null, matches.shown === 1 ? "1 match" : `${formatCount(matches.shown)} matches`), " here");
       if (matches.shown === 0) words.push(h("span", { class: "nothing" }, `No event matches ${q}${among}. `));
       if (matches.hidden > 0) {
-        const show = this.#link(matches.shown > 0 ? `${formatCount(matches.hidden)} more` : `${formatCount(matches.hidden)} ${matches.hidden === 1 ? "match" : "matches"}`, () => emit(this.toolBar, "show-hidden"));
-        words.push(matches.shown > 0 && filtered ? ", " : "", show, matches.shown > 0 ? " in hidden events." : " in other events.");
+        const show = this.#link(
+          matches.shown > 0
+            ? `${formatCount(matches.hidden)} more`
+            : `${formatCount(matches.hidden)} ${matches.hidden === 1 ? "match" : "matches"}`,
+          () => emit(this.toolBar, "show-hidden"),
+        );
+        words.push(
+          matches.shown > 0 && filtered ? ", " : "",
+          show,
+          matches.shown > 0 ? " in hidden events." : " in other events.",
+        );
       } else if (matches.shown > 0 && filtered) words.push(".");
     }
-    if (zoom && view === "waterfall") words.push(words.length > 0 ? " " : "", "The waterfall shows a part of the run. ", this.#link("Show all of it", () => emit(this.strip, "zoom", { zoom: null })));
+    if (zoom && view === "waterfall")
+      words.push(
+        words.length > 0 ? " " : "",
+        "The waterfall shows a part of the run. ",
+        this.#link("Show all of it", () => emit(this.strip, "zoom", { zoom: null })),
+      );
     const text = words.map((word) => (typeof word === "string" ? word : word.textContent)).join("");
     note.hidden = words.length === 0;
     if (note.textContent !== text) note.replaceChildren(h("span", null, ...words));
@@ -246,8 +303,20 @@ export class Screen {
       this.side.replaceChildren();
       return;
     }
-    const close = h("button", { class: "icon-button close-side", type: "button", "aria-label": "Close", onclick: () => emit(this.side, "close-side") }, glyph("close"));
-    this.side.replaceChildren(close, h("div", { class: "side-body", tabindex: "-1" }, makeDetails(data, sideOpen, "side")));
+    const close = h(
+      "button",
+      {
+        class: "icon-button close-side",
+        type: "button",
+        "aria-label": "Close",
+        onclick: () => emit(this.side, "close-side"),
+      },
+      glyph("close"),
+    );
+    this.side.replaceChildren(
+      close,
+      h("div", { class: "side-body", tabindex: "-1" }, makeDetails(data, sideOpen, "side")),
+    );
   }
 
   /** @param {State} state */

@@ -26,14 +26,28 @@ export class SearchField extends HTMLElement {
     this.#field.setAttribute("aria-label", this.label);
     this.#field.setAttribute(this.hook, "");
     const step = (/** @type {string} */ name, /** @type {string} */ label, /** @type {number} */ direction) =>
-      h("button", { class: "step", type: "button", "aria-label": label, title: label, onclick: () => emit(this, "step-match", { direction }) }, glyph(name, { size: 14 }));
+      h(
+        "button",
+        {
+          class: "step",
+          type: "button",
+          "aria-label": label,
+          title: label,
+          onclick: () => emit(this, "step-match", { direction }),
+        },
+        glyph(name, { size: 14 }),
+      );
     this.append(
       glyph("search"),
       this.#field,
       this.#count,
       step("chevron-up", "Previous match (N)", -1),
       step("chevron-down", "Next match (n)", 1),
-      h("button", { class: "step clear", type: "button", "aria-label": "Clear the search", onclick: () => this.#clear() }, glyph("close", { size: 14 })),
+      h(
+        "button",
+        { class: "step clear", type: "button", "aria-label": "Clear the search", onclick: () => this.#clear() },
+        glyph("close", { size: 14 }),
+      ),
       h("kbd", null, "/"),
     );
     this.#field.addEventListener("input", () => {
@@ -78,7 +92,8 @@ export class SearchField extends HTMLElement {
     if (event.key === "Enter") {
       event.preventDefault();
       clearTimeout(this.#typing);
-      if (this.#field.value !== this.#query || this.#isSearching) emit(this, "search-run", { q: this.#field.value, step: true });
+      if (this.#field.value !== this.#query || this.#isSearching)
+        emit(this, "search-run", { q: this.#field.value, step: true });
       else emit(this, "step-match", { direction: event.shiftKey ? -1 : 1 });
     } else if (event.key === "Escape") {
       event.preventDefault();

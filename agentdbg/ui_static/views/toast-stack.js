@@ -16,7 +16,21 @@ export class ToastStack extends HTMLElement {
     const toast = h("div", { class: "toast" }, h("span", null, text));
     const leave = () => toast.remove();
     if (action) {
-      toast.append(h("button", { class: "link", type: "button", "data-undo": true, onclick: () => { leave(); action.run(); } }, action.label));
+      toast.append(
+        h(
+          "button",
+          {
+            class: "link",
+            type: "button",
+            "data-undo": true,
+            onclick: () => {
+              leave();
+              action.run();
+            },
+          },
+          action.label,
+        ),
+      );
     }
     this.append(toast);
     while (this.children.length > 3) this.firstElementChild?.remove();

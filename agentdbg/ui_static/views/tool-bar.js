@@ -9,7 +9,11 @@ import "./search-field.js";
 
 /** @typedef {import("../model/timeline.js").Timeline} Timeline */
 
-const VIEWS = [["list", "List", "1"], ["tree", "Tree", "2"], ["waterfall", "Waterfall", "3"]];
+const VIEWS = [
+  ["list", "List", "1"],
+  ["tree", "Tree", "2"],
+  ["waterfall", "Waterfall", "3"],
+];
 
 export class ToolBar extends HTMLElement {
   /** @type {Timeline | null} */
@@ -22,17 +26,47 @@ export class ToolBar extends HTMLElement {
   #views = h("div", { class: "views", role: "group", "aria-label": "View" });
   #bar = h("div", { class: "chips", role: "group", "aria-label": "Which events" });
   #rest = h("div", { class: "menu rest", id: "more-chips", popover: "auto" });
-  #more = h("button", { class: "chip more", type: "button", hidden: true, popovertarget: "more-chips", "aria-label": "More kinds of events" }, glyph("more"));
-  #errors = h("button", { class: "chip errors", type: "button", "data-filter": "errors", onclick: () => emit(this, "filter", { chip: "errors" }) });
+  #more = h(
+    "button",
+    {
+      class: "chip more",
+      type: "button",
+      hidden: true,
+      popovertarget: "more-chips",
+      "aria-label": "More kinds of events",
+    },
+    glyph("more"),
+  );
+  #errors = h("button", {
+    class: "chip errors",
+    type: "button",
+    "data-filter": "errors",
+    onclick: () => emit(this, "filter", { chip: "errors" }),
+  });
   #search = /** @type {import("./search-field.js").SearchField} */ (document.createElement("search-field"));
   #drawn = "";
 
   connectedCallback() {
     if (this.firstChild) return;
     for (const [view, name, key] of VIEWS) {
-      this.#views.append(h("button", { type: "button", "data-view": view, title: `${name} (${key})`, onclick: () => emit(this, "view", { view }) }, view === "waterfall" ? h("span", { class: "wide" }, name) : name, view === "waterfall" ? h("span", { class: "narrow" }, "Time") : null));
+      this.#views.append(
+        h(
+          "button",
+          { type: "button", "data-view": view, title: `${name} (${key})`, onclick: () => emit(this, "view", { view }) },
+          view === "waterfall" ? h("span", { class: "wide" }, name) : name,
+          view === "waterfall" ? h("span", { class: "narrow" }, "Time") : null,
+        ),
+      );
     }
-    this.append(this.#views, this.#bar, this.#more, h("span", { class: "divider" }), this.#errors, h("span", { class: "spring" }), this.#search);
+    this.append(
+      this.#views,
+      this.#bar,
+      this.#more,
+      h("span", { class: "divider" }),
+      this.#errors,
+      h("span", { class: "spring" }),
+      this.#search,
+    );
     document.body.append(this.#rest);
     this.#rest.addEventListener("toggle", () => {
       const box = this.#more.getBoundingClientRect();
@@ -51,8 +85,14 @@ export class ToolBar extends HTMLElement {
   update() {
     const { timeline } = this;
     if (!timeline || !this.firstChild) return;
-    for (const button of this.#views.children) button.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (button).dataset.view === timeline.view));
-    this.#search.update({ query: this.query, found: timeline.matches?.shown ?? null, rank: this.rank, isSearching: this.isSearching });
+    for (const button of this.#views.children)
+      button.setAttribute("aria-pressed", String(/** @type {HTMLElement} */ (button).dataset.view === timeline.view));
+    this.#search.update({
+      query: this.query,
+      found: timeline.matches?.shown ?? null,
+      rank: this.rank,
+      isSearching: this.isSearching,
+    });
     const counts = new Map(timeline.skeleton.countsByType());
     // A call that goes on will be a model's or a tool's in a moment; a chip that comes and goes would move the others.
     if (timeline.skeleton.running) counts.delete("CALL_START");
@@ -66,16 +106,45 @@ export class ToolBar extends HTMLElement {
   /** @param {Map<string, number>} counts @param {number} failures @param {Timeline} timeline */
   #drawChips(counts, failures, { filter, skeleton }) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.filter;
-    const chip = (/** @type {string} */ type, /** @type {string | null} */ sign, /** @type {string} */ name, /** @type {number} */ count, /** @type {boolean} */ on) =>
-      h("button", { class: "chip", type: "button", "data-filter": type, "aria-pressed": String(on), title: sign ? type : null, onclick: () => emit(this, "filter", { chip: type }) }, sign ? glyph(sign, { size: 14 }) : null, h("span", null, name), h("span", { class: "digits" }, formatCount(count)));
+    const chip = (
+      /** @type {string} */ type,
+      /** @type {string | null} */ sign,
+      /** @type {string} */ name,
+      /** @type {number} */ count,
+      /** @type {boolean} */ on,
+    ) =>
+      h(
+        "button",
+        {
+          class: "chip",
+          type: "button",
+          "data-filter": type,
+          "aria-pressed": String(on),
+          title: sign ? type : null,
+          onclick: () => emit(this, "filter", { chip: type }),
+        },
+        sign ? glyph(sign, { size: 14 }) : null,
+        h("span", null, name),
+        h("span", { class: "digits" }, formatCount(count)),
+      );
     const all = chip("all", null, "All", skeleton.shownTotal(), isEverything(filter));
-    this.#chips = [all, ...chips(counts).map(({ type, glyph: sign, name, count }) => chip(type, sign, name, count, filter.types.has(type)))];
+    this.#chips = [
+      all,
+      ...chips(counts).map(({ type, glyph: sign, name, count }) =>
+        chip(type, sign, name, count, filter.types.has(type)),
+      ),
+    ];
     this.#errors.setAttribute("aria-pressed", String(filter.errors));
-    this.#errors.replaceChildren(glyph("failed", { size: 12 }), h("span", null, "Errors only"), h("span", { class: "digits" }, formatCount(failures)));
+    this.#errors.replaceChildren(
+      glyph("failed", { size: 12 }),
+      h("span", null, "Errors only"),
+      h("span", { class: "digits" }, formatCount(failures)),
+    );
     this.#errors.toggleAttribute("data-none", failures === 0);
     this.#bar.replaceChildren(...this.#chips);
     this.#fitSoon();
-    if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-filter="${CSS.escape(focused)}"]`))?.focus();
+    if (focused)
+      /** @type {HTMLElement | null} */ (this.querySelector(`[data-filter="${CSS.escape(focused)}"]`))?.focus();
   }
 
   /** @type {HTMLElement[]} */

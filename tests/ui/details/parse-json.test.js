@@ -84,7 +84,10 @@ test("nesting deeper than the call stack is read and written", () => {
 test("reading big integers takes time in proportion to the text", () => {
   /** @param {number} count */
   const text = (count) => {
-    const rows = Array.from({ length: count }, (_, index) => `{"id":${10n ** 18n + BigInt(index)},"name":"${'n\\"'.repeat(20)}"}`);
+    const rows = Array.from(
+      { length: count },
+      (_, index) => `{"id":${10n ** 18n + BigInt(index)},"name":"${'n\\"'.repeat(20)}"}`,
+    );
     return `[${rows.join(",")}]`;
   };
 

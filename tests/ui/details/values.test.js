@@ -75,7 +75,8 @@ test("big integers, null, nothing and long text have their own kinds", () => {
 test("one line stays one line, whatever is in it", () => {
   assert.equal(inline({ flight: "HAT023", seats: [1, 2] }), '{flight: "HAT023", seats: [1, 2]}');
   /** @param {number} count */
-  const many = (count) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`key_${index}`, "v".repeat(10)]));
+  const many = (count) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`key_${index}`, "v".repeat(10)]));
 
   assert.ok(inline(many(100_000), 100).length <= 101);
   assert.ok(growsLinearly(many, (value) => inline(value, 100), 10_000));

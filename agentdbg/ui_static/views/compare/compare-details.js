@@ -10,7 +10,12 @@ import { pathOf } from "./compare-row.js";
 /** @typedef {import("../../core/compare-data.js").FullChange} FullChange */
 /** @typedef {import("../../model/compare.js").Comparison} Comparison */
 
-const PART_NAMES = /** @type {Record<string, string>} */ ({ args: "arguments", response: "answer", appended: "new messages", calls: "calls" });
+const PART_NAMES = /** @type {Record<string, string>} */ ({
+  args: "arguments",
+  response: "answer",
+  appended: "new messages",
+  calls: "calls",
+});
 
 /** An element that fills as soon as the changes are here. @param {CompareData} data @param {number} row */
 export function makeDetails(data, row) {
@@ -21,9 +26,22 @@ export function makeDetails(data, row) {
   if (sign === "!" || sign === "~") {
     data.allChanges(row).then(
       (changes) => body.replaceChildren(...changes.map(changeLine)),
-      (problem) => body.replaceChildren(h("p", { class: "quiet" }, `The changes could not be read: ${problem.message}.`)),
+      (problem) =>
+        body.replaceChildren(h("p", { class: "quiet" }, `The changes could not be read: ${problem.message}.`)),
     );
-  } else body.append(h("p", { class: "quiet" }, { "=": "The same in both, but for times and ids.", "-": "B has no such step.", "+": "A has no such step.", ">": "The same step, at another place in the other run." }[sign] ?? ""));
+  } else
+    body.append(
+      h(
+        "p",
+        { class: "quiet" },
+        {
+          "=": "The same in both, but for times and ids.",
+          "-": "B has no such step.",
+          "+": "A has no such step.",
+          ">": "The same step, at another place in the other run.",
+        }[sign] ?? "",
+      ),
+    );
   return h("div", { class: "opened" }, body, links);
 }
 
@@ -45,10 +63,22 @@ function eventLinks(data, comparison, row) {
 /** @param {FullChange} change */
 function changeLine(change) {
   const part = change.path.split(/[.[]/, 1)[0];
-  const rest = pathOf(change.path).slice(part === "args" ? 0 : part.length).replace(/^\./, "");
-  const [was, now] = change.words ? wordSides(change.words) : [valueSide(change.was, "was"), valueSide(change.now, "now")];
-  return h("div", { class: "change" },
-    h("p", { class: "path" }, h("span", { class: "part" }, PART_NAMES[part] ?? part), rest ? h("code", null, visibleText(rest)) : null, change.wording ? h("span", { class: "quiet" }, "other words") : null),
+  const rest = pathOf(change.path)
+    .slice(part === "args" ? 0 : part.length)
+    .replace(/^\./, "");
+  const [was, now] = change.words
+    ? wordSides(change.words)
+    : [valueSide(change.was, "was"), valueSide(change.now, "now")];
+  return h(
+    "div",
+    { class: "change" },
+    h(
+      "p",
+      { class: "path" },
+      h("span", { class: "part" }, PART_NAMES[part] ?? part),
+      rest ? h("code", null, visibleText(rest)) : null,
+      change.wording ? h("span", { class: "quiet" }, "other words") : null,
+    ),
     h("div", { class: "value", "data-side": "a" }, h("b", { class: "side-name" }, "A"), was),
     h("div", { class: "value", "data-side": "b" }, h("b", { class: "side-name" }, "B"), now),
   );
@@ -57,7 +87,15 @@ function changeLine(change) {
 /** @param {[string, string][]} words @returns {[HTMLElement, HTMLElement]} */
 function wordSides(words) {
   const sideOf = (/** @type {"was" | "now"} */ own) =>
-    h("div", { class: "prose" }, ...words.filter(([what]) => what === "same" || what === own).map(([what, text]) => (what === "same" ? visibleText(text) : h(own === "was" ? "del" : "ins", { class: own }, visibleText(text)))));
+    h(
+      "div",
+      { class: "prose" },
+      ...words
+        .filter(([what]) => what === "same" || what === own)
+        .map(([what, text]) =>
+          what === "same" ? visibleText(text) : h(own === "was" ? "del" : "ins", { class: own }, visibleText(text)),
+        ),
+    );
   return [sideOf("was"), sideOf("now")];
 }
 

@@ -44,12 +44,17 @@ export function fillRow(element, data, row) {
     half("b", b.n, b.row, changes, b.n === 0 ? first : "", query),
   );
   // A match that neither side can show is marked at the numbers.
-  if (query && !element.querySelector("mark")) for (const number of element.querySelectorAll(".number")) number.replaceChildren(h("mark", { title: "matches inside" }, number.textContent));
+  if (query && !element.querySelector("mark"))
+    for (const number of element.querySelectorAll(".number"))
+      number.replaceChildren(h("mark", { title: "matches inside" }, number.textContent));
 }
 
 /** @param {Comparison} comparison @param {number} row @returns {["a" | "b", number][]} */
 function sides(comparison, row) {
-  return [["a", comparison.number(row, "a")], ["b", comparison.number(row, "b")]];
+  return [
+    ["a", comparison.number(row, "a")],
+    ["b", comparison.number(row, "b")],
+  ];
 }
 
 /** @param {string} sign @param {Comparison} comparison */
@@ -74,10 +79,18 @@ function half(side, n, row, changes, note, query) {
   element.append(
     h("b", { class: "side-name" }, side.toUpperCase()),
     h("span", { class: "number digits" }, n),
-    h("span", { class: "glyph-cell", "data-kind": row?.kind }, row ? glyph(row.kind === "call_start" ? (row.call_kind ?? "call_start") : row.kind) : null),
+    h(
+      "span",
+      { class: "glyph-cell", "data-kind": row?.kind },
+      row ? glyph(row.kind === "call_start" ? (row.call_kind ?? "call_start") : row.kind) : null,
+    ),
     h("span", { class: "name cut", title: row?.name }, ...marked(row?.name ?? "", query)),
     what,
-    h("span", { class: "time digits", title: row?.duration_ms ? `${formatCount(row.duration_ms)} ms` : null }, row && row.duration_ms !== null && row.kind !== "end" ? formatDuration(row.duration_ms) : ""),
+    h(
+      "span",
+      { class: "time digits", title: row?.duration_ms ? `${formatCount(row.duration_ms)} ms` : null },
+      row && row.duration_ms !== null && row.kind !== "end" ? formatDuration(row.duration_ms) : "",
+    ),
   );
   return element;
 }
@@ -90,7 +103,11 @@ function changeParts(side, changes, query) {
     return [
       place > 0 ? h("span", { class: "muted" }, " · ") : null,
       h("span", { class: "key" }, `${visibleText(pathOf(change.path))}: `),
-      h("span", { class: gone ? "muted" : side === "a" ? "was" : "now" }, ...(gone ? ["nothing"] : marked(text, query))),
+      h(
+        "span",
+        { class: gone ? "muted" : side === "a" ? "was" : "now" },
+        ...(gone ? ["nothing"] : marked(text, query)),
+      ),
     ].filter((node) => node !== null);
   });
 }
@@ -111,6 +128,7 @@ function labelOf(meaning, a, b, changes, effect) {
   const words = [`${meaning}${effect}`];
   if (a) words.push(`A: ${a.label}`);
   if (b && (meaning !== "same" || !a)) words.push(`B: ${b.label}`);
-  for (const change of changes ?? []) words.push(`${pathOf(change.path)} was ${change.was ?? "nothing"}, is ${change.now ?? "nothing"}`);
+  for (const change of changes ?? [])
+    words.push(`${pathOf(change.path)} was ${change.was ?? "nothing"}, is ${change.now ?? "nothing"}`);
   return words.join(". ");
 }

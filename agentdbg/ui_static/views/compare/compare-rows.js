@@ -29,7 +29,11 @@ export class CompareRows extends HTMLElement {
 
   #window = h("div", { class: "window", role: "presentation" });
   #track = h("div", { class: "track", role: "presentation" }, this.#window);
-  #scroller = h("div", { class: "scroller", role: "grid", tabindex: "0", "aria-label": "Both runs, row by row" }, this.#track);
+  #scroller = h(
+    "div",
+    { class: "scroller", role: "grid", tabindex: "0", "aria-label": "Both runs, row by row" },
+    this.#track,
+  );
   #nothing = h("p", { class: "nothing quiet", hidden: true });
   #scroll = new ScrollTrack();
   #heights = new RowHeights(0, () => 0);
@@ -94,7 +98,10 @@ export class CompareRows extends HTMLElement {
     this.#heights = new RowHeights(lines.length, (place) => this.#heightOf(comparison, lines[place]));
     this.#scroller.setAttribute("aria-rowcount", String(lines.length));
     this.#nothing.hidden = lines.length > 0;
-    this.#nothing.textContent = comparison.shown === "effects" ? "Neither run called a tool that changes anything or might." : "Nothing differs but times, ids and wording.";
+    this.#nothing.textContent =
+      comparison.shown === "effects"
+        ? "Neither run called a tool that changes anything or might."
+        : "Nothing differs but times, ids and wording.";
     this.#resizeTrack();
     this.#scrollTo(this.#top);
   }
@@ -127,7 +134,10 @@ export class CompareRows extends HTMLElement {
     this.#isStacked = this.clientWidth < STACKED_BELOW;
     this.toggleAttribute("data-stacked", this.#isStacked);
     // The heads above have no scroll bar; they keep its room free.
-    this.parentElement?.style.setProperty("--scrollbar", `${this.#scroller.offsetWidth - this.#scroller.clientWidth}px`);
+    this.parentElement?.style.setProperty(
+      "--scrollbar",
+      `${this.#scroller.offsetWidth - this.#scroller.clientWidth}px`,
+    );
     this.update();
   }
 
@@ -150,7 +160,11 @@ export class CompareRows extends HTMLElement {
     this.#bodyOf = this.opened;
     this.#bodyHeight = UNMEASURED;
     if (this.opened < 0 || !this.data) return;
-    this.#body = h("div", { class: "body", role: "row" }, h("div", { role: "gridcell" }, makeDetails(this.data, this.opened)));
+    this.#body = h(
+      "div",
+      { class: "body", role: "row" },
+      h("div", { role: "gridcell" }, makeDetails(this.data, this.opened)),
+    );
     this.#sizes.observe(this.#body);
   }
 
@@ -181,7 +195,11 @@ export class CompareRows extends HTMLElement {
       if (element === cursor) cursor = cursor.nextElementSibling;
       else this.#window.insertBefore(element, cursor);
     }
-    setOptional(this.#scroller, "aria-activedescendant", this.#drawn.has(this.selected) ? `pair-${this.selected}` : null);
+    setOptional(
+      this.#scroller,
+      "aria-activedescendant",
+      this.#drawn.has(this.selected) ? `pair-${this.selected}` : null,
+    );
     const ahead = this.#lines.subarray(Math.max(0, seen.first - AHEAD), seen.last + 1 + AHEAD);
     this.data?.need([...wanted, ...ahead].filter((line) => line >= 0));
   }
@@ -216,8 +234,19 @@ export class CompareRows extends HTMLElement {
     let drawn = this.#drawn.get(line);
     if (!drawn || drawn.key !== words) {
       drawn?.element.remove();
-      const show = h("button", { class: "link", type: "button", onclick: () => emit(this, "unfold", { first }) }, "show");
-      drawn = { element: h("div", { class: "item", role: "rowgroup" }, h("div", { class: "fold", role: "row" }, h("span", { role: "gridcell" }, words, " ", show))), key: words };
+      const show = h(
+        "button",
+        { class: "link", type: "button", onclick: () => emit(this, "unfold", { first }) },
+        "show",
+      );
+      drawn = {
+        element: h(
+          "div",
+          { class: "item", role: "rowgroup" },
+          h("div", { class: "fold", role: "row" }, h("span", { role: "gridcell" }, words, " ", show)),
+        ),
+        key: words,
+      };
       this.#drawn.set(line, drawn);
     }
     return drawn.element;

@@ -19,7 +19,14 @@ import "./compare-rows.js";
 const EFFECTS_TOLD = 3;
 const EFFECTS_SHOWN = 4;
 const LONGEST_NAME = 36;
-const COUNTS = /** @type {const} */ ([["=", "same"], ["~", "wording"], ["!", "changed"], ["-", "deleted"], ["+", "inserted"], [">", "moved"]]);
+const COUNTS = /** @type {const} */ ([
+  ["=", "same"],
+  ["~", "wording"],
+  ["!", "changed"],
+  ["-", "deleted"],
+  ["+", "inserted"],
+  [">", "moved"],
+]);
 const WRITE = { duration_ms: formatDuration, total_tokens: formatTokens, cost_usd: formatCost };
 
 export class RunCompare extends HTMLElement {
@@ -28,7 +35,17 @@ export class RunCompare extends HTMLElement {
   rows = /** @type {import("./compare-rows.js").CompareRows} */ (document.createElement("compare-rows"));
 
   #title = h("div", { class: "title" });
-  #next = h("button", { class: "button next", type: "button", "data-compare": "next", onclick: () => emit(this, "compare-step", { direction: 1 }) }, h("span", null, "Next change"), h("kbd", null, "n"));
+  #next = h(
+    "button",
+    {
+      class: "button next",
+      type: "button",
+      "data-compare": "next",
+      onclick: () => emit(this, "compare-step", { direction: 1 }),
+    },
+    h("span", null, "Next change"),
+    h("kbd", null, "n"),
+  );
   #lines = h("ol", { class: "lines" });
   #figures = h("div", { class: "both" });
   #choice = h("div", { class: "views", role: "group", "aria-label": "Which rows" });
@@ -41,15 +58,60 @@ export class RunCompare extends HTMLElement {
   connectedCallback() {
     if (this.firstChild) return;
     Object.assign(this.#search, { label: "Search both", hook: "data-compare-search" });
-    const button = (/** @type {string} */ label, /** @type {string} */ intent, /** @type {string} */ name) => h("button", { class: "button", type: "button", "data-compare": name, onclick: () => emit(this, intent) }, label);
-    const rail = h("button", { class: "icon-button open-rail", type: "button", "aria-label": "Show the runs (b)", title: "Show the runs (b)", onclick: () => emit(this, "rail") }, glyph("panel"));
-    const back = h("button", { class: "icon-button back", type: "button", "aria-label": "Close the comparison", onclick: () => emit(this, "compare-close") }, glyph("back"));
-    const find = h("button", { class: "icon-button find", type: "button", "aria-label": "Search both", onclick: () => emit(this, "focus-search") }, glyph("search"));
+    const button = (/** @type {string} */ label, /** @type {string} */ intent, /** @type {string} */ name) =>
+      h("button", { class: "button", type: "button", "data-compare": name, onclick: () => emit(this, intent) }, label);
+    const rail = h(
+      "button",
+      {
+        class: "icon-button open-rail",
+        type: "button",
+        "aria-label": "Show the runs (b)",
+        title: "Show the runs (b)",
+        onclick: () => emit(this, "rail"),
+      },
+      glyph("panel"),
+    );
+    const back = h(
+      "button",
+      {
+        class: "icon-button back",
+        type: "button",
+        "aria-label": "Close the comparison",
+        onclick: () => emit(this, "compare-close"),
+      },
+      glyph("back"),
+    );
+    const find = h(
+      "button",
+      {
+        class: "icon-button find",
+        type: "button",
+        "aria-label": "Search both",
+        onclick: () => emit(this, "focus-search"),
+      },
+      glyph("search"),
+    );
     this.#search.addEventListener("focusin", () => this.toggleAttribute("data-typing", true));
     this.#search.addEventListener("focusout", () => this.toggleAttribute("data-typing", false));
     this.append(
-      h("div", { class: "top" },
-        h("div", { class: "head" }, rail, back, this.#title, find, h("div", { class: "actions" }, this.#next, button("Swap A and B", "compare-swap", "swap"), button("Close", "compare-close", "close"))),
+      h(
+        "div",
+        { class: "top" },
+        h(
+          "div",
+          { class: "head" },
+          rail,
+          back,
+          this.#title,
+          find,
+          h(
+            "div",
+            { class: "actions" },
+            this.#next,
+            button("Swap A and B", "compare-swap", "swap"),
+            button("Close", "compare-close", "close"),
+          ),
+        ),
         this.#lines,
         this.#figures,
       ),
@@ -81,7 +143,12 @@ export class RunCompare extends HTMLElement {
   #drawSearch(data) {
     const { q: query, isSearching, comparison } = data;
     const matches = comparison?.matches ?? null;
-    this.#search.update({ query, isSearching, found: matches?.length ?? null, rank: matches ? matches.indexOf(this.rows.selected) + 1 : 0 });
+    this.#search.update({
+      query,
+      isSearching,
+      found: matches?.length ?? null,
+      rank: matches ? matches.indexOf(this.rows.selected) + 1 : 0,
+    });
   }
 
   focusSearch() {
@@ -93,9 +160,12 @@ export class RunCompare extends HTMLElement {
     this.#drawn = null;
     const refusal = this.data?.refusal;
     this.dataset.good = refusal ? "refused" : "true";
-    for (const action of this.querySelectorAll(".actions > :is([data-compare=next], [data-compare=swap])")) /** @type {HTMLButtonElement} */ (action).disabled = true;
+    for (const action of this.querySelectorAll(".actions > :is([data-compare=next], [data-compare=swap])"))
+      /** @type {HTMLButtonElement} */ (action).disabled = true;
     this.#title.replaceChildren(h("span", { class: "word" }, refusal ? "These runs cannot be compared" : "Comparing…"));
-    this.#lines.replaceChildren(...(refusal ? [h("li", null, h("span", { class: "sentence" }, visibleText(refusal)))] : []));
+    this.#lines.replaceChildren(
+      ...(refusal ? [h("li", null, h("span", { class: "sentence" }, visibleText(refusal)))] : []),
+    );
     for (const part of [this.#figures, this.#choice, this.#legend, this.#heads]) part.replaceChildren();
   }
 
@@ -104,17 +174,36 @@ export class RunCompare extends HTMLElement {
     const now = Date.now();
     this.dataset.verdict = answer.verdict;
     this.dataset.good = String(answer.is_good);
-    this.style.setProperty("--digits", String(String(Math.max(answer.totals.a.events ?? 0, answer.totals.b.events ?? 0)).length));
+    this.style.setProperty(
+      "--digits",
+      String(String(Math.max(answer.totals.a.events ?? 0, answer.totals.b.events ?? 0)).length),
+    );
     const name = bothNames(answer);
     this.#title.replaceChildren(
-      h("span", { class: "word" }, h("b", { class: "verdict-sign", "aria-hidden": "true" }, verdictSign(answer.verdict)), verdictWords(answer.verdict)),
+      h(
+        "span",
+        { class: "word" },
+        h("b", { class: "verdict-sign", "aria-hidden": "true" }, verdictSign(answer.verdict)),
+        verdictWords(answer.verdict),
+      ),
       h("h2", { class: "name cut", title: name }, visibleText(name)),
-      h("span", { class: "since quiet digits" }, `${formatStarted(startOf(answer.a), now)} and ${formatStarted(startOf(answer.b), now)}`),
+      h(
+        "span",
+        { class: "since quiet digits" },
+        `${formatStarted(startOf(answer.a), now)} and ${formatStarted(startOf(answer.b), now)}`,
+      ),
     );
     this.#lines.replaceChildren(...answer.sentences.map((sentence) => this.#line(sentence)));
     this.#figures.replaceChildren(figuresTable(answer, now), this.#effects(answer));
     this.#heads.replaceChildren(
-      ...(/** @type {const} */ (["a", "b"])).map((side) => h("span", { class: "half" }, h("b", { class: "side-name" }, side.toUpperCase()), h("span", null, whose(answer, side, now), `, ${counted(answer.totals[side].events ?? 0, "event")}`))),
+      .../** @type {const} */ (["a", "b"]).map((side) =>
+        h(
+          "span",
+          { class: "half" },
+          h("b", { class: "side-name" }, side.toUpperCase()),
+          h("span", null, whose(answer, side, now), `, ${counted(answer.totals[side].events ?? 0, "event")}`),
+        ),
+      ),
     );
     this.#heads.insertBefore(h("span", { class: "sign" }), this.#heads.lastChild);
     /** @type {HTMLButtonElement} */ (this.querySelector("[data-compare=swap]")).disabled = false;
@@ -123,15 +212,28 @@ export class RunCompare extends HTMLElement {
 
   /** @param {Answer["sentences"][number]} sentence */
   #line({ parts, a, b }) {
-    const text = h("span", { class: "sentence" }, ...parts.map(({ text: words, style }) => (style === "plain" ? visibleText(words) : h("code", { class: style }, visibleText(words)))));
-    const jumps = /** @type {const} */ ([["a", a], ["b", b]]).flatMap(([side, n]) => (n === null ? [] : [this.#jump(side, n)]));
+    const text = h(
+      "span",
+      { class: "sentence" },
+      ...parts.map(({ text: words, style }) =>
+        style === "plain" ? visibleText(words) : h("code", { class: style }, visibleText(words)),
+      ),
+    );
+    const jumps = /** @type {const} */ ([
+      ["a", a],
+      ["b", b],
+    ]).flatMap(([side, n]) => (n === null ? [] : [this.#jump(side, n)]));
     text.append(" ", h("span", { class: "jumps" }, ...jumps));
     return h("li", null, text);
   }
 
   /** @param {"a" | "b"} side @param {number} n */
   #jump(side, n) {
-    return h("button", { class: "link jump digits", type: "button", onclick: () => emit(this, "compare-jump", { side, n }) }, `${side.toUpperCase()} #${n}`);
+    return h(
+      "button",
+      { class: "link jump digits", type: "button", onclick: () => emit(this, "compare-jump", { side, n }) },
+      `${side.toUpperCase()} #${n}`,
+    );
   }
 
   /** @param {Answer} answer */
@@ -139,28 +241,77 @@ export class RunCompare extends HTMLElement {
     const { unknown } = effects;
     const lines = [...callLines(effects).slice(EFFECTS_TOLD), ...callLines(unknown).slice(EFFECTS_TOLD)];
     const shown = lines.slice(0, EFFECTS_SHOWN);
-    const list = h("ul", null, ...shown.map(([sign, name, what, a, b]) => {
-      const [side, n] = Number(a) > 0 ? /** @type {const} */ (["a", Number(a)]) : /** @type {const} */ (["b", Number(b)]);
-      return h("li", { class: "cut", "data-sign": sign, title: `${name}: ${what}` }, h("b", { class: "effect-sign" }, sign), h("code", null, visibleText(String(name))), h("span", { class: "quiet" }, ` ${visibleText(String(what))} `), this.#jump(side, n));
-    }));
+    const list = h(
+      "ul",
+      null,
+      ...shown.map(([sign, name, what, a, b]) => {
+        const [side, n] =
+          Number(a) > 0 ? /** @type {const} */ (["a", Number(a)]) : /** @type {const} */ (["b", Number(b)]);
+        return h(
+          "li",
+          { class: "cut", "data-sign": sign, title: `${name}: ${what}` },
+          h("b", { class: "effect-sign" }, sign),
+          h("code", null, visibleText(String(name))),
+          h("span", { class: "quiet" }, ` ${visibleText(String(what))} `),
+          this.#jump(side, n),
+        );
+      }),
+    );
     const left = Math.max(effects.differ - EFFECTS_TOLD, 0) + Math.max(unknown.differ - EFFECTS_TOLD, 0) - shown.length;
     const more = left > 0 ? h("p", { class: "quiet" }, `${formatCount(left)} more differ.`) : null;
-    const equal = (/** @type {number} */ count, /** @type {string} */ words) => (count > 0 ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(count, "call")} with ${words}`) : null);
+    const equal = (/** @type {number} */ count, /** @type {string} */ words) =>
+      count > 0
+        ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(count, "call")} with ${words}`)
+        : null;
     const same = equal(effects.same, `the same arguments${effects.same_order ? "" : ", in another order"}`);
     const sameUnknown = equal(unknown.same, "the same arguments and unknown side effects");
-    return h("section", { class: "effects", "aria-label": "Side effects" }, list, same, sameUnknown, more, ...notes.map((note) => h("p", { class: "quiet note-line" }, visibleText(note))));
+    return h(
+      "section",
+      { class: "effects", "aria-label": "Side effects" },
+      list,
+      same,
+      sameUnknown,
+      more,
+      ...notes.map((note) => h("p", { class: "quiet note-line" }, visibleText(note))),
+    );
   }
 
   /** @param {Comparison} comparison */
   #drawChoice(comparison) {
     const { counts, effect_rows: effects } = comparison.answer;
-    const choices = /** @type {const} */ ([["all", "All rows", null], ["changes", "Changes", comparison.changes], ["effects", "Effects", effects.length]]);
+    const choices = /** @type {const} */ ([
+      ["all", "All rows", null],
+      ["changes", "Changes", comparison.changes],
+      ["effects", "Effects", effects.length],
+    ]);
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset.compareShow;
-    this.#choice.replaceChildren(...choices.map(([shown, name, count]) =>
-      h("button", { type: "button", "data-compare-show": shown, "aria-pressed": String(shown === comparison.shown), onclick: () => emit(this, "compare-show", { shown }) }, name, count === null ? null : h("span", { class: "digits" }, ` ${formatCount(count)}`)),
-    ));
-    if (focused) /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
-    this.#legend.replaceChildren(...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) => h("span", { "data-sign": sign }, h("b", { "aria-hidden": "true" }, SIGNS[sign][0]), ` ${SIGNS[sign][1]} ${formatCount(sign === ">" ? counts[key] / 2 : counts[key])}`))); // a step that moved stands in two rows
+    this.#choice.replaceChildren(
+      ...choices.map(([shown, name, count]) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "data-compare-show": shown,
+            "aria-pressed": String(shown === comparison.shown),
+            onclick: () => emit(this, "compare-show", { shown }),
+          },
+          name,
+          count === null ? null : h("span", { class: "digits" }, ` ${formatCount(count)}`),
+        ),
+      ),
+    );
+    if (focused)
+      /** @type {HTMLElement | null} */ (this.#choice.querySelector(`[data-compare-show="${focused}"]`))?.focus();
+    this.#legend.replaceChildren(
+      ...COUNTS.filter(([, key]) => counts[key] > 0).map(([sign, key]) =>
+        h(
+          "span",
+          { "data-sign": sign },
+          h("b", { "aria-hidden": "true" }, SIGNS[sign][0]),
+          ` ${SIGNS[sign][1]} ${formatCount(sign === ">" ? counts[key] / 2 : counts[key])}`,
+        ),
+      ),
+    ); // a step that moved stands in two rows
   }
 }
 
@@ -183,12 +334,48 @@ function whose(answer, side, now) {
 /** @param {Answer} answer @param {number} now */
 function figuresTable(answer, now) {
   const columns = figures(answer);
-  const cell = (/** @type {string} */ key, /** @type {number | null} */ value) => h("td", { class: "digits" }, written(key, value));
-  const side = (/** @type {"a" | "b"} */ name) => h("tr", null, h("th", { scope: "row" }, h("b", { class: "side-name" }, name.toUpperCase()), whose(answer, name, now), `, ${standing(answer[name]).word.toLowerCase()}`), ...columns.map((column) => cell(column.key, column[name])));
-  return h("table", null,
+  const cell = (/** @type {string} */ key, /** @type {number | null} */ value) =>
+    h("td", { class: "digits" }, written(key, value));
+  const side = (/** @type {"a" | "b"} */ name) =>
+    h(
+      "tr",
+      null,
+      h(
+        "th",
+        { scope: "row" },
+        h("b", { class: "side-name" }, name.toUpperCase()),
+        whose(answer, name, now),
+        `, ${standing(answer[name]).word.toLowerCase()}`,
+      ),
+      ...columns.map((column) => cell(column.key, column[name])),
+    );
+  return h(
+    "table",
+    null,
     h("caption", { class: "visually-hidden" }, "The figures of both runs"),
     h("thead", null, h("tr", null, h("td", null), ...columns.map(({ name }) => h("th", { scope: "col" }, name)))),
-    h("tbody", null, side("a"), side("b"), h("tr", { class: "difference" }, h("th", { scope: "row" }, "B against A"), ...columns.map(({ key, difference }) => h("td", { class: "digits" }, difference === null ? "–" : difference === 0 ? "0" : `${difference > 0 ? "+" : "−"}${written(key, Math.abs(difference))}`)))),
+    h(
+      "tbody",
+      null,
+      side("a"),
+      side("b"),
+      h(
+        "tr",
+        { class: "difference" },
+        h("th", { scope: "row" }, "B against A"),
+        ...columns.map(({ key, difference }) =>
+          h(
+            "td",
+            { class: "digits" },
+            difference === null
+              ? "–"
+              : difference === 0
+                ? "0"
+                : `${difference > 0 ? "+" : "−"}${written(key, Math.abs(difference))}`,
+          ),
+        ),
+      ),
+    ),
   );
 }
 
