@@ -102,11 +102,9 @@ def _idle_and_import() -> str:
     imported = _process_ms("import agentdbg")
     first = _process_ms("import agentdbg\nwith agentdbg.traced_run('r'): pass")
     lines.append(f"| `import agentdbg` over bare Python | {imported - bare:.1f} ms | ≤ 35 ms |")
-    lines.append(f"| import and a first empty run over bare Python | {first - bare:.1f} ms | ≤ 100 ms |")
-    event = _process_ms("import agentdbg\nwith agentdbg.traced_run('r'): agentdbg.record_llm_call('m')")
-    lines.append(f"| the same with one event, which loads what an empty run does without | {event - bare:.1f} ms | |")
+    lines.append(f"| import and a first empty run over bare Python | {first - bare:.1f} ms | ≤ 150 ms |")
     under_run = _process_ms("pass", command=["-m", "agentdbg", "run"])
-    lines.append(f"| `agentdbg run` of an empty program over bare Python | {under_run - bare:.1f} ms | ≤ 150 ms |")
+    lines.append(f"| `agentdbg run` of an empty program over bare Python | {under_run - bare:.1f} ms | ≤ 200 ms |")
     return "\n".join(lines) + "\n"
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -21,8 +19,8 @@ _JSON = st.recursive(
 
 
 @given(value=_JSON)
-def test_the_first_values_of_a_process_read_as_all_others_do(value: Any) -> None:
-    """The beginning of a run is written by the standard library, the rest of it by the wheel."""
+def test_what_both_encoders_write_reads_the_same(value: Any) -> None:
+    """A run is written by the one that is installed, and may be read by the other."""
     try:
         fast = encoding.encode_json(value)
     except (ValueError, TypeError):  # a lone surrogate, which neither writes
@@ -32,28 +30,3 @@ def test_the_first_values_of_a_process_read_as_all_others_do(value: Any) -> None
     first = encoding._encode_plain(value)
     assert json.loads(first) == json.loads(fast)
     assert encoding.decode_json(first) == encoding.decode_json(fast)
-
-
-def test_after_a_few_values_the_wheel_writes() -> None:
-    """A process that goes on writing gets the fast way, without asking for it."""
-    program = (
-        "import sys\n"
-        "from agentdbg import encoding\n"
-        "encoding.encode({})\n"
-        "assert 'msgspec' not in sys.modules\n"
-        "for number in range(1100): assert encoding.encode([number]) == b'[%d]' % number\n"
-        "print('msgspec' in sys.modules, encoding.load_fast())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    loaded, is_fast = done.stdout.split()
-    assert loaded == is_fast
-
-
-def test_what_is_compared_is_written_by_one_encoder_from_the_first_value_on() -> None:
-    """A float may be written in two ways, and equal calls must stay equal."""
-    program = (
-        "from agentdbg import encoding\n"
-        "first = encoding.encode_json([1e-7, 1e22])\n"
-        "for _ in range(30): assert encoding.encode_json([1e-7, 1e22]) == first\n"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)

@@ -21,7 +21,6 @@ from agentdbg.recorder.runs import (
     default_run_name,
     end_run,
     is_switched_off,
-    load_for_exit,
     recently_ended,
     start_run,
 )
@@ -79,7 +78,6 @@ def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | 
     if scope is None:
         return None
     set_process_scope(scope)
-    load_for_exit()
     _current = ProcessRun(scope.run, is_child=bool(parent_run_id))
     atexit.register(_current.close)
     try:

@@ -13,7 +13,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis import columns
-from agentdbg.encoding import load_fast
+from agentdbg.encoding import IS_FAST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -127,7 +127,7 @@ def _of_each(events: list[Any]) -> Facts:
     return facts
 
 
-if load_fast():
+if IS_FAST:
     from agentdbg.index import strict
 
     _KIND_OF_CLASS: dict[type, int] = {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
 from agentdbg.analysis.memory import token_counts
-from agentdbg.encoding import encode_json, load_fast
+from agentdbg.encoding import IS_FAST, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp, timestamp_ms
 from agentdbg.storage.lines import LONGEST_LINE
@@ -26,8 +26,7 @@ __all__ = ["LooseEvent", "Scan", "scan_lines"]
 
 _OPENING, _CLOSING = {ord("{")}, {ord("}")}
 
-_FAST = load_fast()
-if _FAST:
+if IS_FAST:
     from agentdbg.index.strict import decode_own, decode_strict, decode_strict_lines
 
 
@@ -50,7 +49,7 @@ class Scan:
 
 def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
     """What the lines of `block` are, which starts at `offset`; its last line may lack the newline."""
-    scan = _scan_strict(block, offset) if _FAST else None
+    scan = _scan_strict(block, offset) if IS_FAST else None
     if scan is None:
         lines = block.split(b"\n")
         if not lines[-1]:
@@ -129,7 +128,7 @@ def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) ->
 def _scan_one(line: bytes, offset: int, run_id: str) -> tuple[Any, int | None, bool] | None:
     if not line.strip() or len(line) > LONGEST_LINE:
         return None
-    strict = _decode_strictly(line) if _FAST else None
+    strict = _decode_strictly(line) if IS_FAST else None
     if strict is not None:
         ts_ms = _strict_ms(strict.ts)
         if ts_ms is not None:

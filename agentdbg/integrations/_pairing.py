@@ -10,6 +10,7 @@ an outermost call outside any run becomes a run of its own, and a call that two 
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -61,9 +62,15 @@ class Pairing:
 
     def __init__(self, framework: str) -> None:
         self._framework = framework
-        self._lock = threading.Lock()
+        self._renew_lock()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew_lock)
         self._open: dict[Hashable, _Open] = {}
         self._requests: dict[tuple[str, str], str] = {}
+
+    def _renew_lock(self) -> None:
+        """Have a lock that no thread holds: one that is not in a forked child will not give it back there."""
+        self._lock = threading.RLock()  # re-entrant: a signal handler may call in the middle of it
 
     # Beginning.
 
@@ -334,10 +341,8 @@ class _Span:
         self._started = time.monotonic()
 
     def end(self, name: Any, result: Any, error: Any, meta: dict[str, Any] | None, duration_ms: int | None) -> None:
-        from agentdbg.recorder.errors import describe_error  # noqa: PLC0415 -- loaded with the first run
-
         name = name or self._name
-        failure = None if error is None else describe_error(error)
+        failure = None if error is None else self._run.describe_error(error)
         if duration_ms is None:
             duration_ms = int((time.monotonic() - self._started) * 1000)
         self._run.emit(

@@ -151,10 +151,8 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 
 def _provider(given: dict[str, Any]) -> str:
-    from litellm import get_llm_provider  # noqa: PLC0415
-
     try:
-        found = get_llm_provider(
+        found = sys.modules["litellm"].get_llm_provider(
             str(given.get("model")), given.get("custom_llm_provider"), given.get("api_base") or given.get("base_url")
         )
         return str(found[1])

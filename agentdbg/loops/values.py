@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agentdbg.encoding import decode_json, encode_json
+from agentdbg.loops import volatile
 from agentdbg.loops.signatures import (
     VOLATILE_KEYS,
     encode,
@@ -25,9 +26,6 @@ from agentdbg.loops.signatures import (
     spoken,
 )
 from agentdbg.loops.similar import first_words, runs, words
-
-if TYPE_CHECKING:
-    from types import ModuleType
 
 __all__ = [
     "FORGOTTEN",
@@ -146,7 +144,7 @@ class Outcome:
         """Equal for results that differ in nothing but ids and clocks."""
         key = self._key
         if key is None:
-            stripped = _volatile().strip_volatile(self.text, self.has_volatile_keys)
+            stripped = volatile.strip_volatile(self.text, self.has_volatile_keys)
             key = self._key = hash((stripped, self.rest, self.failed))
         return key
 
@@ -166,7 +164,7 @@ class Outcome:
 
     def beginning(self) -> bytes:
         """How every equal result begins; empty when that cannot be told without looking for ids and clocks."""
-        return b"" if self.text.startswith(b"{") else _volatile().lasting_beginning(self.text)
+        return b"" if self.text.startswith(b"{") else volatile.lasting_beginning(self.text)
 
     def is_bare(self) -> bool:
         """Whether the result only acknowledges and tells nothing: null, true, "ok", empty."""
@@ -298,13 +296,6 @@ class Recall:
         return self._failures.find(text) or self._failures.keep(text, Outcome(text, failed=True))
 
 
-@cache
-def _volatile() -> ModuleType:
-    from agentdbg.loops import volatile  # noqa: PLC0415 -- its expressions take time to compile
-
-    return volatile
-
-
 def compared_input(arguments: Any, before: Input | None) -> Input:
     """
     What a tool was asked that was called before, with the key worked out from the value itself.
@@ -371,7 +362,7 @@ def is_lasting(text: bytes) -> bool:
     size = len(text)
     if size > MAX_COMPARED_BYTES:
         return False
-    return len(text.translate(None, _TELLTALES)) == size or bool(_volatile().is_lasting(text))
+    return len(text.translate(None, _TELLTALES)) == size or volatile.is_lasting(text)
 
 
 def reply_words(text: bytes) -> frozenset[bytes]:

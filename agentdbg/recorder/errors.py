@@ -6,9 +6,12 @@ Takes an exception, a text or a dict, in the names users know. Never raises, wha
 
 from __future__ import annotations
 
+import traceback
 from typing import Any
 
 from agentdbg.recorder.sources import is_own_file
+from agentdbg.redaction.spoken import spoken
+from agentdbg.user_code import tells_endlessly
 
 __all__ = ["FailedCalls", "describe_error", "is_clean_exit", "safe_text"]
 
@@ -53,8 +56,6 @@ def safe_text(value: Any) -> str:
     """`str(value)`, or something readable where that raises or would not end."""
     if type(value) is str:
         return value
-    from agentdbg.redaction.spoken import spoken  # noqa: PLC0415 -- only for what is no text
-
     return spoken(value)
 
 
@@ -84,10 +85,6 @@ def _first_text(*candidates: Any) -> str:
 
 def _stack(error: BaseException) -> str | None:
     """The traceback as Python prints it, without the frames that are only our wrappers."""
-    import traceback  # noqa: PLC0415 -- only when something went wrong
-
-    from agentdbg.redaction.spoken import tells_endlessly  # noqa: PLC0415
-
     try:
         if error.__traceback__ is None:
             return None
@@ -131,3 +128,14 @@ class FailedCalls:
         if known is None or known[:2] != (_name_of(type(error)), safe_text(error)):
             return None
         return known[2]
+
+
+def _load_the_rest() -> None:
+    """Tell of an exception once: the standard library imports more modules when it does so, and none may be left."""
+    try:
+        _load_the_rest.__dict__["nothing"]
+    except KeyError as error:
+        _stack(error)
+
+
+_load_the_rest()

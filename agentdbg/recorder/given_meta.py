@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any
 
+from agentdbg.user_code import UserCode, mapping_items
+
 __all__ = ["as_mapping", "with_effect"]
 
 _MOST_ENTRIES = 10_000
@@ -13,8 +15,6 @@ _MOST_ENTRIES = 10_000
 
 def as_mapping(meta: Any) -> dict[str, Any]:
     """What was given as meta, as a table; under `meta` where it is none."""
-    from agentdbg.redaction.user_code import UserCode, mapping_items  # noqa: PLC0415 -- no part of a program's start
-
     if issubclass(type(meta), dict):  # not isinstance: that asks the object, which may lie or raise
         return dict(mapping_items(meta, _MOST_ENTRIES))
     table = UserCode().call(meta, _read_table, dict)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.encoding import load_fast
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain
+from agentdbg.loops import LoopDetector
 from agentdbg.recorder.loop_spending import LoopSpending
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from agentdbg.config import Config
     from agentdbg.events import Event
-    from agentdbg.loops import LoopDetector, LoopFinding
+    from agentdbg.loops import LoopFinding
     from agentdbg.recorder.counters import Counters
 
 __all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict", "detector_of"]
@@ -67,10 +67,7 @@ _NOTHING = Verdict(None, None)
 
 
 def detector_of(config: Config) -> LoopDetector:
-    """The detector of these settings, which is loaded with the first event, and with it the fast encoder."""
-    from agentdbg.loops import LoopDetector  # noqa: PLC0415 -- see above
-
-    load_fast()
+    """The detector of these settings."""
     return LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
 
 
@@ -83,7 +80,6 @@ class Guards:
         "_limits",
         "_limits_set",
         "_loop_spending",
-        "_make_detector",
         "_most",
         "_stops_loops",
     )
@@ -91,9 +87,8 @@ class Guards:
     def __init__(self, limits: Limits, counters: Counters, make_detector: Callable[[], LoopDetector]) -> None:
         self._limits = limits
         self._counters = counters
-        self._make_detector: Callable[[], LoopDetector] | None = make_detector
-        self._detector: LoopDetector | None = None
-        """None before the first event: a run in which nothing happens needs none."""
+        self._detector: LoopDetector | None = make_detector()
+        """None only while it takes an event in."""
         self._loop_spending = LoopSpending(counters)
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
@@ -128,8 +123,6 @@ class Guards:
         detector = self._detector
         if not is_span:
             try:
-                if detector is None:
-                    detector = self._begin_to_look(event_type)
                 if detector is not None:
                     self._detector = None  # a handler of signals that records meanwhile must not find it half way
                     finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
@@ -153,15 +146,6 @@ class Guards:
         if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
             stop = self._crossed(elapsed_s)
         return None if finding is None and stop is None else Verdict(finding, stop)
-
-    def _begin_to_look(self, event_type: str) -> LoopDetector | None:
-        """The detector, made with the first event; an error is none, for it may be all there is before the end."""
-        make = self._make_detector
-        if event_type == "ERROR" or make is None:
-            return None
-        self._make_detector = None  # a handler of signals may come here while the detector is being loaded
-        self._detector = make()
-        return self._detector
 
     def _is_surely_within(self, elapsed_s: float) -> bool:
         """Whether no limit can have been crossed; spelled out, because every event of a run with limits passes here."""

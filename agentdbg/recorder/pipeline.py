@@ -18,11 +18,14 @@ from typing import TYPE_CHECKING, Any
 from agentdbg import encoding
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
+from agentdbg.loading import undisturbed
 from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.event_lines import NO_META, fit_payload, join_objects
 from agentdbg.recorder.guardrails import Guards, Limits, detector_of
+from agentdbg.recorder.limits import choose_limits
+from agentdbg.recorder.payloads import error_fields, llm_fields, own_type, tool_fields, whole_ms
 from agentdbg.recorder.prices import PriceTable
 from agentdbg.recorder.run_log import RunLog
 from agentdbg.recorder.run_summary import end_summary, start_fields
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from agentdbg.recorder.deadline import Deadline
     from agentdbg.recorder.guardrails import Verdict
 
-__all__ = ["ActiveRun"]
+__all__ = ["ActiveRun", "choose_limits"]
 
 _REFRESH_SECONDS = 1.0
 _CALL_START_BYTES = 4_000
@@ -81,6 +84,14 @@ class ActiveRun:
         "started_at",
         "stop",
     )
+
+    # The verbs find here what they need: they are loaded long before a run is, these with the first run.
+    llm_fields = llm_fields
+    tool_fields = tool_fields
+    error_fields = staticmethod(error_fields)
+    own_type = staticmethod(own_type)
+    whole_ms = staticmethod(whole_ms)
+    describe_error = staticmethod(describe_error)
 
     def __init__(
         self, config: Config, name: str, limits: Limits, start: Mapping[str, Any], meta: Mapping[str, Any] | None = None
@@ -221,7 +232,8 @@ class ActiveRun:
         self._log.begin(self.start_id, name, self.started_at, payload, metadata)
         self._refresh(0.0)
         if self._limits.max_duration_s is not None:
-            from agentdbg.recorder.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who set that limit
+            with undisturbed():
+                from agentdbg.recorder.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who need it
 
             self._deadline = Deadline(self, self._limits.max_duration_s)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import os
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
 from agentdbg.faults import contain, tell_once
+from agentdbg.loading import undisturbed
 from agentdbg.recorder.context import (
     Scope,
     carry_into_older_pools,
@@ -29,11 +31,10 @@ from agentdbg.recorder.context import (
 from agentdbg.recorder.sources import forget_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from agentdbg.config import Config
-    from agentdbg.recorder.guardrails import Limits
     from agentdbg.recorder.pipeline import ActiveRun
 
 __all__ = [
@@ -42,7 +43,6 @@ __all__ = [
     "default_run_name",
     "implicit_scope",
     "is_switched_off",
-    "load_for_exit",
     "note_uncaught",
     "scope_elsewhere",
     "start_run",
@@ -102,8 +102,7 @@ def start_run(
         config = _load_config()
         if not config.enabled:
             return None
-        from agentdbg.recorder.pipeline import ActiveRun  # noqa: PLC0415 -- nothing heavy is loaded before the first run
-
+        recorder = _load_recorder()
         _once_per_process()
         carry_into_older_pools()
         _close_with_worker()
@@ -111,7 +110,7 @@ def start_run(
         chosen_name = config.run_name or (default_name if name is None else name)
         if not config.capture_args:
             start = {key: value for key, value in start.items() if key not in ("args", "kwargs")}
-        run = ActiveRun(config, chosen_name, _choose_limits(config, limits), start, meta)
+        run = recorder.ActiveRun(config, chosen_name, recorder.choose_limits(config, limits), start, meta)
     except Exception as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
         contain(error, "begin recording")
         return None
@@ -169,19 +168,8 @@ def implicit_scope() -> Scope | None:
             scope = start_run(None, default_run_name(script, None), {}, {}, None)
             if scope is not None:
                 set_process_scope(scope)
-                load_for_exit()
                 note_uncaught()
     return scope
-
-
-def load_for_exit() -> None:
-    """
-    Load what telling of an exception takes, for a run that ends with its process.
-
-    Loaded at exit it would evaluate text, and over that CPython forgets that Ctrl-C ended the program: the exit status
-    would be 1 instead of the signal's.
-    """
-    import traceback  # noqa: F401, PLC0415
 
 
 def note_uncaught() -> None:
@@ -195,39 +183,28 @@ def note_uncaught() -> None:
     sys.excepthook = excepthook
 
 
-def _load_config() -> Config:
-    from agentdbg.config import load_config  # noqa: PLC0415
+@functools.cache
+def _load_settings() -> Callable[[], Config]:
+    with undisturbed():
+        from agentdbg.config import load_config  # noqa: PLC0415 -- importing the package loads nothing heavy
 
-    config = load_config()
+    return load_config
+
+
+@functools.cache
+def _load_recorder() -> Any:
+    """Load all that recording needs, now, so that nothing is left to be loaded between a verb and its write."""
+    with undisturbed():
+        from agentdbg.recorder import pipeline  # noqa: PLC0415 -- as above
+
+    return pipeline
+
+
+def _load_config() -> Config:
+    config = _load_settings()()
     for message in (*config.problems, *config.notices):
         tell_once(message, message)
     return config
-
-
-def _choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
-    """The limits of this run: arguments over settings, each checked the same way."""
-    from agentdbg.config import GUARDRAILS, SETTINGS  # noqa: PLC0415
-    from agentdbg.recorder.guardrails import Limits  # noqa: PLC0415
-
-    parsers = {setting.key: setting.parse for setting in SETTINGS if setting.guardrail}
-    chosen = {name: getattr(config, name) for name in GUARDRAILS}
-    for name, value in given.items():
-        if value is None:
-            continue
-        try:
-            chosen[name] = parsers[name](value)
-        except Exception as error:  # noqa: BLE001 -- the value may be anything
-            kept = "no limit" if chosen[name] is None else chosen[name]
-            message = f"{name}={_shown(value)}, {error}; kept {kept}"
-            tell_once(message, message)
-    return Limits(**chosen)
-
-
-def _shown(value: object) -> str:
-    try:
-        return f"{value!r:.60}"
-    except Exception:  # noqa: BLE001 -- its own __repr__ failed
-        return f"a {type(value).__name__}"
 
 
 def _once_per_process() -> None:

@@ -14,13 +14,15 @@ from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, given_name, wrap
 from agentdbg.recorder.given_meta import with_effect
-from agentdbg.recorder.recording import STOPS, Payload, llm_fields, tool_fields
+from agentdbg.recorder.recording import STOPS
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
+
+    from agentdbg.recorder.payloads import Payload
 
 __all__ = ["Call", "llm", "llm_call", "open_model_calls", "tool", "tool_call"]
 
@@ -188,9 +190,8 @@ class Call:
         assert self._outer is not None
         run, extra = self._outer.run, dict(self._fields)
         if self.kind == "tool":
-            return tool_fields(run, self._name, self._given, self.result, "ok", self.error, extra)
-        return llm_fields(
-            run,
+            return run.tool_fields(self._name, self._given, self.result, "ok", self.error, extra)
+        return run.llm_fields(
             self._name,
             self._given,
             self.response,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, overload
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.errors import describe_error, safe_text
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name, wrap
 from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.sources import function_source, user_source
@@ -224,7 +223,7 @@ class _Span:
         if limits:
             tell_once(
                 "nested limits",
-                f"the limits given to {safe_text(name):.80} are not applied:"
+                f"the limits given to {outer.run.clean_name(name):.80} are not applied:"
                 " it runs inside a run, and that run's limits hold",
             )
         self._outer = outer
@@ -253,7 +252,7 @@ class _Span:
             run.emit(
                 "STATE_UPDATE",
                 self._name,
-                {"state": None, "diff": None, "error": None if error is None else describe_error(error)},
+                {"state": None, "diff": None, "error": None if error is None else run.describe_error(error)},
                 {"span": self._name},
                 parent_id=self._outer.parent_id,
                 event_id=self._span_id,

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
+from agentdbg.user_code import UserCode
+
 __all__ = ["LARGEST_COUNT_BITS", "cached_tokens", "normalise_usage"]
 
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count")
@@ -74,8 +76,6 @@ def _read_usage(given: Any) -> dict[str, Any]:
     if type(given) is dict and _TEXT.issuperset(map(type, given)):
         return given
     # The provider's object may raise anything, and has no end if it likes.
-    from agentdbg.redaction.user_code import UserCode  # noqa: PLC0415 -- no part of a program's start
-
     read = UserCode().call(given, _as_dict, dict)
     return read if isinstance(read, dict) else {}
 

@@ -1,8 +1,8 @@
 """
 What an object of any type says about itself, without being changed, consumed or trusted.
 
-`describe` gives something plainer than the object: text, a number, a dict, a list. It is loaded when the first value
-comes along that is not plain JSON already; whatever could run a user's code goes through `UserCode`.
+`describe` gives something plainer than the object: text, a number, a dict, a list. Whatever could run a user's code
+goes through `UserCode`.
 """
 
 # ruff: noqa: ARG001 -- the describers share one signature, so that one table can hold them
@@ -26,8 +26,14 @@ from itertools import islice
 from typing import Any
 
 from agentdbg.events import TRUNCATED
-from agentdbg.redaction.spoken import spoken, tells_endlessly
-from agentdbg.redaction.user_code import UserCode, mapping_items, static_attribute, type_name
+from agentdbg.user_code import (
+    UserCode,
+    exception_arguments,
+    mapping_items,
+    static_attribute,
+    tells_endlessly,
+    type_name,
+)
 
 __all__ = ["describe"]
 
@@ -163,8 +169,9 @@ def _path(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _exception(value: Any, user: UserCode, max_bytes: int) -> Any:
-    message = spoken(value) if tells_endlessly(value) else user.call(value, str, str)
-    message = str.__str__(message)[:max_bytes]
+    if tells_endlessly(value):  # its text would have no end, its arguments are walked as far as they fit
+        return {type_name(value): exception_arguments(value)}
+    message = str.__str__(user.call(value, str, str))[:max_bytes]
     return f"{type_name(value)}: {message}" if message else type_name(value)
 
 

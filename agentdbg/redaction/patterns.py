@@ -15,6 +15,10 @@ try:
     import re2
 except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
     re2 = None
+try:
+    from re import _parser as parser  # type: ignore[attr-defined,unused-ignore]
+except ImportError:  # Python 3.10
+    import sre_parse as parser  # type: ignore[no-redef,unused-ignore]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,10 +86,6 @@ def _reason_against(pattern: object) -> str | None:
 
 
 def _parsed(pattern: str) -> Any:
-    try:
-        from re import _parser as parser  # type: ignore[attr-defined,unused-ignore]  # noqa: PLC0415
-    except ImportError:  # Python 3.10
-        import sre_parse as parser  # type: ignore[no-redef,unused-ignore]  # noqa: PLC0415
     return parser.parse(pattern)
 
 

@@ -8,6 +8,7 @@ of a field is at most a little larger than its limit; `sizes` then makes it exac
 
 from __future__ import annotations
 
+import codecs
 import re
 from itertools import islice
 from time import thread_time
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.keys import COUNTER, SAFE, SECRET
+from agentdbg.redaction.objects import describe
 from agentdbg.redaction.sizes import cut_string
-from agentdbg.redaction.user_code import UserCode, mapping_items, sequence_items
+from agentdbg.user_code import UserCode, mapping_items, sequence_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +150,7 @@ class Walk:
         return self._object(value, depth)
 
     def _object(self, value: Any, depth: int) -> Any:
-        described = _describe(value, self._user, self._max_field_bytes + MARGIN_BYTES)
+        described = describe(value, self._user, self._max_field_bytes + MARGIN_BYTES)
         if type(described) in {dict, list, tuple}:
             return self._container(value, described, depth)
         if described is value:  # nothing knew it; never let it through
@@ -266,7 +268,7 @@ class Walk:
             return self._number_text(key)
         if isinstance(key, tuple) and type(key) is tuple and len(key) <= 16:
             return "(" + ", ".join(self._key_text(part) for part in key if part is not key) + ")"
-        described = _describe(key, self._user, 200)
+        described = describe(key, self._user, 200)
         return described if type(described) is str else readable_text(self._user.call(key, repr, str, described))
 
     def _number_text(self, number: Any) -> str:
@@ -319,6 +321,9 @@ def _kept_apart(plain: dict[str, Any], name: str) -> str:
     return numbered
 
 
+codecs.lookup("utf-16-le")  # finding it is an import, and none may be left for later
+
+
 def readable_text(text: str) -> str:
     """`text` as strict UTF-8 can hold it: whole surrogate pairs joined, lone ones replaced by U+FFFD."""
     try:
@@ -326,9 +331,3 @@ def readable_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
-
-
-def _describe(value: Any, user: UserCode, max_bytes: int) -> Any:
-    from agentdbg.redaction.objects import describe  # noqa: PLC0415 -- most runs record nothing but plain values
-
-    return describe(value, user, max_bytes)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
+from agentdbg.redaction.argv import clean_arguments
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.plain import MARGIN_BYTES, Walk, readable_text
@@ -127,8 +128,6 @@ class Redactor:
             texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
             if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
                 return texts
-            from agentdbg.redaction.argv import clean_arguments  # noqa: PLC0415 -- its expressions take time to compile
-
             return clean_arguments(texts, self._judge.judge)
         except Exception:  # noqa: BLE001 -- fail closed
             return [UNREADABLE]

@@ -12,7 +12,9 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
+from agentdbg.redaction.assignments import AssignmentScanner
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
+from agentdbg.redaction.shaped import shaped_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,22 +64,13 @@ class TextCleaner:
         if named:
             spans.extend(self._assigned(text))
         if shaped:
-            spans.extend(_shaped(text))
+            spans.extend(shaped_secrets(text))
         for pattern in self._patterns:
             spans.extend(pattern.spans(text))
         return _without(text, spans) if spans else text
 
     def _assigned(self, text: str) -> Iterator[Span]:
-        # The scanners compile dozens of expressions when they are loaded; a first run must not wait for that.
-        from agentdbg.redaction.assignments import AssignmentScanner  # noqa: PLC0415
-
         return AssignmentScanner(self._judge, self._words).spans(text)
-
-
-def _shaped(text: str) -> Iterator[Span]:
-    from agentdbg.redaction.shaped import shaped_secrets  # noqa: PLC0415 -- as above
-
-    return shaped_secrets(text)
 
 
 def _without(text: str, spans: list[Span]) -> str:

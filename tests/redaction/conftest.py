@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.encoding import load_fast
 from agentdbg.redaction import RedactionRules, Redactor
 
 _REDACTORS = {name: Redactor(RedactionRules(), use_re2=name == "re2") for name in ("re2", "plain Python")}
-
-
-# What is compared here is written by one encoder: the first few values of a process would be written by another.
-load_fast()
 
 
 @pytest.fixture(params=_REDACTORS)

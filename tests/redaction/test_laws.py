@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.redaction import RedactionRules, Redactor
-from agentdbg.redaction.text import _shaped, _without
+from agentdbg.redaction.shaped import shaped_secrets
+from agentdbg.redaction.text import _without
 
 WITH_RE2 = Redactor(RedactionRules())
 IN_PLAIN_PYTHON = Redactor(RedactionRules(), use_re2=False)
@@ -151,7 +152,7 @@ def test_the_quick_way_and_the_careful_way_agree_on_text(text: str) -> None:
     assert quick.encoded == WITH_RE2._seal_carefully(payload)[1]
     assert quick.encoded == IN_PLAIN_PYTHON.seal(payload).encoded
     assert WITH_RE2._cleaner is not None
-    scanned = [*WITH_RE2._cleaner._assigned(text), *_shaped(text)]
+    scanned = [*WITH_RE2._cleaner._assigned(text), *shaped_secrets(text)]
     assert WITH_RE2._cleaner.clean(text) == (_without(text, scanned) if scanned else text)
 
 

@@ -1,5 +1,5 @@
 """
-The one door to code that is not ours.
+The one door to code that is not ours, and ways to look at an object without opening it.
 
 Whatever could run a user's code goes through `UserCode`, which asks each object at most once, contains what it raises,
 and counts the time it took, so that a slow `__repr__` is not held against our own budget.
@@ -12,7 +12,17 @@ from opcode import opmap
 from time import thread_time
 from typing import Any
 
-__all__ = ["UserCode", "mapping_items", "sequence_items", "static_attribute", "type_name"]
+__all__ = [
+    "UserCode",
+    "exception_arguments",
+    "mapping_items",
+    "sequence_items",
+    "static_attribute",
+    "tells_endlessly",
+    "type_name",
+]
+
+_MOST_TOLD = 5_000
 
 _RAISING = {opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name in opmap}
 
@@ -94,3 +104,22 @@ def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
 def sequence_items(items: Any, most: int) -> list[Any]:
     """At most `most` + 1 items of a list or tuple."""
     return list(items[: most + 1])
+
+
+def exception_arguments(error: BaseException) -> Any:
+    """What an exception was made with, past anything its own class says."""
+    return BaseException.__dict__["args"].__get__(error)
+
+
+def tells_endlessly(error: BaseException) -> bool:
+    """Whether the text of an exception would be that of a structure far too large to be written out."""
+    waiting: list[Any] = [exception_arguments(error)]
+    for _ in range(_MOST_TOLD):
+        if not waiting:
+            return False
+        item = waiting.pop()
+        if type(item) is dict:
+            waiting.extend(islice(item.values(), _MOST_TOLD))
+        elif type(item) in (list, tuple, set, frozenset):
+            waiting.extend(islice(item, _MOST_TOLD))
+    return True

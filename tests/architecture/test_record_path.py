@@ -1,0 +1,183 @@
+"""
+Between a verb and its write nothing is imported.
+
+An import takes a lock: a child that another thread forks meanwhile waits for it for ever. And what a signal handler
+raises inside an import may be swallowed there.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import agentdbg
+
+PACKAGE = Path(agentdbg.__file__).parent
+# What runs in the agent's process: the package itself, what the first run loads, and what `agentdbg run` brings.
+ROOTS = ["__init__", "recorder.pipeline", "recorder.deadline", "autorun.process", "autorun.departure"]
+ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glob("*.py")]
+# Functions that may import, because they run before anything is recorded: when the settings are read, when a run
+# starts, when an integration is switched on or off, or only where nothing is recorded at all.
+BEFORE_ANY_RECORD = {
+    "autorun.process._enable": "a framework is being imported by the program",
+    "autorun.process._enable_integrations_when_imported": "the program's run starts",
+    "autorun.process.start_child": "the program's run starts",
+    "config._default_data_dir": "settings",
+    "config._did_you_mean": "settings",
+    "config._from_file": "settings",
+    "config._home": "settings",
+    "config.files._parse": "settings",
+    "config.values._json_list": "settings",
+    "events.load_schema": "asked for by readers",
+    "events.schema_problems": "asked for by readers",
+    "integrations.crewai._crewai": "switched on or off",
+    "integrations.openai._clients": "switched on or off",
+    "integrations.pydantic_ai.recorder": "switched on",
+    "owner._exists": "asked by readers, on Windows",
+    "owner._host": "Windows; the first run.json is written when the run starts",
+    "recorder.pipeline.ActiveRun._begin": "the run starts",
+    "recorder.runs.RunHandle.path": "recording is off",
+    "recorder.runs._close_with_worker": "the run starts",
+    "recorder.runs._load_recorder": "the run starts",
+    "recorder.runs._load_settings": "the run starts",
+    "storage.__getattr__": "asked for by readers",
+}
+
+
+@cache
+def _tree(module: str) -> ast.Module:
+    path = PACKAGE / (module.replace(".", "/") + ".py")
+    path = path if path.exists() else PACKAGE / module.replace(".", "/") / "__init__.py"
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def _is_module(name: str) -> bool:
+    path = PACKAGE / name.replace(".", "/")
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def _loaded_with(module: str) -> set[str]:
+    """The modules of ours that are loaded when this one is."""
+    found = {module.rpartition(".")[0]} if "." in module else set()
+    waiting: list[ast.AST] = [_tree(module)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "agentdbg":
+            inner = node.module.partition(".")[2]
+            found |= {inner} if inner else set()
+            found |= {f"{inner}.{alias.name}".lstrip(".") for alias in node.names}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or _is_for_types(node):
+            continue
+        waiting += ast.iter_child_nodes(node)
+    return {name for name in found if _is_module(name)}
+
+
+def _is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+
+
+@cache
+def write_side() -> frozenset[str]:
+    """Every module of ours that recording loads."""
+    known: set[str] = set()
+    waiting = list(ROOTS)
+    while waiting:
+        module = waiting.pop()
+        if module not in known:
+            known.add(module)
+            waiting += _loaded_with(module)
+    return frozenset(known)
+
+
+def _importing_functions(module: str) -> set[str]:
+    found: set[str] = set()
+
+    def look(node: ast.AST, place: str, function: str | None) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, (ast.Import, ast.ImportFrom)) and function is not None:
+                found.add(function)
+            elif isinstance(child, ast.ClassDef):
+                look(child, f"{place}.{child.name}", function)
+            elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                look(child, place, function or f"{place}.{child.name}")
+            else:
+                look(child, place, function)
+
+    look(_tree(module), module, None)
+    return found
+
+
+def test_no_function_on_the_way_from_a_verb_to_its_write_imports_anything() -> None:
+    """Whatever recording needs is loaded when the run starts."""
+    importing = {name for module in write_side() for name in _importing_functions(module)}
+    importing = {name for name in importing if not re.fullmatch(r"integrations\.\w+\.(enable|disable)", name)}
+
+    assert len(write_side()) > 60
+    assert importing <= set(BEFORE_ANY_RECORD), "load these with their module, or when the run starts"
+
+
+_PROGRAM = """
+import sys, agentdbg
+
+class Odd:
+    def __repr__(self): return "odd"
+
+class Loud(Exception):
+    def __str__(self): raise ValueError("no")
+
+def record_everything():
+    from_model = "The key is sk-proj-" + "a1B2" * 12 + " and password=hunter2; \\ud83d lone"
+    for number in range(9):
+        agentdbg.record_llm_call("gpt-4o", [{"role": "user", "content": from_model}], from_model,
+                                 usage={"input_tokens": 3, "output_tokens": 4, "details": Odd()}, meta={"a": Odd()})
+        agentdbg.record_tool_call("search", {"q": "2026-01-01T10:00:00Z", "id": "req_8f3a9c2b1d"}, Odd(), effect="read")
+        agentdbg.record_tool_call("search", b"\\xff\\xfe", {1, 2}, error=Loud("x"), meta=[("a", 1)])
+        agentdbg.record_state({"number": number, "at": Odd(), "deep": [[[[[[[[[[[[1]]]]]]]]]]]]})
+        agentdbg.record_event("CHECKPOINT", Odd(), {"long": "x" * 90_000, "many": list(range(9_000))})
+        agentdbg.record_error(KeyError(number), context=Odd(), details={"x": complex(1, 2)}, fatal=Odd())
+    try:
+        fails()
+    except ZeroDivisionError as error:
+        agentdbg.record_error(error)
+    with agentdbg.tool_call("block", {"a": Odd()}, effect="write", meta=Odd()) as call:
+        call.result = Odd()
+    with agentdbg.llm_call("m", prompt=Odd()) as call:
+        call.response = Odd()
+    with agentdbg.traced_run("span", max_llm_calls=3):
+        list(yields(3))
+
+@agentdbg.tool
+def fails(): return 1 / 0
+
+@agentdbg.llm(model="m")
+def yields(count): yield from map(str, range(count))
+
+@agentdbg.trace(stop_on_loop=False, max_events=10_000)
+def agent():
+    record_everything()
+    return Odd()
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        sys.stderr.write(f"{name} is looked for\\n")
+
+with agentdbg.traced_run("first"):
+    sys.meta_path.insert(0, Watch())
+    agent()
+"""
+
+
+def test_recording_anything_imports_nothing(tmp_path: Path) -> None:
+    """The standard library imports too: a codec, a parser of dates. After the start of the run there is none of it."""
+    program = tmp_path / "program.py"
+    program.write_text(_PROGRAM, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.stderr.splitlines() == [
+        "agentdbg: the limits given to agent are not applied: it runs inside a run, and that run's limits hold"
+    ]
+    assert done.returncode == 0
