@@ -122,7 +122,7 @@ class AmbiguousRun(UsageError):
 
     def __init__(self, wanted: str, candidates: Sequence[str]) -> None:
         shown = ", ".join(candidates[:10]) + (f" and {len(candidates) - 10} more" if len(candidates) > 10 else "")
-        super().__init__(f"{wanted!r} is the beginning of {len(candidates)} runs: {shown}; give more of the id")
+        super().__init__(f"{wanted!r} matches {len(candidates)} runs: {shown}. Use a longer prefix")
         self.wanted = wanted
         self.candidates = list(candidates)
 

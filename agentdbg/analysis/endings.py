@@ -1,9 +1,10 @@
 """
-Sentences about how a run ended, or what it is doing now: died, interrupted, an error nobody caught, a limit.
+Sentences about how a run ended, or what it is doing now: died, interrupted, an exception, a limit.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.case import MANY, Case
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["died_line", "guardrail_line", "interrupt_line", "now_line", "raised_line", "spent_on"]
 
+_WORTH_SAYING_MS = 2_000
 _INTERRUPTS = {"KeyboardInterrupt": "Ctrl-C", "CancelledError": "Cancelled"}
 
 
@@ -118,16 +120,28 @@ def guardrail_line(error: RecordedError) -> Line:
     if threshold is None:
         return line(error.number, "Stopped by ", code(name), ": ", quote(error.failure.message))
     used = threshold if actual is None else actual
-    said = {
-        "stop_on_loop": f" at {grouped(used)} repetitions, the limit you set.",
-        "max_llm_calls": f" after {grouped(threshold)} LLM calls, the limit you set.",
-        "max_tool_calls": f" after {grouped(threshold)} tool calls, the limit you set.",
-        "max_events": f" after {grouped(threshold)} events, the limit you set.",
-        "max_tokens": f": {grouped(used)} of {grouped(threshold)} tokens used.",
-        "max_cost_usd": f": {money(used)} of {money(threshold)} spent.",
-        "max_duration_s": f": it ran {duration(used * 1000)}, and {duration(threshold * 1000)} is the limit you set.",
-    }.get(str(name), f": {grouped(used)} of {grouped(threshold)}.")
-    return line(error.number, "Stopped by ", code(name), said)
+    if name == "stop_on_loop":
+        repeated = _repeated(error.failure.message)
+        limit = f" repeated {grouped(used)} times (stop_on_loop limit: {grouped(threshold)})."
+        return line(error.number, "Stopped: ", *repeated, limit)
+    crossed, limit = {
+        "max_llm_calls": (f"LLM call {grouped(threshold + 1)}", grouped(threshold)),
+        "max_tool_calls": (f"tool call {grouped(threshold + 1)}", grouped(threshold)),
+        "max_events": (f"event {grouped(threshold + 1)}", grouped(threshold)),
+        "max_tokens": (f"{grouped(used)} tokens", grouped(threshold)),
+        "max_cost_usd": (f"a cost of {money(used)}", money(threshold)),
+        "max_duration_s": (f"a run time of {duration(used * 1000)}", duration(threshold * 1000)),
+    }.get(str(name), (grouped(used), grouped(threshold)))
+    return line(error.number, f"Stopped: {crossed} exceeded ", code(f"{name}={limit}"), ".")
+
+
+def _repeated(message: str) -> tuple[str | VerdictPart, ...]:
+    """What the stored message of `stop_on_loop` says was repeated; in other words where it cannot be read."""
+    found = re.search(r"exceeded: (.+), \d+ repetitions", message)
+    if found is None:
+        return ("the same steps",)
+    names = [signature.partition(":")[2] or signature for signature in found[1].split(" -> ")]
+    return (code(" → ".join(names)),)
 
 
 def spent_on(case: Case, error: RecordedError) -> list[Line]:
@@ -164,17 +178,18 @@ def now_line(case: Case) -> Line:
     if case.open_call is not None:
         number, event = case.open_call
         payload = payload_of(event)
-        doing = "answering" if payload.get("kind") == "llm" else "running"
         began = timestamp_ms(event.get("ts"))
-        since = f" for {duration(max(case.now_ms - began, 0))}" if case.now_ms is not None and began is not None else ""
-        has_been = "has been" if since else "is"
-        return line(None, "Now: ", code(payload.get("name") or event.get("name")), f" {has_been} {doing}{since}")
+        waited_ms = 0 if case.now_ms is None or began is None else case.now_ms - began
+        # A figure that changes all the time is noise; from two seconds on somebody wonders.
+        since = f" ({duration(waited_ms)})" if waited_ms >= _WORTH_SAYING_MS else ""
+        return line(None, "Waiting for ", code(payload.get("name") or event.get("name")), since)
     before = case.last_call_before(columns.total + 1)
     if before is None:
-        return line(None, "Now: started, and no call recorded yet")
+        return line(None, "Started; no call has been recorded yet")
     number, name = before
     length = columns.duration_ms[number - 1]
     ended = columns.started_ms + columns.start_ms[number - 1] + (0 if length == NO_VALUE else length)
-    ago = f", {duration(max(case.now_ms - ended, 0))} ago" if case.now_ms is not None else ""
+    since_ms = 0 if case.now_ms is None else case.now_ms - ended
+    ago = f" {duration(since_ms)} ago" if since_ms >= _WORTH_SAYING_MS else ""
     verb = "answered" if columns.kind[number - 1] == LLM else "returned"
-    return line(None, "Now: ", code(name), f" #{number} {verb}{ago}")
+    return line(None, code(name), f" #{number} {verb}{ago}")

@@ -262,7 +262,7 @@ def _items(group: Any) -> list[tuple[Any, Any]]:
 
 
 def span_preview(payload: dict[str, Any], totals: SpanTotals, first: Preview | None, last: Preview | None) -> Preview:
-    """How much happened inside; in the tree, how it began and what came of it."""
+    """How much happened inside; in the tree, how it began and the outcome."""
     said = []
     if totals.llm_calls:
         said.append(f"{totals.llm_calls:,} LLM")

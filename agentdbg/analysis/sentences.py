@@ -58,10 +58,12 @@ def text_of(sentence: Line) -> str:
 
 
 def times(group: FailedCalls, unopened: int) -> str:
-    """`failed`, `failed 5 times`; `over` when not every failure was looked at."""
+    """`failed`, `failed twice`, `failed 5 times`; `over` when not every failure was looked at."""
     count = len(group.numbers)
     if count == 1 and not unopened:
         return "failed"
+    if count == 2 and not unopened:
+        return "failed twice"
     return f"failed {'over ' if unopened else ''}{count:,} times"
 
 

@@ -74,17 +74,18 @@ def _live_loop_line(case: Case, loop: LoopCost, *, beside_failures: bool) -> Lin
         spent.append(money(loop.cost_usd))
     so_far = " and ".join(filter(None, (", ".join(spent), duration(loop.milliseconds))))
     began: tuple[str | VerdictPart, ...] = (
-        ("A loop, still going",) if beside_failures else (*_round(loop), ", still going")
+        ("Loop, still going",) if beside_failures else (*_round(loop), ", still going")
     )
     return line(loop.number, *began, f": {so_far} so far.", *(() if stop_is_on else unstopped))
 
 
 def _round(loop: LoopCost) -> tuple[str | VerdictPart, ...]:
-    pieces: list[str | VerdictPart] = ["A loop"]
+    pieces: list[str | VerdictPart] = ["Loop"]
     for position, name in enumerate(loop.round_names[:6]):
         pieces += [" → " if position else ": ", code(name)]
     if loop.same_arguments_since is not None:
-        pieces.append(f", the same arguments since #{loop.same_arguments_since}")
+        repeated = "was called" if len(loop.round_names) == 1 else "repeated"
+        pieces.append(f" {repeated} with the same arguments from #{loop.same_arguments_since} on")
     return tuple(pieces)
 
 

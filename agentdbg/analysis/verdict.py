@@ -1,5 +1,5 @@
 """
-What is wrong with a run, in at most three sentences: the cause, what it led to, how it ended.
+What went wrong in a run, in at most three sentences: the cause, what it led to, how it ended.
 
 Only what the log can prove is said. `judge` looks at the counted run and picks the case; the sentences themselves are
 in `endings` and `trouble`.
@@ -50,9 +50,7 @@ def _finished(case: Case) -> Verdict:
         lines.append(_failed_on_the_way(case, answer))
     elif case.tally.errors:
         error = case.tally.errors[0]
-        lines.append(
-            line(error.number, *_ended_well(answer), "an error was recorded on the way: ", quote(error.failure.text))
-        )
+        lines.append(line(error.number, *_ended_well(answer), "an error was recorded: ", quote(error.failure.text)))
     if case.loop is not None:
         # Where the line before has just named the failures, the loop need not repeat them.
         is_said = bool(case.groups) and failures_in(case, case.loop) is case.groups[0]
@@ -78,7 +76,7 @@ def _failed_on_the_way(case: Case, answer: str | None) -> Line:
         group.numbers[0],
         *_ended_well(answer),
         code(group.name),
-        f" {often}{once} on the way: ",
+        f" {often}{once}: ",
         quote(group.failure.text),
     )
 

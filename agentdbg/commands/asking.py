@@ -20,7 +20,7 @@ def confirmed(question: str) -> bool:
 def need_somebody(what: str) -> None:
     """Refuse where nobody can answer, and say how to do without; `what` is like "delete asks before it deletes"."""
     if not somebody_answers():
-        raise UsageError(f"{what}, and there is nobody to answer; give --yes")
+        raise UsageError(f"{what}, but this is not a terminal, so pass --yes")
 
 
 def somebody_answers() -> bool:

@@ -96,7 +96,7 @@ def _json(value: Any, indent: int | None = None) -> str:
 
 
 def facts_of_named(wanted: str, data_dir: Path, rules: EffectRules) -> RunFacts:
-    """The facts of the run that a person names: by its id, the beginning of it, `latest`, or a file or folder."""
+    """The facts of the run that a person names: by its id, a unique prefix, `latest`, or a file or folder."""
     # Whoever tests an agent has its run at hand, and looks for none.
     from agentdbg.commands.finding import find  # noqa: PLC0415
     from agentdbg.commands.run_files import is_path, read_run_file  # noqa: PLC0415

@@ -56,11 +56,11 @@ def text_lines(report: Report) -> list[list[str | Styled]]:
 
 
 def _counted(report: Report) -> str:
-    """`1 of 6 checks does not hold`, `6 checks hold`."""
+    """`1 of 6 checks failed`, `6 checks passed`."""
     checks, failed = len(report.results), len(report.failures)
     if not failed:
-        return f"{count_noun(checks, 'check')} {'holds' if checks == 1 else 'hold'}"
-    return f"{failed} of {count_noun(checks, 'check')} {'does' if failed == 1 else 'do'} not hold"
+        return f"{count_noun(checks, 'check')} passed"
+    return f"{failed} of {count_noun(checks, 'check')} failed"
 
 
 def _diff_lines(result: CheckResult) -> list[str]:

@@ -36,7 +36,7 @@ _NO_RULES = ("run", "baseline_file", "policy_file", "output", "as_json")
 
 def command(
     run: Annotated[
-        str, Argument("[RUN]", "A run: its id, the beginning of it, `latest`, or a file or folder.", "runs")
+        str, Argument("[RUN]", "A run: its id, a unique prefix, `latest`, or a file or folder.", "runs")
     ] = "latest",
     baseline_file: Annotated[
         str | None, Option("--baseline", "-b", metavar="FILE", help="What `agentdbg baseline` made of good runs.")

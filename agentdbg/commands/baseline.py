@@ -35,7 +35,7 @@ def command(
     as_json: Annotated[bool, Option("--json", help="Print the baseline, also when it is written to a file.")] = False,
 ) -> None:
     """
-    Keep what good runs have in common: how they ended, which tools they called, what they changed outside with which
+    Create a baseline from good runs: how they ended, which tools they called, what they changed outside with which
     arguments, and what they spent. The file is small and meant to be reviewed and committed; `agentdbg assert` compares
     later runs with it. Made from several runs it knows how much good runs differ.
     """

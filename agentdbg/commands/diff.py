@@ -59,7 +59,7 @@ class ComparedRun:
 
 
 def command(
-    a: Annotated[str, Argument("A", "A run: its id, the beginning of it, `latest`, or a file or folder.", "runs")],
+    a: Annotated[str, Argument("A", "A run: its id, a unique prefix, `latest`, or a file or folder.", "runs")],
     b: Annotated[str, Argument("[B]", "The run to compare it with, given in the same ways.", "runs")] = "latest",
     stat: Annotated[bool, Option("--stat", help="Only the verdict and the figures, no steps.")] = False,
     only: Annotated[

@@ -123,7 +123,7 @@ def figure_titles(diff: Diff) -> list[tuple[str, str]]:
 
 
 def figure_rows(diff: Diff) -> list[list[str | Styled]]:
-    """A, B, and B against A."""
+    """A, B, and B minus A."""
     a, b = diff.side_a.totals, diff.side_b.totals
     names = [name for _, name in figure_titles(diff)]
     rows: list[list[str | Styled]] = [

@@ -1,4 +1,4 @@
-"""`agentdbg explain`: what is wrong with a run, in a few lines that can be pasted into an issue or to an assistant."""
+"""`agentdbg explain`: what went wrong in a run, in a few lines that can be pasted into an issue or to an assistant."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _INDENT = 10
 
 
 def command(
-    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    run: Annotated[str, Argument("[RUN]", "A run: its id, a unique prefix, or `latest`.", "runs")] = "latest",
     as_json: Annotated[bool, Option("--json", help="Print everything that was found as JSON.")] = False,
     as_markdown: Annotated[
         bool, Option("--markdown", "-m", help="Print Markdown, with the events it is about.")
     ] = False,
 ) -> None:
     """
-    Say what is wrong with a run: how it ended, what failed first and what that led to, errors that were swallowed,
+    Explain what went wrong in a run: how it ended, what failed first and what that led to, errors that were swallowed,
     results that were no answers, calls that do not fit their tool, how the prompt grew, and where the time went. All
     of it is read from the log; no model is asked.
     """

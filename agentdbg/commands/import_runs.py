@@ -40,7 +40,7 @@ def command(
     as_json: Annotated[bool, Option("--json", help="Print what was imported as JSON.")] = False,
 ) -> None:
     """
-    Make runs of other tools' traces: chat transcripts with tool calls, SWE-agent trajectories, OpenTelemetry and
+    Import traces from other tools: chat transcripts with tool calls, SWE-agent trajectories, OpenTelemetry and
     OpenInference spans, Inspect AI logs, OpenHands events, exports of agentdbg and earlier data folders. Secrets are
     removed like anywhere else. A run that is here already is skipped, so importing twice does no harm. The exit code
     is 0 when everything was imported and 2 when something could not be.

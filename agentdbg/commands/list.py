@@ -99,7 +99,7 @@ def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, st
         Column("status"),
     ]
     if headlines:
-        columns.append(Column("what came of it", least=24, optional=5))
+        columns.append(Column("outcome", least=24, optional=5))
     length = _telling_length([run["run_id"] for run in runs])
     has_cost = _shows_cost(out, runs)
     out.table(columns, [_row(out, run, length, headlines, has_cost=has_cost) for run in runs])

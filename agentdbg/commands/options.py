@@ -46,7 +46,7 @@ class Option:
         object.__setattr__(self, "at_least", at_least)
 
 
-RUN = Argument("RUN", "A run: its id, the beginning of it, or `latest`.", completes="runs")
+RUN = Argument("RUN", "A run: its id, a unique prefix, or `latest`.", completes="runs")
 
 
 @dataclass(frozen=True)

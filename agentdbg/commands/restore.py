@@ -25,7 +25,7 @@ agentdbg restore latest      # the one that was deleted last
 
 def command(
     run: Annotated[
-        str | None, Argument("[RUN]", "A deleted run: its id, the beginning of it, or `latest`; lists them without.")
+        str | None, Argument("[RUN]", "A deleted run: its id, a unique prefix, or `latest`; lists them without.")
     ] = None,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 agentdbg show                      # the latest run
-agentdbg show a41f                 # a run by the beginning of its id
+agentdbg show a41f                 # a run by a prefix of its id
 agentdbg show a41f --event 49      # one event in full
 agentdbg show latest --full | less
 agentdbg show latest --json
@@ -31,7 +31,7 @@ _FIRST = 100
 
 
 def command(
-    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    run: Annotated[str, Argument("[RUN]", "A run: its id, a unique prefix, or `latest`.", "runs")] = "latest",
     event: Annotated[
         str | None, Option("--event", "-e", metavar="N", help="Only this event: its number or id.")
     ] = None,

@@ -42,7 +42,7 @@ def command(
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
 ) -> None:
     """
-    Ask all stored runs in SQL: the views are runs, events, llm_calls, tool_calls and findings. DuckDB answers, locked
+    Query stored runs with SQL: the views are runs, events, llm_calls, tool_calls and findings. DuckDB answers, locked
     down: a question reads these views and nothing else, and changes nothing. What was read is kept as Parquet in the
     index, so the next question reads only what changed. Without a question the views and their columns are listed.
     """

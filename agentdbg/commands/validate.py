@@ -24,7 +24,7 @@ _NOTES_SHOWN = 10
 
 
 def command(
-    run: Annotated[str, Argument("[RUN]", "A run: its id, the beginning of it, or `latest`.", "runs")] = "latest",
+    run: Annotated[str, Argument("[RUN]", "A run: its id, a unique prefix, or `latest`.", "runs")] = "latest",
     as_json: Annotated[bool, Option("--json", help="Print every problem as JSON.")] = False,
 ) -> None:
     """

@@ -33,9 +33,9 @@ class _Chunk:
     start: int
     end: int
     is_taken: bool = False
-    """Somebody has read it or is about to."""
+    """Already read, or about to be."""
     is_unclear: bool = False
-    """Somebody has read it, and what comes before has to be known to tell what it says."""
+    """Already read, but depends on the chunk before it."""
     stretch: Stretch | None = None
 
     def settle(self, stretch: Stretch | None) -> None:

@@ -1,5 +1,5 @@
 """
-What all runs that a process writes for others are made with: the settings, and what was compiled from them once.
+Shared parts for writing imported runs: config, redactor, prices, name cache.
 
 The same few names come again and again, so what was made of a name is kept: its clean text, the payload of a run that
 is called so, the meta of a span.

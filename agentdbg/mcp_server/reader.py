@@ -91,7 +91,7 @@ def run_brief(meta: RunMeta, headline: str | None = None) -> dict[str, Any]:
 
 
 def event_line(row: Row) -> dict[str, Any]:
-    """One event in a line: who, what it was given, what came of it."""
+    """One event in a line: who, what it was given, the outcome."""
     shown = row["preview"]
     given = plain_text(shown["input"]).strip()
     if shown["same_as"]:

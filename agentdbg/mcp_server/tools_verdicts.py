@@ -1,5 +1,5 @@
 """
-Tools that judge: what is wrong with a run, how two runs differ, whether a run's files are sound.
+Tools that judge: what went wrong in a run, how two runs differ, whether a run's files are sound.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _told(finding: Finding, view: RunView) -> dict[str, Any]:
 
 EXPLAIN_RUN = Tool(
     "explain_run",
-    "Say what is wrong with a run",
+    "Explain what went wrong in a run",
     "How a run ended and why, what it was asked and answered, and everything found in its log, the worst first: the "
     "first failure and what it led to, errors that were swallowed, tool results that were no answers, calls that do "
     "not fit their tool, loops, a prompt that outgrew its model, where the time went. Each finding names the numbers "

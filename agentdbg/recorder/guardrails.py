@@ -115,7 +115,7 @@ class Guards:
         encoded: bytes = b"",
     ) -> Verdict | None:
         """
-        The same for an event that is only being made: putting it together would cost more than judging it.
+        Like `judge`, for an event whose dict does not exist yet: making it would cost more than judging it.
 
         `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
         """

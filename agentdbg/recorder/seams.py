@@ -2,7 +2,7 @@
 The verbs that stand around a call: `@tool`, `@llm`, `with tool_call(…)`, `with llm_call(…)`.
 
 Before the call they take a place (a limit may refuse it, then no call is made) and write CALL_START; after it they
-record what came of it. Results and exceptions pass through untouched.
+record the outcome. Results and exceptions pass through untouched.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Two runs side by side: compared once, then answered in parts.
 
-`/api/compare` says what came of it and how the rows stand, in columns: a letter and two event numbers for each row. The
+`/api/compare` says the outcome and how the rows stand, in columns: a letter and two event numbers for each row. The
 words of a row are those of `/api/runs/{id}/rows`; what changed in it is asked for when it is in sight.
 """
 

@@ -1,5 +1,5 @@
 """
-How long a server waits for a request that has begun to come, and for how many of them.
+Limits for slow clients: header and body timeouts, idle connections.
 
 Whoever opens a connection and does not send, or sends half a request, holds a place. Such a connection is closed after
 a while; and when there are too many, a new one takes the place of the one that has been silent the longest, so that

@@ -24,7 +24,7 @@ STACK = (
 
 
 def test_a_healthy_run_is_its_answer() -> None:
-    """A run that worked needs one line: what came of it."""
+    """A run that worked needs one line: the outcome."""
     story = Story()
     story.llm("Refund order 8812", "I have **refunded** order 8812 to your card.")
     story.end()
@@ -74,7 +74,7 @@ def test_failures_on_the_way_to_an_answer_are_amber() -> None:
     assert story.said() == [
         (
             2,
-            "Finished with the answer 1, but page_down failed 10 times on the way: TypeError: bad keyword",
+            "Finished with the answer 1, but page_down failed 10 times: TypeError: bad keyword",
         )
     ]
     assert story.verdict()["tone"] == "warn"
@@ -89,7 +89,7 @@ def test_a_second_kind_of_failure_gets_a_line_of_its_own() -> None:
     story.end()
 
     assert [text for _, text in story.said()] == [
-        "Finished, but a failed 2 times on the way: first",
+        "Finished, but a failed twice: first",
         "b failed too: second",
     ]
 
@@ -143,12 +143,12 @@ def test_a_run_that_failed_without_an_error_says_so() -> None:
 @pytest.mark.parametrize(
     ("guardrail", "threshold", "actual", "sentence"),
     [
-        ("max_tokens", 50_000, 50_212, "Stopped by max_tokens: 50,212 of 50,000 tokens used."),
-        ("max_llm_calls", 60, 61, "Stopped by max_llm_calls after 60 LLM calls, the limit you set."),
-        ("max_tool_calls", 5, 6, "Stopped by max_tool_calls after 5 tool calls, the limit you set."),
-        ("max_events", 100, 101, "Stopped by max_events after 100 events, the limit you set."),
-        ("max_cost_usd", 1.0, 1.02, "Stopped by max_cost_usd: $1.02 of $1.00 spent."),
-        ("max_duration_s", 30, 30.2, "Stopped by max_duration_s: it ran 30.2 s, and 30 s is the limit you set."),
+        ("max_tokens", 50_000, 50_212, "Stopped: 50,212 tokens exceeded max_tokens=50,000."),
+        ("max_llm_calls", 60, 61, "Stopped: LLM call 61 exceeded max_llm_calls=60."),
+        ("max_tool_calls", 5, 6, "Stopped: tool call 6 exceeded max_tool_calls=5."),
+        ("max_events", 100, 101, "Stopped: event 101 exceeded max_events=100."),
+        ("max_cost_usd", 1.0, 1.02, "Stopped: a cost of $1.02 exceeded max_cost_usd=$1.00."),
+        ("max_duration_s", 30, 30.2, "Stopped: a run time of 30.2 s exceeded max_duration_s=30 s."),
     ],
 )
 def test_a_guardrail_names_itself_and_the_limit(guardrail: str, threshold: float, actual: float, sentence: str) -> None:
@@ -204,9 +204,9 @@ def test_a_retry_loop_names_cause_loop_cost_and_stop() -> None:
         (at["first"], "book failed 5 times with the same error: payment amount does not add up"),
         (
             at["warning"],
-            f"A loop: think → book, the same arguments since #{at['second']}. {cost}",
+            f"Loop: think → book repeated with the same arguments from #{at['second']} on. {cost}",
         ),
-        (stop, "Stopped by stop_on_loop at 5 repetitions, the limit you set."),
+        (stop, "Stopped: the same steps repeated 5 times (stop_on_loop limit: 5)."),
     ]
     assert headline(story.tally(), story.meta("error")) == "book failed 5 times, same error"
 
@@ -220,8 +220,8 @@ def test_a_finished_run_names_its_failures_once() -> None:
 
     (first, cause), (second, loop) = story.said()
     assert (first, second) == (at["first"], at["warning"])
-    assert cause.endswith("but book failed 5 times on the way: payment amount does not add up")
-    assert loop.startswith("A loop: think → book, the same arguments since #")
+    assert cause.endswith("but book failed 5 times: payment amount does not add up")
+    assert loop.startswith("Loop: think → book repeated with the same arguments from #")
 
 
 def test_a_loop_says_its_dollars_where_they_are_known() -> None:
@@ -249,7 +249,7 @@ def test_a_loop_that_is_left_costs_only_what_it_was() -> None:
     story.end()
 
     assert story.said() == [
-        (5, "A loop: search, the same arguments since #2. It cost 3 calls and 150 ms, 13 % of the run.")
+        (5, "Loop: search was called with the same arguments from #2 on. It cost 3 calls and 150 ms, 13 % of the run.")
     ]
 
 
@@ -329,7 +329,7 @@ def test_a_live_run_says_what_it_does_now() -> None:
     story = Story()
     story.call_start("o3-mini", kind="llm", given="q")
 
-    assert story.said("running", later_ms=2400) == [(None, "Now: o3-mini has been answering for 2.4 s")]
+    assert story.said("running", later_ms=2400) == [(None, "Waiting for o3-mini (2.4 s)")]
     assert story.verdict("running")["tone"] == "running"
 
 
@@ -342,7 +342,7 @@ def test_a_live_run_in_trouble_is_red_before_it_ends() -> None:
     assert said[0] == (at["first"], "book has failed 5 times with the same error: payment amount does not add up")
     assert said[1] == (
         at["warning"],
-        "A loop, still going: 57k tokens and 8.5 s so far. stop_on_loop is off, so nothing will stop it.",
+        "Loop, still going: 57k tokens and 8.5 s so far. stop_on_loop is off, so nothing will stop it.",
     )
     assert story.verdict("running")["tone"] == "error"
 
@@ -351,7 +351,7 @@ def test_a_run_with_nothing_in_it_still_gets_a_verdict() -> None:
     """The first second of every run looks like this."""
     story = Story()
 
-    assert story.said("running") == [(None, "Now: started, and no call recorded yet")]
+    assert story.said("running") == [(None, "Started; no call has been recorded yet")]
     assert story.said("error") == [(1, "The process ended before it recorded a call.")]
 
 

@@ -47,7 +47,7 @@ def open_pair(open_page: Callable[..., Page], recorded: Recorded) -> Callable[..
 def test_the_other_run_is_chosen_from_the_list(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """The run in question is open; the one that worked is a click away, and the older of the two is A."""
     page = open_page(recorded.address("short b"))
-    page.get_by_role("button", name="More about this run").click()
+    page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Compare with another run").click()
     expect(page.locator("run-rail .pick")).to_contain_text("Choose the run to compare with booker")
     page.locator(f"run-rail [data-run-id='{recorded.runs['short a']}']").click()
@@ -96,7 +96,7 @@ def test_both_are_aligned_and_the_first_difference_is_a_key_away(
     first = page.locator("compare-rows .pair[data-first]")
     expect(first).to_have_attribute("aria-selected", "true")
     expect(first).to_have_attribute("data-sign", "+")
-    expect(first.locator(".half").first).to_contain_text("they part here: only in B")
+    expect(first.locator(".half").first).to_contain_text("First difference (only in B")
     expect(first.locator(".half").last).to_contain_text("find_price")
     page.keyboard.press("n")
     effect = page.locator("compare-rows .pair[data-effect][aria-selected=true]")
@@ -359,7 +359,7 @@ def test_hostile_runs_stay_text_in_a_comparison(open_pair: Callable[..., Page]) 
 def test_a_phone_chooses_and_compares_in_one_column(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """Runs, then the comparison, with a way back."""
     page = open_page(recorded.address("short b"), width=390, height=844)
-    page.get_by_role("button", name="More about this run").click()
+    page.get_by_role("button", name="More actions").click()
     page.get_by_role("button", name="Compare with another run").click()
     page.locator(f"run-rail [data-run-id='{recorded.runs['short a']}']").click()
     expect(page.locator("run-compare .word")).to_contain_text("Different effects")

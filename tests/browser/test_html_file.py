@@ -175,7 +175,7 @@ def test_the_button_in_the_viewer_saves_a_file_that_opens(
     with viewer(files.data_dir) as served:
         page = chromium.new_page()
         page.goto(f"{served.origin}/?run_id={files.runs['failing']}")
-        page.get_by_role("button", name="More about this run").click()
+        page.get_by_role("button", name="More actions").click()
         with page.expect_download() as saving:
             page.locator("[data-action=save-page]").click()
         saving.value.save_as(tmp_path / saving.value.suggested_filename)
@@ -198,7 +198,7 @@ def test_what_needs_a_server_is_not_offered(open_file: Callable[..., Page], file
     """Absent, not broken: no runs, no renaming, no deleting, no following, neither by button nor by key."""
     page = open_file(files.address("healthy"))
     expect(page.locator("run-rail")).to_be_hidden()
-    page.get_by_role("button", name="More about this run").click()
+    page.get_by_role("button", name="More actions").click()
     expect(page.locator("#run-menu")).to_be_visible()
     assert page.locator("#run-menu [data-action]").evaluate_all("all => all.map((one) => one.dataset.action)") == [
         "copy-id",
@@ -223,7 +223,7 @@ def test_what_needs_a_server_is_not_offered(open_file: Callable[..., Page], file
 def test_the_events_can_be_taken_out_again(open_file: Callable[..., Page], files: Files, tmp_path: Path) -> None:
     """The file is no dead end: the recipient can have the data."""
     page = open_file(files.address("healthy"))
-    page.get_by_role("button", name="More about this run").click()
+    page.get_by_role("button", name="More actions").click()
     with page.expect_download() as saving:
         page.locator("[data-action=save-run]").click()
     saving.value.save_as(tmp_path / "saved.json")

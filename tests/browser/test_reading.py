@@ -142,9 +142,9 @@ def test_every_step_has_a_key(open_page: Callable[..., Page], recorded: Recorded
     page.keyboard.press("Escape")
     expect(page.locator("[data-filter=errors]")).to_have_attribute("aria-pressed", "false")
     page.keyboard.press("?")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("dialog", name="Keys")).to_be_hidden()
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_hidden()
 
 
 def test_letters_are_silent_in_fields_and_can_be_turned_off(open_page: Callable[..., Page], recorded: Recorded) -> None:

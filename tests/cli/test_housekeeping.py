@@ -150,7 +150,7 @@ def test_a_beginning_that_two_deleted_runs_share_lists_them(cli: Callable[..., R
     ran = cli("restore", "1111")
 
     assert ran.code == 2
-    assert "is the beginning of 2 runs" in ran.err
+    assert "matches 2 runs" in ran.err
 
 
 def test_one_wrong_id_deletes_nothing(cli: Callable[..., Ran], failed_run: str) -> None:

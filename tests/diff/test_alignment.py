@@ -347,6 +347,6 @@ def test_how_a_run_was_started_is_given_and_not_where_the_runs_part() -> None:
     assert (diff.first_difference, diff.first_divergence) == (0, 1)
     assert said == [
         "Neither run changed anything outside the agent.",
-        "They part here: get_x differs in n 1 in A and 2 in B. Before that every step is the same.",
-        "Given differently: argv[0].",
+        "First difference: get_x differs in n 1 in A and 2 in B. Before that every step is the same.",
+        "Different inputs: argv[0].",
     ]

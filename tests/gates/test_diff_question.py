@@ -85,7 +85,7 @@ def test_where_the_steps_part_is_told_of_what_was_compared(cli: Cli, data_dir: P
     runs = store(data_dir, a), store(data_dir, b)
     tools, effects = (cli("diff", *runs, "--only", part).out for part in ("tools", "effects"))
 
-    assert "They part after get_map: " in tools
+    assert "First difference, after get_map: " in tools
     assert "Before that every tool call is the same.  A#4 B#4" in tools
     assert [line for line in effects.splitlines() if line.startswith("▎")] == [
         "▎ book_train got day 1 in A and 2 in B.  A#5 B#5"
@@ -131,7 +131,7 @@ def test_two_calls_of_one_tool_are_told_apart_by_what_they_were_given(cli: Cli, 
         runs.append(store(data_dir, story))
     told = cli("diff", *runs).out
 
-    assert 'They part here: A runs find_order with order_id: "A-17", B find_order with order_id: "B-4".' in told
+    assert 'First difference: A runs find_order with order_id: "A-17", B find_order with order_id: "B-4".' in told
 
 
 @pytest.mark.parametrize("width", [40, 60, 80])

@@ -309,7 +309,7 @@ def test_a_chain_that_fails_says_so_once(recorded: Recorded, handler: dict[str, 
 
 
 def test_a_retriever_is_a_tool_that_was_asked(recorded: Recorded, handler: dict[str, Any]) -> None:
-    """What was looked up, and what came of it, is half of every agent that reads documents."""
+    """What was looked up, and the outcome, is half of every agent that reads documents."""
 
     class Shelf(BaseRetriever):  # type: ignore[misc]
         def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Any]:

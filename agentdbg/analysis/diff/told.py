@@ -147,12 +147,12 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
     at = diff.first_divergence
     if at is None:
         if any(row.wording for row in diff.rows):
-            yield _say(None, None, "They never part: only the wording differs.")
+            yield _say(None, None, "Only the wording differs.")
         return
     a, b = _next_step(diff, at, "a"), _next_step(diff, at, "b")
     numbers = (a.number if a else None, b.number if b else None)
     before = diff.rows[at - 1] if at else None
-    after = ("They part after ", code(before.name)) if before and before.kind == TOOL else ("They part here",)
+    after = ("First difference, after ", code(before.name)) if before and before.kind == TOOL else ("First difference",)
     row = diff.rows[at]
     reworded = any(change.wording for earlier in diff.rows[:at] for change in earlier.changes if not change.is_given)
     quiet = " Before that only the wording differs." if reworded else " Before that every step is the same."
@@ -215,7 +215,7 @@ def _given(diff: Diff) -> Iterator[Sentence]:
     row = diff.rows[given[0][0]]
     paths = list(dict.fromkeys(change.path for _, change in given))
     shown = ", ".join(paths[:_FEW]) + (f" and {len(paths) - _FEW} more" if len(paths) > _FEW else "")
-    yield _say(row.a, row.b, "Given differently: ", code(shown), ".")
+    yield _say(row.a, row.b, "Different inputs: ", code(shown), ".")
 
 
 def step_text(step: Step, room: int = 120) -> str:

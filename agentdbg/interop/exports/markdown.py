@@ -1,5 +1,5 @@
 """
-A run as Markdown, for a person to read or an issue to hold: what came of it, what was found, its steps, its calls.
+A run as Markdown, for a person to read or an issue to hold: the outcome, what was found, its steps, its calls.
 
 A document stays within what an issue can hold. What does not fit is left out, the least telling first, and the last
 lines say what that was and how to see it.

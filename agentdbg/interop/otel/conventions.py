@@ -1,5 +1,5 @@
 """
-The names under which models, tools and agents are told to other tools. Nothing else in the package spells them out.
+OpenTelemetry GenAI and OpenInference attribute names. Nothing else in the package spells them out.
 
 Three vocabularies: the GenAI semantic conventions of OpenTelemetry as of v1.41, OpenInference, and our own
 `agentdbg.*` names, which carry an event whole, so that a run that was pushed can be received again without loss.

@@ -28,7 +28,7 @@ export function bindings(actions) {
       keys: ["l", "L"],
       run: (key) => actions.stepLoop(key === "l" ? 1 : -1),
     },
-    { group: wrong, label: "Verdict short or long", keys: ["v"], run: () => actions.toggleVerdict() },
+    { group: wrong, label: "Collapse / expand summary", keys: ["v"], run: () => actions.toggleVerdict() },
     { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
 
     {
@@ -69,7 +69,7 @@ export function bindings(actions) {
       run: (key) => actions.moveTo(key === "Home" ? "first" : "last"),
       compared: (key) => compare.moveTo(key === "Home" ? "first" : "last"),
     },
-    { group: rows, label: "Open to the side", keys: ["\\"], run: () => actions.toggleSide() },
+    { group: rows, label: "Open in side panel", keys: ["\\"], run: () => actions.toggleSide() },
 
     {
       group: find,

@@ -17,7 +17,7 @@ import { hasTimes, nameOf } from "./runs.js";
  * @property {import("./types.js").RunMeta} b
  * @property {"same" | "same_effects" | "different_effects" | "unknown_effects"} verdict
  * @property {boolean} is_good nothing in it has to be looked at
- * @property {{a: number | null, b: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}[]} sentences what came of it, with the events each speaks of
+ * @property {{a: number | null, b: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}[]} sentences the outcome, with the events each speaks of
  * @property {string[]} notes
  * @property {number | null} first_difference
  * @property {number | null} first_divergence
@@ -253,7 +253,7 @@ export function bothNames({ a, b }) {
   return [...new Set([nameOf(a), nameOf(b)])].join(" and ");
 }
 
-/** What came of it, in two words. @param {Answer["verdict"]} verdict */
+/** The outcome, in two words. @param {Answer["verdict"]} verdict */
 export function verdictWords(verdict) {
   return {
     same: "Same",

@@ -54,7 +54,7 @@ export class KeyHelp extends HTMLElement {
         h(
           "header",
           null,
-          h("h2", { id: "key-help-title" }, "Keys"),
+          h("h2", { id: "key-help-title" }, "Keyboard shortcuts"),
           h(
             "button",
             { class: "close", type: "button", "aria-label": "Close", onclick: () => this.#dialog.close() },

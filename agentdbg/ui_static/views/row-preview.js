@@ -29,7 +29,7 @@ export function fillPreview(what, { view, query, hidesTools }, row) {
   what.classList.toggle("fails", Boolean(preview.error));
 }
 
-/** How a span began and what came of it, which its children below it show; without either, what is inside. @param {Row} row */
+/** How a span began and the outcome, which its children below it show; without either, what is inside. @param {Row} row */
 function spanInTree({ preview: { tree } }) {
   return tree && tree.input.length + tree.outcome.length > 0 ? tree : null;
 }

@@ -34,7 +34,7 @@ export class RunVerdict extends HTMLElement {
   #report = h(
     "button",
     { class: "button report", type: "button", "data-report": true, onclick: () => emit(this, "copy-report") },
-    h("span", null, "Copy for assistant"),
+    h("span", null, "Copy for AI assistant"),
   );
   #drawn = "";
   #renaming = false;
@@ -74,7 +74,7 @@ export class RunVerdict extends HTMLElement {
     );
     const more = h(
       "button",
-      { class: "button more", type: "button", "aria-label": "More about this run", popovertarget: "run-menu" },
+      { class: "button more", type: "button", "aria-label": "More actions", popovertarget: "run-menu" },
       glyph("more"),
     );
     const compare = h(
@@ -121,8 +121,8 @@ export class RunVerdict extends HTMLElement {
       embeddedRun === null && item("Compare with another run…", "d", "compare-with"),
       item("Copy run id", "i", "copy-id"),
       item("Save all events as JSON", "", "save-run"),
-      embeddedRun === null && item("Save as one HTML file", "", "save-page"),
-      item("Verdict short or long", "v", "verdict"),
+      embeddedRun === null && item("Share as HTML file", "", "save-page"),
+      item("Collapse / expand summary", "v", "verdict"),
       embeddedRun === null && item("Delete", "", "delete-run", true),
     );
     menu.addEventListener("toggle", (event) => {
@@ -139,7 +139,7 @@ export class RunVerdict extends HTMLElement {
   answerReport(text) {
     const label = /** @type {HTMLElement} */ (this.#report.firstElementChild);
     label.textContent = text;
-    setTimeout(() => (label.textContent = "Copy for assistant"), 2500);
+    setTimeout(() => (label.textContent = "Copy for AI assistant"), 2500);
   }
 
   update() {

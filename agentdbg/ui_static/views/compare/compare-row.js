@@ -36,7 +36,7 @@ export function fillRow(element, data, row) {
   element.toggleAttribute("data-effect", comparison.isEffect(row));
   element.toggleAttribute("data-first", row === comparison.first);
   element.setAttribute("aria-label", labelOf(meaning, a.row, b.row, changes, effectWords(comparison, row)));
-  const first = row === comparison.first ? firstWords(sign, comparison) : "";
+  const first = row === comparison.first ? firstWords(sign) : "";
   const query = comparison.isMatch(row) ? data.q : "";
   element.replaceChildren(
     half("a", a.n, a.row, changes, a.n === 0 ? first : "", query),
@@ -57,10 +57,9 @@ function sides(comparison, row) {
   ];
 }
 
-/** @param {string} sign @param {Comparison} comparison */
-function firstWords(sign, comparison) {
-  const what = comparison.answer.first_divergence === null ? "first difference" : "they part here";
-  return `${what}: ${SIGNS[sign][1]}`;
+/** @param {string} sign */
+function firstWords(sign) {
+  return `First difference (${SIGNS[sign][1]})`;
 }
 
 /** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing @param {string} query */

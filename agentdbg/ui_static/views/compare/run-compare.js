@@ -362,7 +362,7 @@ function figuresTable(answer, now) {
       h(
         "tr",
         { class: "difference" },
-        h("th", { scope: "row" }, "B against A"),
+        h("th", { scope: "row" }, "B − A"),
         ...columns.map(({ key, difference }) =>
           h(
             "td",

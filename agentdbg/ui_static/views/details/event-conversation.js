@@ -210,7 +210,7 @@ export class EventConversation extends HTMLElement {
     }
   }
 
-  /** What came of it: the answer, the error, or both when a stream broke off. @param {Record<string, any>} payload */
+  /** The outcome: the answer, the error, or both when a stream broke off. @param {Record<string, any>} payload */
   #answer(payload) {
     const parts = responseMessages(payload.response).flatMap((one) => one.parts);
     const failed = payload.status === "error" || isFilled(payload.error);

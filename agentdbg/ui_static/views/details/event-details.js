@@ -215,7 +215,7 @@ export class EventDetails extends HTMLElement {
         h(
           "button",
           { type: "button", class: "move", "aria-keyshortcuts": "\\", onclick: () => emit(this, "move", { to }) },
-          to === "side" ? "To the side" : "In place",
+          to === "side" ? "Open in side panel" : "Open inline",
           " ",
           h("kbd", { "aria-hidden": "true" }, "\\"),
         ),

@@ -52,7 +52,7 @@ async function fillChildren(into, span, context) {
     },
     (button) => [h("tr", null, h("td", { colspan: 5 }, button))],
   );
-  const heads = ["event", "name", "what came of it", "time", "tokens"];
+  const heads = ["event", "name", "outcome", "time", "tokens"];
   const head = h(
     "thead",
     { class: "visually-hidden" },
