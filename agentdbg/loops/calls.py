@@ -78,7 +78,7 @@ class RecentCalls:
         return self._stall(step, recent) if self._are_enough and recent is not None else None
 
     def _stall(self, step: Step, calls: deque[Step]) -> Candidate | None:
-        if not step.failed and calls[-2].number < self._turns.known_first:
+        if not step.failed and calls[-2].number < self._turns.first:
             return None  # the user has spoken since
         is_first_time = not step.was_asked and calls[0].number >= self._tape.steps[0].number
         # Most calls ask for something else than the ones before them, which shows without a look at the result.

@@ -19,7 +19,6 @@ from agentdbg.loops.kinds import classify, is_one_failing_call
 from agentdbg.loops.ledger import Candidate, Held
 from agentdbg.loops.rounds import Round, fingerprint, skip_rounds
 from agentdbg.loops.steps import Step
-from agentdbg.loops.turns import has_spoken
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from agentdbg.events import Event
     from agentdbg.loops.findings import ActiveLoop, LoopFinding
     from agentdbg.loops.rounds import Expected
+    from agentdbg.loops.turns import Heard
 
 __all__ = ["LoopDetector"]
 
@@ -88,7 +88,7 @@ class LoopDetector(Intake):
 
         `encoded` is the payload as it will be written, if that is known: what is written the same is the same.
         """
-        has_spoken = False
+        heard = None
         round_ = self._round
         if round_ is not None and round_.is_learnt:
             expected = round_.next
@@ -100,10 +100,11 @@ class LoopDetector(Intake):
                 and event_type == expected.event_type
                 and not meta
             ) or round_.expects(event_type, name, payload, meta, encoded):
-                if self._count(round_, expected, event_id, ts, payload):
+                heard = self._hear_again(expected, payload)
+                if heard is None or not (heard.spoken or heard.question != expected.step.question):
+                    self._count(round_, expected, event_id, ts)
                     self.is_counting = True
                     return None
-                has_spoken = True
         self.is_counting = False
         kind = _KINDS.get(event_type)
         if kind is None or (kind == "state" and "span" in meta):
@@ -128,7 +129,7 @@ class LoopDetector(Intake):
         if kind == "tool":
             finer = self._look_into_call(step, payload, meta)
         else:
-            finer = self._look_into_answer(step, payload, has_spoken)
+            finer = self._look_into_answer(step, payload, heard)
         if finer is None and not step.recurs:
             return self._no_block()
         finding = self._judge(step, finer)
@@ -186,15 +187,14 @@ class LoopDetector(Intake):
             self._round = None
             self._is_unlike = True
 
-    def _count(self, round_: Round, expected: Expected, event_id: str, ts: str, payload: dict[str, Any]) -> bool:
-        """Count an event that was expected; False when a person spoke in it."""
+    def _hear_again(self, expected: Expected, payload: dict[str, Any]) -> Heard | None:
+        """What the prompt of an event that was expected says; None where there is no prompt."""
+        return self._hear(payload) if expected.event_type == "LLM_CALL" else None
+
+    def _count(self, round_: Round, expected: Expected, event_id: str, ts: str) -> None:
+        """Count an event that was expected."""
         spent = self._ledger.spent
         if expected.event_type == "LLM_CALL":
-            prompt, turns = payload.get("prompt"), self._turns
-            if type(prompt) is str and prompt == turns.question:
-                turns.was_called = False
-            elif has_spoken(turns.hear(prompt, self._last_call)):
-                return False
             self._ledger.spend_again(expected.price)
         elif expected.event_type == "TOOL_CALL":
             self._last_call = expected.step
@@ -202,7 +202,6 @@ class LoopDetector(Intake):
         round_.counted += 1
         round_.next = expected.following
         round_.kept.append((event_id, ts, spent))
-        return True
 
     def _note_counted(self, round_: Round) -> None:
         """Let the ledger know how far the block has gone round by now."""
@@ -228,6 +227,7 @@ class LoopDetector(Intake):
             step = Step(event_id, ts, like.step.named, spent)
             step.hold(like.asked, like.got)
             step.arguments_key = like.step.arguments_key
+            step.question = like.step.question
             step.polling = like.step.polling
             if step.kind == "tool":
                 self._take_tool_call(step)
@@ -270,12 +270,7 @@ class LoopDetector(Intake):
         may_have_tool = self._block_with_tool_is_possible()
         if not may_have_tool and not self._block_of_answers_is_possible():
             return 0
-        known = self._turns.known_to_have_spoken
-        period = self._period_since(known, may_have_tool)
-        # Whether somebody spoke after that is found out only here, where it matters.
-        if period and self._turns.spoken != known:
-            period = self._period_since(self._turns.spoken, may_have_tool)
-        return period
+        return self._period_since(self._turns.spoken, may_have_tool)
 
     def _period_since(self, first: int, may_have_tool: bool) -> int:
         """The same for what came since the step with that number; `may_have_tool` if its block may have one in it."""
@@ -302,7 +297,7 @@ class LoopDetector(Intake):
         """Nobody spoke and no tool was called for a while: a block of model calls may end here, so answers decide."""
         wanted = self._repetitions
         before = self._tape.number - wanted
-        if self._last_tool > before or self._turns.known_to_have_spoken > before + 1 or self._states_in_a_row >= wanted:
+        if self._last_tool > before or self._turns.spoken > before + 1 or self._states_in_a_row >= wanted:
             return False
         return self._new_answer is None or not self._replies.can_tell(self._new_answer, self._longest_block)
 

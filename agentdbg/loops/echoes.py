@@ -95,7 +95,7 @@ class RecentReplies:
                 common = len(heard & said)
                 if 100 * common < _NEAR_REPLY * (len(heard) + size - common):
                     continue
-            if len(heard) >= _FEWEST_WORDS and other.signature == step.signature and not other.forgotten:
+            if len(heard) >= _FEWEST_WORDS and _can_echo(step, other):
                 if other.number < self._turns.first:
                     return  # the user has spoken since
                 found.append(other)
@@ -121,3 +121,8 @@ class RecentReplies:
         row = [*row, step][-self._repetitions :]
         self._failing[step.signature] = row
         return row
+
+
+def _can_echo(step: Step, other: Step) -> bool:
+    """Whether it is the same model that answers the same question."""
+    return other.signature == step.signature and other.question == step.question and not other.forgotten

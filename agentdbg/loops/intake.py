@@ -13,7 +13,7 @@ from agentdbg.loops.aside import PutAside
 from agentdbg.loops.calls import RecentCalls
 from agentdbg.loops.echoes import RecentReplies
 from agentdbg.loops.ledger import Candidate, Ledger
-from agentdbg.loops.signatures import says_it_failed
+from agentdbg.loops.signatures import says_it_failed, spoken
 from agentdbg.loops.steps import Step
 from agentdbg.loops.tape import TEXTS_KEPT, Tape
 from agentdbg.loops.turns import UserTurns, is_cut
@@ -122,11 +122,11 @@ class Intake:
             step.polling = True
         return self._take_tool_call(step)
 
-    def _look_into_answer(self, step: Step, payload: dict[str, Any], has_spoken: bool) -> Candidate | None:
+    def _look_into_answer(self, step: Step, payload: dict[str, Any], heard: Heard | None) -> Candidate | None:
         """
         The same for a model call, and for a state, of which nothing finer comes.
 
-        `has_spoken` says that a person is known to have spoken in the prompt.
+        `heard` is what the prompt says, if somebody has listened to it.
         """
         if step.named.kind == "state":
             self._take_state(step)
@@ -135,14 +135,17 @@ class Intake:
         if step.unread is None:
             said, asked_for = self._tape.recall.reply(payload)
             step.hold(asked_for, said)
-        prompt = payload.get("prompt")
-        heard = has_spoken or self._turns.hear(prompt, self._last_call)
+        heard = heard or self._hear(payload)
         number = self._tape.number + 1
-        if heard:
-            self._note_turn(heard, number)
-        if self._asked_nothing and self._last_tool < number - 1 and is_cut(prompt):
-            # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
-            self._turns.begin(number)
+        step.question = heard.question
+        if heard.spoken:
+            self._turns.note(number)
+            self._replies.clear()
+        if is_cut(payload.get("prompt")):
+            step.question = -number  # nobody knows whether it was asked before
+            if self._asked_nothing and self._last_tool < number - 1:
+                # The model had answered in words, and the end of the prompt is not stored: the user probably spoke.
+                self._turns.begin(number)
         finer = self._take_model_call(step)
         self._ledger.spend(payload)
         return finer
@@ -159,20 +162,13 @@ class Intake:
             self._replies.clear()
         return self._calls.take(step, lone) if step.recurs else None
 
-    def _note_turn(self, heard: Heard, number: int) -> None:
-        """Note that a person spoke, or may have spoken, in the prompt of the step of that number."""
-        if self._turns.note(heard, number):
-            self._turns.close(self._oldest_compared(number))
-        if heard is True:
-            self._replies.clear()
-
-    def _oldest_compared(self, number: int) -> int:
-        """The oldest step that the one with that number, or a later one, is compared with."""
-        if self._last_tool:
-            return 0  # calls are compared however long ago they were, if there were few since
-        kept = self._replies.kept
-        oldest = number - self._window + 1
-        return min(oldest, kept[0][1].number) if kept else oldest
+    def _hear(self, payload: dict[str, Any]) -> Heard:
+        """What the prompt of a model call says."""
+        prompt, response = payload.get("prompt"), payload.get("response")
+        heard = self._turns.hear(prompt, self._last_call)
+        if type(prompt) is str:
+            self._turns.answer(response if type(response) is str else spoken(response)[0].decode(errors="replace"))
+        return heard
 
     def _take_model_call(self, step: Step) -> Candidate | None:
         """The finer finding that an answer completes, which is the newest step from here on."""

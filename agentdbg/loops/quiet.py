@@ -124,10 +124,10 @@ class QuietStretch:
 def _is_again(last: Step, step: Step) -> bool:
     """Whether the step has the very same objects as the last one: then nothing needs to be hashed to know it."""
     same = step.named is last.named and step.got is last.got and step.asked is last.asked
-    return same and not step.forgotten
+    return same and step.question == last.question and not step.forgotten
 
 
-def _content(step: Step) -> tuple[str, int, int] | str:
+def _content(step: Step) -> tuple[str, int, int, int] | str:
     if step.kind != "model":
         return step.signature
-    return (step.signature, step.asked.known_key(), step.outcome_key())
+    return (step.signature, step.question, step.asked.known_key(), step.outcome_key())

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 __all__ = [
+    "CALL_KEYS",
     "VOLATILE_KEYS",
     "encode",
     "encode_plain",
@@ -48,9 +49,11 @@ VOLATILE_KEYS = frozenset(
         "ts",
     }
 )
-"""Keys whose value belongs to the single call and not to what was asked or answered."""
+"""Keys whose value belongs to the single call and not to what came back."""
 
-_MAX_ITEMS = 200
+CALL_KEYS = frozenset({"idempotency_key", "nonce", "tool_call_id", "tool_use_id"})
+"""The same for what was asked, where a time or the id of something may be what the call is about."""
+
 _DEEPEST = 12
 _FAILURE_OPENINGS = ("error", "traceback (most", "exception", "failed", "failure", "fatal:", "fatal error")
 _FAILURE_KEYS = frozenset({"error", "success", "isError", "is_error", "status"})
@@ -69,7 +72,7 @@ def encode(value: Any) -> bytes:
 
 
 def encode_plain(value: Any) -> bytes | None:
-    """The value as JSON, a long list cut short; None for what is not plain JSON."""
+    """The value as JSON; None for what is not plain JSON."""
     try:
         return encode_json(value) if type(value) is dict else encode_whole(value)
     except (TypeError, ValueError, RecursionError):
@@ -80,8 +83,6 @@ def encode_whole(value: Any) -> bytes:
     """The value as bytes like `encode` makes them; raises for what is not plain JSON."""
     if type(value) is str:
         return value.encode()
-    if type(value) is list and len(value) > _MAX_ITEMS:
-        value = [*value[:_MAX_ITEMS], len(value)]
     return encode_json(value)
 
 
@@ -100,7 +101,7 @@ def input_key(value: Any) -> int:
 
 def flat_input_key(value: dict[str, Any], encoded: bytes) -> int:
     """`input_key` of a dict with a known encoded form: nearly all are flat, which shows without a look inside."""
-    if encoded.rfind(b"{") == 0 and encoded.find(b"[") < 0 and VOLATILE_KEYS.isdisjoint(value):
+    if encoded.rfind(b"{") == 0 and encoded.find(b"[") < 0 and CALL_KEYS.isdisjoint(value):
         items = value.items()
         try:
             return hash(tuple(sorted(items) if len(items) > 1 else items))
@@ -117,7 +118,7 @@ def _frozen(value: Any, depth: int) -> Hashable:
     if isinstance(value, dict):
         return _frozen_dict(value, depth)
     if isinstance(value, (list, tuple)):
-        return tuple([_frozen(item, depth + 1) for item in value[:_MAX_ITEMS]])
+        return tuple([_frozen(item, depth + 1) for item in value])
     return value if isinstance(value, (int, float)) else None
 
 
@@ -129,7 +130,7 @@ def _frozen_dict(value: dict[Any, Any], depth: int) -> Hashable:
     inner = depth + 1
     frozen = []
     for key in keys:
-        if key not in VOLATILE_KEYS:
+        if key not in CALL_KEYS:
             item = value[key]
             # Most values are numbers, which need no look inside.
             plain = type(item) is int and inner <= _DEEPEST

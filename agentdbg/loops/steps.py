@@ -95,6 +95,7 @@ class Step:
         "number",
         "polling",
         "previous",
+        "question",
         "recurs",
         "spent",
         "streak",
@@ -118,6 +119,8 @@ class Step:
         self.was_asked = self.failed = self.polling = self.forgotten = False
         # `was_asked`: whether a tool call within reach had the same input.
         self.previous: Step | None = None
+        self.question = 0
+        """What a model was asked: equal for prompts that say the same."""
         self.arguments_key: int | None = None
         self.known_outcome_key: int | None = None
         self.unread: bytes | str | None = None

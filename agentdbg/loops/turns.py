@@ -1,133 +1,280 @@
 """
-Notice that a person spoke: a prompt with a user message that was not there before.
+Notice that a person spoke: a prompt that says something to the model that was not said before.
 
-Repeating a call because the user asked again is not a loop. Many agents, however, hand a tool's result back as a "user"
-message, or put the same instruction into every prompt; neither is a person speaking.
+Repeating a call because the user asked again is not a loop, and the same answer to another question neither. So each
+prompt is reduced to its question: everything in it that the model did not say itself, with all numbers, dates and ids.
+Many agents, however, hand a tool's result back as a "user" message, or count their steps in it; neither is a person
+speaking.
 """
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import TRUNCATED
-from agentdbg.loops.questions import ask_differently
+from agentdbg.loops.prompt_messages import MODEL, PERSON, SYSTEM, TOOL, read, split, whole_text
+from agentdbg.loops.values import Outcome
 
 if TYPE_CHECKING:
+    from agentdbg.loops.prompt_messages import Message
     from agentdbg.loops.steps import Step
 
-__all__ = ["Heard", "UserTurns", "has_spoken", "is_cut"]
+__all__ = ["Heard", "UserTurns", "is_cut"]
 
-_USER_ROLES = frozenset({"user", "human"})
-_MODEL_ROLES = frozenset({"assistant", "model", "ai"})
-_RESULT_PARTS = frozenset({"tool_result", "function_call_output", "function_response", "tool_response"})
 _RESULT_OPENINGS = ("observation", "tool result", "tool output", "function result", "result:", "output:", "<tool_r")
-_LOOK_BACK = 40
-_REMEMBERED = 64
-_MOST_OPEN = 16
+_OBSERVATION = "bservation:"
+_BEFORE_LABEL = ("", "\n", ".", ")")
+_SHORTEST_RESULT = 3
+_REMEMBERED = 1_024
+_TALKS = 4
+_COMPARED = 80
+"""So much of an answer or a result is looked for in a prompt."""
+_EDGE = 200
+"""Harnesses count their steps at the beginning or the end of a prompt."""
+_COUNT_MARKS = (" of ", "/", " left", " remaining")
+_COUNTING = re.compile(
+    r"\b(?:step|turn|iteration|round|attempt)s? #?\d+ ?(?:of|/) ?\d+"
+    r"|\b\d+ (?:more )?(?:step|turn|iteration|round|attempt)s? (?:left|remaining)\b",
+    re.IGNORECASE,
+)
+_LABELS = frozenset(
+    {
+        *("action", "ai", "answer", "assistant", "final", "function", "human", "input", "model", "observation"),
+        *("output", "question", "response", "result", "system", "thought", "tool", "user"),
+    }
+)
+_WORDS = re.compile(r"\w+")
 
 
-Heard = bool | tuple[str, str]
-"""Whether a person spoke; or the two texts that say so when they are compared, which takes time."""
+class Heard(NamedTuple):
+    """What a prompt says: whether a person spoke in it, and a number for its question."""
+
+    spoken: bool
+    question: int
 
 
 class UserTurns:
-    """
-    Remembers the user messages of late, so as to know a new one, and where the user's turn began.
+    """Remembers what was said of late, so as to know something new, and where the user's turn began."""
 
-    Where that is matters only once something repeats, so what takes time to find out is left open until then.
-    """
-
-    __slots__ = ("_open", "_seen", "known_first", "known_to_have_spoken", "question", "was_called")
+    __slots__ = ("_histories", "_results", "_seen", "_talks", "first", "spoken", "was_called")
 
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
-        self.question = ""
-        """The last prompt that was one text."""
+        self._results: dict[int, int] = {}
+        self._histories: deque[_History] = deque(maxlen=_TALKS)
+        self._talks: deque[_Talk] = deque(maxlen=_TALKS)
         self.was_called = False
         """Whether a tool was called since the last prompt that was one text."""
-        self._open: deque[tuple[int, tuple[str, str]]] = deque()
-        # The same as `first` and `spoken` while nothing is open; else a person may have spoken since.
-        self.known_first = self.known_to_have_spoken = 1
-
-    @property
-    def first(self) -> int:
+        self.first = 1
         """The number of the first step of the turn: what came before it is not compared."""
-        if self._open:
-            self._decide()
-        return self.known_first
-
-    @property
-    def spoken(self) -> int:
+        self.spoken = 1
         """The number of the step in whose prompt a person was last seen to speak."""
-        if self._open:
-            self._decide()
-        return self.known_to_have_spoken
 
     def hear(self, prompt: Any, last_call: Step | None) -> Heard:
-        """Whether `prompt` ends in a user message not seen before that is not just the last tool's result."""
-        if type(prompt) is not str:
-            if type(prompt) is not list and type(prompt) is not dict:
-                return False
-            text = _newest_user_text(prompt)
-            if text is not None:
-                return text != "" and self._is_new(text, last_call)
-            given = prompt.values() if type(prompt) is dict else prompt
-            prompt = "\n".join(value for value in given if type(value) is str)
-        before, self.question = self.question, prompt
-        # What is new in a prompt that is one text may be the result of a call.
-        was_called, self.was_called = self.was_called, False
-        if was_called or not before or prompt.startswith(before):
-            return False
-        return before, prompt
+        """What `prompt` says, and whether any of it is new and not just the last tool's result."""
+        if prompt is None:
+            return _NOTHING
+        text = whole_text(prompt)
+        if text is None:
+            return self._hear_messages(*split(prompt), last_call)
+        return self._hear_text(text, last_call)
 
-    def note(self, heard: Heard, number: int) -> bool:
-        """Begin a turn with the step of that number, if a person spoke; whether too much is left open by now."""
-        if type(heard) is tuple:
-            self._open.append((number, heard))
-            return len(self._open) > _MOST_OPEN
-        if heard:
-            self.known_first = self.known_to_have_spoken = number
-            self._open.clear()
-        return False
+    def answer(self, words: str) -> None:
+        """Note what the model said to the last prompt that was one text: the next one may contain it."""
+        if self._talks:
+            self._talks[-1].answer = words[:_COMPARED].strip()
 
-    def close(self, oldest: int) -> None:
-        """Leave less open: no step before `oldest` is compared with anything any more."""
-        left_open = self._open
-        while left_open and left_open[0][0] <= oldest:
-            left_open.popleft()
-        if len(left_open) > _MOST_OPEN:
-            self._decide()
+    def note(self, number: int) -> None:
+        """Begin a turn with the step of that number, in which a person spoke."""
+        self.first = self.spoken = number
 
     def begin(self, number: int) -> None:
         """Begin a turn with the step of that number, although nobody was seen to speak."""
-        self.known_first = number
+        self.first = number
 
-    def _decide(self) -> None:
-        """Find out when a person spoke last; whether that was the first time no longer matters."""
-        left_open = self._open
-        while left_open:
-            number, texts = left_open.pop()
-            if ask_differently(*texts):
-                self.known_to_have_spoken = number
-                self.known_first = max(self.known_first, number)
-                left_open.clear()
+    def _hear_messages(self, beside: str, items: list[Any], last_call: Step | None) -> Heard:
+        history = self._history(beside, items)
+        messages = history.go_on(items)
+        spoken = False
+        for place, (speaker, text) in enumerate(messages):
+            if speaker == MODEL:
+                continue
+            if speaker == TOOL:
+                if last_call is None:  # else the calls are recorded, and compared by themselves
+                    history.said.add(self._result_key(text))
+                continue
+            key = hash(text)
+            is_newest = place >= history.newest
+            if key not in self._seen and (speaker == PERSON or history.is_fresh):
+                if not is_newest and TRUNCATED in text:
+                    continue  # a message of before, of which less is kept now
+                is_new = self._is_new(key, text, last_call, is_reply=history.is_known)
+                spoken = spoken or (is_new and (is_newest or not history.is_working))
+            history.said.add(key)
+        return Heard(spoken, hash(frozenset(history.said)))
 
-    def _is_new(self, text: str, last_call: Step | None) -> bool:
-        # Digits are left out: "step 4 of 10" is the harness counting, not a person speaking.
-        start = text[:2000]
-        key = hash(start.encode(errors="replace").translate(None, b"0123456789"))
-        if key in self._seen:
+    def _history(self, beside: str, items: list[Any]) -> _History:
+        """The history that goes on in these messages, or a new one."""
+        histories = self._histories
+        for history in histories:
+            if history.goes_on_in(beside, items):
+                if history is not histories[0]:
+                    histories.remove(history)
+                    histories.appendleft(history)
+                return history
+        histories.appendleft(_History(beside))
+        return histories[0]
+
+    def _hear_text(self, text: str, last_call: Step | None) -> Heard:
+        was_called, self.was_called = self.was_called, False
+        for talk in reversed(self._talks):
+            if talk.text == text:
+                return self._go_on(talk, text, "")
+        result = _said_by(last_call)
+        for talk in reversed(self._talks):
+            added = talk.added_in(text, result)
+            if added is not None:
+                heard = self._go_on(talk, text, added)
+                return heard._replace(spoken=False) if was_called else heard
+        key = hash(text)
+        is_first = not self._talks
+        talk = _Talk(text)
+        self._talks.append(talk)
+        is_new = key not in self._seen and self._is_new(key, text, last_call, is_reply=False)
+        return Heard(is_new and not is_first, talk.question())
+
+    def _go_on(self, talk: _Talk, text: str, added: str) -> Heard:
+        """Hear a prompt that is an earlier one with something added."""
+        self._talks.remove(talk)
+        self._talks.append(talk)
+        talk.text = text
+        spoken = False
+        if added:
+            key = hash(added)
+            talk.said.add(key)
+            spoken = key not in self._seen
+            self._remember(key)
+        return Heard(spoken, talk.question())
+
+    def _is_new(self, key: int, text: str, last_call: Step | None, *, is_reply: bool) -> bool:
+        """Whether a text that did not come before is more than the last tool's result, or the harness counting."""
+        self._remember(key)
+        result = _said_by(last_call)
+        if is_reply and _is_result(text, result):
             return False
+        key = hash(("plain", _without_counting(text if is_reply else _without_result(text, result))))
+        is_new = key not in self._seen
+        self._remember(key)
+        return is_new
+
+    def _remember(self, key: int) -> None:
         self._seen[key] = None
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
-        return not _is_result(start, b"" if last_call is None else last_call.got.text)
+
+    def _result_key(self, text: str) -> int:
+        """The same for results that differ in nothing but ids and clocks."""
+        key = hash(text)
+        found = self._results.get(key)
+        if found is None:
+            found = self._results[key] = Outcome(text.encode(errors="replace")).key()
+            if len(self._results) > _REMEMBERED:
+                del self._results[next(iter(self._results))]
+        return found
 
 
-def has_spoken(heard: Heard) -> bool:
-    """Whether a person spoke, found out at once."""
-    return heard if isinstance(heard, bool) else ask_differently(*heard)
+_NOTHING = Heard(False, 0)
+
+
+class _History:
+    """
+    A list of messages that grows: only what was added to it since the last call is read.
+
+    Several are kept, because agents that work for each other take turns.
+    """
+
+    __slots__ = ("_beside", "_edges", "_size", "is_fresh", "is_known", "is_working", "newest", "said")
+
+    def __init__(self, beside: str) -> None:
+        self._beside = beside
+        self._size = 0
+        self._edges: tuple[Any, Any] = (None, None)
+        self.said: set[int] = set()
+        """What was said in it, by anyone but the model."""
+        self.is_known = False
+        """Whether it goes on from an earlier prompt."""
+        self.is_fresh = True
+        """Whether neither the model nor a tool has spoken in it."""
+        self.is_working = False
+        """Whether a tool has spoken since the model did."""
+        self.newest = 0
+        """The place, among the messages last added, of the first one after the model spoke."""
+
+    def goes_on_in(self, beside: str, items: list[Any]) -> bool:
+        """Whether a longer prompt has these messages at its beginning, by the first and the last of them."""
+        size = self._size
+        if len(items) <= size or beside != self._beside:
+            return False
+        return (_content(items[0]), _content(items[size - 1])) == self._edges
+
+    def go_on(self, items: list[Any]) -> list[Message]:
+        """Take a longer prompt; the messages that were added."""
+        messages = read(items[self._size :])
+        self.is_known = self._size > 0
+        if not self.is_known and self._beside:
+            messages.insert(0, (SYSTEM, self._beside))
+        speakers = [speaker for speaker, _ in messages]
+        if MODEL in speakers:
+            self.newest = len(speakers) - speakers[::-1].index(MODEL)
+            self.is_working = False
+        else:
+            self.newest = 0
+        self.is_working = self.is_working or TOOL in speakers[self.newest :]
+        self.is_fresh = self.is_fresh and not (MODEL in speakers or TOOL in speakers)
+        self._size = len(items)
+        self._edges = _content(items[0]), _content(items[-1])
+        return messages
+
+
+def _content(item: Any) -> Any:
+    """What a message says, to know it again by."""
+    content = item.get("content") if type(item) is dict else item
+    return content if type(content) is str else read([item])
+
+
+class _Talk:
+    """A prompt that is one text and grows, what was said in it, and what the model said last."""
+
+    __slots__ = ("answer", "said", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.said = {hash(text)}
+        self.answer = ""
+
+    def question(self) -> int:
+        return hash(frozenset(self.said))
+
+    def added_in(self, text: str, result: str) -> str | None:
+        """What `text` adds to this one beside the model's answer and a tool's result; None if it is another text."""
+        before = self.text
+        grown = len(text) - len(before)
+        known = [words for words in (self.answer, result[:_COMPARED]) if words and words in text]
+        if grown <= 0 or not known or not before:
+            return None
+        start = _common_start(before, text)
+        end = len(before) - start
+        if not text.endswith(before[start:]) or (start and text[start - 1].isalnum() and text[start].isalnum()):
+            return None  # it was changed, or a word of it goes on
+        added = text[start : len(text) - end]
+        if not any(words in added for words in known):
+            return None
+        for words in (self.answer, result):
+            added = added.replace(words, "") if words else added
+        is_empty = _LABELS.issuperset(word.lower() for word in _WORDS.findall(added))
+        return "" if is_empty else added
 
 
 def is_cut(prompt: Any) -> bool:
@@ -137,44 +284,42 @@ def is_cut(prompt: Any) -> bool:
     return prompt.endswith(TRUNCATED) if type(prompt) is str else False
 
 
-def _newest_user_text(prompt: Any) -> str | None:
-    """What the user said last; empty when the model or a tool spoke after that, None where there are no messages."""
-    messages = prompt
-    if isinstance(prompt, dict):
-        messages = prompt.get("messages") or prompt.get("input") or prompt.get("contents")
-    if not isinstance(messages, list) or (messages and type(messages[0]) is str):
-        return None
-    for message in messages[: -_LOOK_BACK - 1 : -1]:
-        if not isinstance(message, dict):
-            continue
-        role = message.get("role") or message.get("type")
-        if not isinstance(role, str):
-            continue
-        if role in _MODEL_ROLES:
-            return ""
-        if role in _USER_ROLES:
-            text = _text_of(message.get("content", message.get("parts")))
-            if text:
-                return text
-    return ""
+def _common_start(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one.startswith(other[low:middle], low):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
-def _text_of(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
+def _said_by(call: Step | None) -> str:
+    """What a tool returned, as a prompt would show it."""
+    if call is None:
         return ""
-    texts = []
-    for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, dict) and part.get("type") not in _RESULT_PARTS and isinstance(part.get("text"), str):
-            texts.append(part["text"])
-    return "\n".join(texts)
+    said = call.got.text.strip(b'"').replace(b"\\n", b"\n").strip()
+    return said.decode(errors="ignore") if len(said) >= _SHORTEST_RESULT else ""
 
 
-def _is_result(text: str, last_outcome: bytes) -> bool:
-    if text[:24].lstrip().lower().startswith(_RESULT_OPENINGS):
-        return True
-    said = last_outcome.strip(b'"').replace(b"\\n", b"\n")[:80].strip()
-    return len(said) >= 3 and said in text.encode(errors="replace")
+def _is_result(text: str, result: str) -> bool:
+    """Whether a user message only hands a tool's result back."""
+    return text[:24].lstrip().lower().startswith(_RESULT_OPENINGS) or (result != "" and result[:_COMPARED] in text)
+
+
+def _without_result(text: str, result: str) -> str:
+    """A prompt without the last tool's result, and without what stands behind the last "Observation:"."""
+    label = text.rfind(_OBSERVATION) - 1
+    if label >= 0 and text[:label].rstrip(" ")[-1:] in _BEFORE_LABEL:
+        text = text[:label]
+    return text.replace(result, "") if result else text
+
+
+def _without_counting(text: str) -> str:
+    """A prompt in which the harness no longer counts its steps."""
+    start, end = text[:_EDGE], text[_EDGE:][-_EDGE:]
+    if not any(mark in start or mark in end for mark in _COUNT_MARKS):
+        return text
+    return _COUNTING.sub("", start) + text[_EDGE : len(text) - len(end)] + _COUNTING.sub("", end)

@@ -60,12 +60,15 @@ _TELLTALES = b"0123456789-<{"
 _BARE_BYTES = 60
 _BRIEF_BYTES = 200
 _BRIEF_WORDS = 8
+_ACKNOWLEDGING_WORDS = 24
+"""So many, when one of them says that it went well."""
 _BARE = frozenset({b"null", b"true", b"{}", b"[]", b"ok", b""})
 _ACKNOWLEDGING = frozenset(
     b"200 accepted acknowledged added complete completed created deleted done finished noted null ok okay queued "
     b"received removed result saved sent status stored succeeded success successful successfully true updated "
     b"written".split()
 )
+_SUCCESS = frozenset(b"succeeded success successful successfully".split())
 _NEGATIVE = frozenset(
     b"cannot couldn denied didn doesn empty error exception expired fail failed failure forbidden incorrect "
     b"invalid missing no none not nothing refused rejected timeout unable unauthorized unavailable unexpected "
@@ -183,9 +186,10 @@ class Outcome:
             found = False
             if not (self.failed or self.rest or len(self.text) > _BRIEF_BYTES):
                 said = words(self.text)
-                found = len(said) <= _BRIEF_WORDS and (
-                    _NEGATIVE.isdisjoint(said) or _NEGATIVE.isdisjoint(words(_all_well().sub(b"", self.text)))
-                )
+                if not _NEGATIVE.isdisjoint(said):
+                    said = words(_all_well().sub(b"", self.text))
+                most = _BRIEF_WORDS if _SUCCESS.isdisjoint(said) else _ACKNOWLEDGING_WORDS
+                found = len(said) <= most and _NEGATIVE.isdisjoint(said)
             self._is_brief = found
         return found
 
@@ -193,15 +197,26 @@ class Outcome:
         """Whether the result is a failure or has a "no" among its first words."""
         found = self._is_negative
         if found is None:
-            found = self._is_negative = self.failed or not _NEGATIVE.isdisjoint(words(self.text, _FIRST_WORDS))
+            found = self.failed
+            if not found and not _NEGATIVE.isdisjoint(words(self.text, _FIRST_WORDS)):
+                found = not _NEGATIVE.isdisjoint(words(_all_well().sub(b"", self.text), _FIRST_WORDS))
+            self._is_negative = found
         return found
 
 
 @cache
 def _all_well() -> re.Pattern[bytes]:
-    """What has a "no" in it and means yes, as checkers say it."""
+    """What has a "no" in it and means yes, as checkers, shells and web servers say it."""
     kinds = rb"issues?|errors?|problems?|warnings?|failures?|failed|conflicts?|vulnerabilit(?:y|ies)"
-    return re.compile(rb"\b(?:no|0|zero|without) (?:known |new )?(?:%b)\b|\bnothing to commit\b" % kinds, re.IGNORECASE)
+    silence = (
+        rb"\b(?:no|without|empty) (?:any )?(?:output|stdout|return value)\b"
+        rb"|\b(?:did|does|has|have)(?: not|n't) (?:produce|return|print|generate)d? (?:any )?(?:output|value)\b"
+        rb"|\b204 no content\b"
+    )
+    names = rb"""["'](?:%b|exception|stderr|missing|denied|rejected|unknown)["']""" % kinds
+    fields = rb"""%b: ?(?:null|none|false|0|""|''|\[\]|\{\})""" % names
+    well = rb"\b(?:no|0|zero|without) (?:known |new )?(?:%b)\b|\bnothing to commit\b" % kinds
+    return re.compile(rb"%b|%b|%b" % (well, silence, fields), re.IGNORECASE)
 
 
 NOTHING_ASKED = Input(b"")

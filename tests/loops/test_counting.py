@@ -100,13 +100,14 @@ def test_counting_gives_what_looking_into_every_event_gives(seed: int) -> None:
     assert _said(LoopDetector(window, repetitions), events, written=True) == careful
 
 
-def test_another_question_after_each_tool_call_is_no_person_speaking() -> None:
+def test_the_result_of_each_tool_call_in_the_prompt_is_no_person_speaking() -> None:
     """What is new in a prompt that is one text may be the tool's result, in the tenth round as in the first."""
     run, detector = Recorder(), LoopDetector()
     looping = []
-    for topic in ("rivers", "cities", "birds", "trains", "letters", "gardens", "poems", "engines", "islands"):
-        detector.observe(run.tool("search", {"q": 1}, LONG))
-        detector.observe(run.model(LONG, f"Now write about {topic}"))
+    for second in range(9):
+        result = f"{LONG}, as of 10:30:0{second}"
+        detector.observe(run.tool("search", {"q": 1}, result))
+        detector.observe(run.model(LONG, f"Now write about {result}"))
         looping.append(detector.is_looping())
 
     assert looping[2:] == [True] * 7

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _RESULTS = [
     "No results were found.",
     "saved",
-    {"rows": [], "error": None},
+    {"rows": [], "note": "nothing matched"},
     "A page about rivers and what is in them.",
 ]
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import re
-from itertools import takewhile
 from typing import Any
 
 import pytest
 
 from agentdbg.events import TRUNCATED
-from agentdbg.loops.questions import ask_differently
-from agentdbg.loops.turns import UserTurns
 from benchmarks.loop_quality import judge
 from benchmarks.loop_traces import Recorder
 
@@ -97,24 +92,78 @@ def test_the_same_answer_to_other_questions_is_no_loop(shape: str, answer: str) 
     assert _severities(run) <= {"info"}
 
 
+ANSWER = "I will go on with the plan as told."
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
         "What do you do next?",
-        "Step {number} of 10: what do you do next?",
-        "Request 3f{number}b8c1e-9d4a at 12:0{number}: what do you do next?",
         "What do you do next?{grown}",
-        "Improve it: we will meet at the{number} old harbour and then walk over to the{number} new town hall",
+        "{grown}What do you do next?",
+        "What do you do next?{grown}\nAssistant:",
+        "What do you do next?{nagged}",
     ],
 )
 def test_one_question_asked_again_is_a_loop(prompt: str) -> None:
-    """Numbers, ids, clocks and what the agent said itself do not make it another one."""
+    """What the agent said itself, and what was said before, does not make it another one."""
     run = Recorder()
-    for number in range(5):
-        text = prompt.format(number=number, grown=" I will go on with the plan as told." * number)
-        run.model("I will go on with the plan as told.", text)
+    for number in range(6):
+        grown, nagged = f"\nAssistant: {ANSWER}", f"\nAssistant: {ANSWER}\nUser: go on"
+        run.model(ANSWER, prompt.format(grown=grown * number, nagged=nagged * number))
 
     assert "critical" in _severities(run)
+
+
+@pytest.mark.parametrize("with_tool", [False, True])
+def test_the_id_of_a_request_beside_its_messages_is_no_turn(with_tool: bool) -> None:
+    """Where there are messages, they are what is said."""
+    run = Recorder()
+    for number in range(4):
+        message = {"role": "user", "content": "where is my order"}
+        run.model("Let me look.", {"messages": [message], "request_id": f"r{number}", "timestamp": number})
+        if with_tool:
+            run.tool("get_order", {"id": 1}, LONG)
+
+    assert "critical" in _severities(run)
+
+
+@pytest.mark.parametrize("answer", ["", "I am sorry, I do not know what you mean by that."])
+def test_a_talk_in_which_nothing_new_is_said_is_a_loop(answer: str) -> None:
+    """An agent that says the same to the same "continue" is stuck, however long its history has grown."""
+    run = Recorder()
+    messages: list[dict[str, Any]] = [{"role": "system", "content": "Help."}, {"role": "user", "content": "Book 2."}]
+    for _ in range(5):
+        run.model(answer, list(messages))
+        messages += [{"role": "assistant", "content": answer}, {"role": "user", "content": "continue"}]
+
+    assert "critical" in _severities(run)
+
+
+def test_asking_for_the_same_calls_again_is_a_loop_where_only_the_model_is_recorded() -> None:
+    """Then the tools' results stand in the prompts alone, with the ids of the single calls."""
+    run = Recorder()
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "where is my order"}]
+    for number in range(4):
+        call = {"id": f"call_{number}abcdef0123", "function": {"name": "get_order", "arguments": '{"id": 1}'}}
+        answer = {"role": "assistant", "content": None, "tool_calls": [call]}
+        run.model(answer, list(messages))
+        result = {"role": "tool", "tool_call_id": call["id"], "content": f"{LONG}, as of 10:3{number}:07"}
+        messages += [answer, result]
+
+    assert "critical" in _severities(run)
+
+
+def test_other_results_are_progress_where_only_the_model_is_recorded() -> None:
+    """The next page is asked for in the same words each time."""
+    run = Recorder()
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "find the cheapest flight"}]
+    for number in range(6):
+        answer = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "next_page"}}]}
+        run.model(answer, list(messages))
+        messages += [answer, {"role": "tool", "content": f"page {number}: {REVIEWS[number % 5]}"}]
+
+    assert _severities(run) <= {"info"}
 
 
 def test_a_result_inside_a_text_prompt_is_no_turn() -> None:
@@ -154,76 +203,3 @@ def test_a_prompt_whose_end_was_cut_off_is_not_held_against_the_agent() -> None:
         run.model(f"{number} goodbye then and thank you for calling us", prompt)
 
     assert _severities(run) <= {"info"}
-
-
-def _ask_differently_plainly(before: str, prompt: str) -> bool:
-    """The same question, answered without haste."""
-    start = _common(before, prompt)
-    end = _common(before[start:][::-1], prompt[start:][::-1])
-    begun = re.search(r"\S{0,40}\Z", before[:start])
-    ended = re.match(r"\S{0,40}", prompt[len(prompt) - end :]) if end else None
-    start -= len(begun[0]) if begun else 0
-    end -= len(ended[0]) if ended else 0
-    word = re.compile(r"(?<![\w-])[^\W\d_]{2,}(?![\w-])")
-    old = set(word.findall(before, start, len(before) - end))
-    new = set(word.findall(prompt, start, len(prompt) - end))
-    return bool(before) and not prompt.startswith(before) and bool(new - old) and 2 * len(old & new) < len(old | new)
-
-
-def _common(one: str, other: str) -> int:
-    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))
-
-
-def _random_prompt(chance: random.Random) -> str:
-    pieces = ["sum up", "the river", "x1", "step-4", "naïve", "7", "a", "\n", "  ", "_", "w" * 60, "letter to France "]
-    return " ".join(chance.choices(pieces, k=chance.randint(0, 30)))
-
-
-@pytest.mark.parametrize("seed", range(100))
-def test_another_question_is_known_the_quick_way_as_the_plain_way_knows_it(seed: int) -> None:
-    """What is compared character by character, and what in halves, must not show."""
-    chance = random.Random(seed)
-    for _ in range(20):
-        before, prompt = _random_prompt(chance), _random_prompt(chance)
-        if chance.random() < 0.7:
-            cut = chance.randrange(len(before) + 1)
-            prompt = before[:cut] + chance.choice(["", " and", "7", prompt]) + before[cut + chance.randrange(9) :]
-
-        assert ask_differently(before, prompt) == _ask_differently_plainly(before, prompt)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_when_a_person_spoke_may_be_asked_late(seed: int) -> None:
-    """Whether a prompt asks for something else is left open until something repeats, and the answer is the same."""
-    chance = random.Random(seed)
-    prompts = [_random_prompt(chance) if chance.random() < 0.3 else f"step {n} of the river" for n in range(60)]
-    turns = UserTurns()
-    first, before = 1, ""
-    for number, prompt in enumerate(prompts, 1):
-        if turns.note(turns.hear(prompt, None), number):
-            turns.close(chance.choice([0, first - 1]))
-        if ask_differently(before, prompt):
-            first = number
-        before = prompt
-        if chance.random() < 0.1:
-            assert turns.first == first
-
-    assert (turns.first, turns.spoken) == (first, first)
-
-
-def test_prompts_are_compared_only_when_something_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch over long documents would pay more for comparing them than for recording them."""
-    compared = []
-
-    def watched(before: str, prompt: str) -> bool:
-        compared.append(prompt)
-        return ask_differently(before, prompt)
-
-    monkeypatch.setattr("agentdbg.loops.turns.ask_differently", watched)
-    run, chance = Recorder(), random.Random(3)
-    for _ in range(100):
-        text = " ".join("".join(chance.choices("abcdefgh", k=6)) for _ in range(40))
-        run.model(f"It is about {text[:80]}", f"Sum up this document: {text}")
-
-    assert _severities(run) == {"info"}
-    assert len(compared) <= 2  # when the names were told to repeat
