@@ -10,6 +10,7 @@ from collections import deque
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from agentdbg.loops.kinds import streak_of
 from agentdbg.loops.ledger import Candidate
 from agentdbg.loops.similar import Vocabulary, is_near, jaccard
 from agentdbg.loops.steps import COMPARED_CALLS
@@ -67,7 +68,7 @@ class RecentCalls:
         if step.polling:
             return None
         wanted = self._repetitions
-        calls = _streak_of(step, wanted)
+        calls = streak_of(step, wanted)
         new_work = self._worked_between(calls)
         if step.failed and not new_work and calls[0].number >= self._turns.first:
             return Candidate("error_retry", [step], calls, step.streak)
@@ -187,16 +188,6 @@ def _asks_otherwise(step: Step, calls: deque[Step]) -> bool:
 
 def _asks_like(step: Step, other: Step) -> bool:
     return step.named is other.named and jaccard(step.words(), other.words(step)) >= _REPHRASED_INPUT
-
-
-def _streak_of(step: Step, number: int) -> list[Step]:
-    """The last `number` calls of the streak that ends with `step`, oldest first, as far as they are remembered."""
-    chain = [step]
-    previous = step.previous
-    while previous is not None and len(chain) < number:
-        chain.append(previous)
-        previous = previous.previous
-    return chain[::-1]
 
 
 def _near_results(earlier: Outcome, later: Outcome) -> bool:

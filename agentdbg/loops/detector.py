@@ -338,7 +338,8 @@ class LoopDetector(Intake):
             return None
         steps = self._tape.last(period * wanted)
         block = steps[:period]
-        candidate = Candidate("repetition", block, steps, wanted, polling=any(step.polling for step in block))
+        polling, spoken = any(step.polling for step in block), self._turns.spoken > steps[0].number
+        candidate = Candidate("repetition", block, steps, wanted, period=period, polling=polling, spoken=spoken)
         if self._ledger.knows(candidate):
             self._names_period = period
             return None

@@ -7,34 +7,37 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from agentdbg.loops.signatures import CALL_KEYS
 
-    from agentdbg.loops.findings import Kind
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentdbg.loops.ledger import Candidate
     from agentdbg.loops.steps import Step
 
 __all__ = ["examples", "explain", "seconds_between"]
 
+_CALL_KEYS = [key.encode() for key in CALL_KEYS]
 _EXAMPLES = 3
 _EXCERPT = 160
 _NAMES_SHOWN = 4
+_POLLS = "; polling is expected to repeat"
+_NOTHING_SAID = ", and nothing new was said to it"
 
 
-def explain(kind: Kind, block: Sequence[Step], repetitions: int, *, polling: bool, new_work: bool) -> str:
-    """One sentence that says what repeats and why that is, or is not, bad."""
-    name, times = _name(block[-1]), f"{repetitions} times"
-    if kind == "cycle":
-        return f"{_steps(block)} repeated {times} with the same inputs and the same results."
-    if kind == "error_retry":
-        return f"{name} failed the same way {times}{_quoted(block[-1].got.text)}."
-    if kind == "stall":
-        between = ", with other work in between" if new_work else ""
-        return f"{name} was called {times} with nearly the same input and brought nothing new{between}."
-    if kind == "echo":
-        return f"{name} gave nearly the same answer {times} and nothing new happened in between."
-    if polling:
-        return f"{_steps(block)} repeated {times}; polling is expected to repeat."
-    return f"{_steps(block)} repeated {times} with differing {_what_differs(block)}, so work is probably going on."
+def explain(loop: Candidate) -> str:
+    """One sentence that says what repeats and why that is, or is not, bad. Each word of it is true of the events."""
+    name, times = _name(loop.block[-1]), f"{loop.rounds} times"
+    if loop.kind == "error_retry":
+        return f"{name} failed the same way {times}{_quoted(loop.steps[-1].got.text)}."
+    if loop.kind == "stall":
+        return f"{name} was called {times} with {_what_is_near(loop)}."
+    if loop.kind == "echo":
+        return f"{name} gave nearly the same answer {times}, and no tool returned anything new in between."
+    if [step.kind for step in loop.block] == ["state"]:
+        return f"Only the state was recorded, {times} in a row."
+    why = _what_is_equal(loop) if loop.kind == "cycle" else _POLLS if loop.polling else _what_differs(loop)
+    return f"{_round(loop)} repeated {times}{why}."
 
 
 def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
@@ -63,8 +66,13 @@ def seconds_between(earlier: str, later: str) -> float | None:
         return None
 
 
-def _steps(block: Sequence[Step]) -> str:
-    names = [_name(step) for step in block]
+def _round(loop: Candidate) -> str:
+    """What makes one round, by name."""
+    names = [_name(step) for step in loop.block]
+    rounds_of_names = loop.period // len(names)
+    if rounds_of_names > 1:
+        again = "" if len(names) == 1 else f", each {rounds_of_names} times"
+        return f"The {loop.period} steps of a round ({', '.join(names)}{again})"
     if len(names) > _NAMES_SHOWN:
         return f"The {len(names)} steps {', '.join(names[: _NAMES_SHOWN - 1])}, … {names[-1]}"
     if len(names) > 1:
@@ -76,10 +84,59 @@ def _name(step: Step) -> str:
     return step.signature.partition(":")[2] or "state"
 
 
-def _what_differs(block: Sequence[Step]) -> str:
-    if any(step.kind == "tool" for step in block):
-        return "inputs or results"
-    return "answers" if any(step.kind == "model" for step in block) else "states"
+def _what_is_near(loop: Candidate) -> str:
+    is_same = _are_one(step.arguments_key for step in loop.steps) and not _has_ids(loop.steps)
+    new = "nothing new" if _are_one(step.outcome_key() for step in loop.steps) else "nearly the same each time"
+    between = ", with other work in between" if loop.new_work else ""
+    return f"{'' if is_same else 'nearly '}the same input and returned {new}{between}"
+
+
+def _what_is_equal(loop: Candidate) -> str:
+    """What is the same in every round of a cycle: what the tools were asked and returned, else what the models said."""
+    tools = [same for same in _places(loop) if same[0].kind == "tool"]
+    if not tools:
+        has_prompt = any(step.question for step in loop.steps)
+        return f" with the same {'answers' if loop.period > 1 else 'answer'}{_NOTHING_SAID if has_prompt else ''}"
+    inputs = "the same inputs but for ids" if any(map(_has_ids, tools)) else "the same inputs"
+    is_equal = all(_are_one((step.got.text, step.got.rest) for step in same) for same in tools)
+    results = "the same results" if is_equal else "the same results but for ids and times"
+    if all(step.kind != "model" for step in loop.steps):
+        return f" with {inputs} and {results}"
+    whose = _name(tools[0][0]) if len(tools) == 1 else "the tools"
+    return f", and {whose} had {inputs} and {results}"
+
+
+def _what_differs(loop: Candidate) -> str:
+    """Why a block of names is not a cycle."""
+    places = _places(loop)
+    tools = [same for same in places if same[0].kind == "tool"]
+    models = [same for same in places if same[0].kind == "model"]
+    differing = []
+    if not any(step.forgotten for step in loop.steps):
+        inputs = any(not _are_one(step.asked.known_key() for step in same) for same in tools)
+        results = any(not _are_one(step.outcome_key() for step in same) for same in tools)
+        answers = any(not _are_one((step.asked.text, step.outcome_key()) for step in same) for same in models)
+        differing = ["inputs"] * inputs + ["results"] * results or ["answers"] * answers
+    if not differing and any(not _are_one(step.question for step in same) for same in models):
+        differing = ["prompts"]
+    if differing:
+        return f" with different {' and '.join(differing)}, so this is probably progress"
+    return ", with something new from the user in between" if loop.spoken else ""
+
+
+def _places(loop: Candidate) -> list[list[Step]]:
+    """The steps by their place in the round."""
+    return [list(loop.steps[place :: loop.period]) for place in range(loop.period)]
+
+
+def _are_one(values: Iterable[object]) -> bool:
+    return len(set(values)) == 1
+
+
+def _has_ids(steps: Sequence[Step]) -> bool:
+    """Whether what was asked may differ in an id of the single call."""
+    texts = {step.asked.text for step in steps}
+    return len(texts) > 1 and any(key in text for text in texts for key in _CALL_KEYS)
 
 
 def _quoted(outcome: bytes) -> str:

@@ -35,7 +35,7 @@ _RANK = {kind: severity_rank(severity) for kind, severity in _SEVERITY.items()}
 class Candidate:
     """A loop, before it is known whether it was told already."""
 
-    __slots__ = ("block", "kind", "new_work", "polling", "rank", "repetitions", "steps")
+    __slots__ = ("block", "kind", "new_work", "period", "polling", "rank", "repetitions", "spoken", "steps")
 
     def __init__(
         self,
@@ -44,21 +44,34 @@ class Candidate:
         steps: list[Step],
         repetitions: int,
         *,
+        period: int = 1,
         polling: bool = False,
         new_work: bool = False,
+        spoken: bool = False,
     ) -> None:
         self.kind = kind
         self.rank = _RANK[kind]
         self.block = block
+        """The steps that the pattern names."""
         self.steps = steps
+        """The steps that it rests on, in rounds of `period` steps."""
+        self.period = period
         self.repetitions = repetitions
+        """How often it has gone round by now, also before what can still be looked at."""
         self.polling = polling
         self.new_work = new_work
+        self.spoken = spoken
+        """Whether a person spoke meanwhile."""
 
     @property
     def pattern(self) -> tuple[str, ...]:
         """The names that repeat."""
         return tuple([step.signature for step in self.block])
+
+    @property
+    def rounds(self) -> int:
+        """How many repetitions it rests on."""
+        return len(self.steps) // self.period
 
     @property
     def last_round(self) -> tuple[int, int]:
@@ -151,15 +164,15 @@ class Ledger:
         """The candidate in words and figures, as of the newest step."""
         steps = candidate.steps[-_MAX_EVIDENCE:]
         first = steps[0]
-        kind, block, repetitions = candidate.kind, candidate.block, candidate.repetitions
+        kind = candidate.kind
         return LoopFinding(
             pattern=" -> ".join(candidate.pattern),
-            repetitions=repetitions,
-            window_size=min(newest.number, self._window),
+            repetitions=candidate.rounds,
+            window_size=max(min(newest.number, self._window), newest.number - candidate.steps[0].number + 1),
             evidence_event_ids=[step.event_id for step in steps],
             severity=_SEVERITY[kind],
             kind=kind,
-            explanation=explain(kind, block, repetitions, polling=candidate.polling, new_work=candidate.new_work),
+            explanation=explain(candidate),
             evidence=examples(steps),
             first_event_id=first.event_id,
             cost=self._spent_between(first, newest),
