@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
+from agentdbg.integrations._mcp_results import mcp_failure
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.recording import STOPS
 from agentdbg.recorder.runs import default_run_name, end_run, implicit_scope, start_run
@@ -169,6 +170,12 @@ class Pairing:
         opened.leave()
         opened.stand_around(None)
 
+    def learn(self, key: Hashable, name: Any = None, **fields: Any) -> None:
+        """What is known of an open call only now: the model that is really asked, more of the payload."""
+        opened = self._open.get(key)
+        if opened is not None and opened.call is not None:
+            opened.call.learn(name, **fields)
+
     def is_open(self, key: Hashable) -> bool:
         """Whether this began and has not ended."""
         return key in self._open
@@ -203,6 +210,8 @@ class Pairing:
         stood_in_it = opened.leave()
         if opened.call is not None:
             call = opened.call
+            if error is None and call.kind == "tool":
+                error = mcp_failure(result)
             call.learn(name, meta, **fields)
             call.usage, call.stop_reason, call.duration_ms = usage, stop_reason, duration_ms
             for request in asks_for:

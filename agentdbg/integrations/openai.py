@@ -187,7 +187,9 @@ def _spoken(items: list[dict[str, Any]]) -> Any:
     return items
 
 
-class _ResponseFold:
+class ResponseFold:
+    """A response from the events of its stream."""
+
     def __init__(self) -> None:
         self._response: dict[str, Any] = {}
         self._items: dict[int, dict[str, Any]] = {}
@@ -257,7 +259,7 @@ _requests = ClientRequests(
     "openai",
     {
         "/chat/completions": Api("chat.completions", _chat_prompt, _read_chat, _ChatFold),
-        "/responses": Api("responses", _responses_prompt, read_response, _ResponseFold, _COMMON | {"instructions"}),
+        "/responses": Api("responses", _responses_prompt, read_response, ResponseFold, _COMMON | {"instructions"}),
         "/embeddings": Api("embeddings", lambda body: body.get("input"), _read_embeddings),
         "/completions": Api(
             "completions", lambda body: body.get("prompt"), _read_completion, _CompletionFold, _COMMON | {"prompt"}

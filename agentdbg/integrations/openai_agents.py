@@ -5,126 +5,79 @@ The OpenAI Agents SDK: agents, handoffs and guardrails as spans, models as LLM_C
 
     openai_agents.local_only()      # besides: keep the SDK's own tracing from uploading anything
 
-Responses and Chat Completions models, streaming, parallel tools with their real exceptions, agents as tools. The SDK's
-own uploader stays registered beside ours unless `local_only` is called. Where the SDK's tracing is switched off
-(`OPENAI_AGENTS_DISABLE_TRACING=1`, `tracing_disabled=True`) nothing is recorded. Supported: openai-agents >= 0.20.
+Every model, the program's own ones too, streaming, parallel tools with their real exceptions, MCP servers, agents as
+tools. It does not need the SDK's tracing: that may be switched off, and its processors replaced. The SDK's own
+uploader stays as it is unless `local_only` is called. Supported: openai-agents >= 0.20.
 
-Tracing processors cannot stop a run (the SDK swallows their exceptions), so the calls begin in run hooks, which can.
+Calls begin in run hooks, which can stop a run, and end where the model or the tool does.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.integrations import openai as client
 from agentdbg.integrations._client_recording import as_plain
-from agentdbg.integrations._pairing import Pairing, contained
+from agentdbg.integrations._mcp_results import mcp_failure
+from agentdbg.integrations._pairing import contained, enclosing_model_call
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 try:
-    from agents import RunHooks, add_trace_processor, get_current_span, set_trace_processors
+    from agents import Model, RunHooks, get_current_span, set_trace_processors
     from agents import tool as agents_tool
     from agents.lifecycle import RunHooksBase
     from agents.run import AgentRunner
-    from agents.tracing import TracingProcessor
+
+    from agentdbg.integrations._openai_agents_steps import Steps, end_of, kind_of, pairing
 except ImportError as error:
     raise ImportError("agentdbg records the OpenAI Agents SDK, which is missing: pip install openai-agents") from error
 
 __all__ = ["disable", "enable", "local_only"]
 
-_pairing = Pairing("openai_agents")
-_MODEL_SPANS = ("response", "generation")
-_UNSEEN_SPANS = ("task", "turn")
-_MOST_ERRORS = 1_000
+_steps = Steps()
+_is_installed = False
 
 
-class _Processor(TracingProcessor):  # type: ignore[misc]  # Any where it is not installed
-    """Hears of every trace and span, in the context of the code that does the work."""
+def enable() -> None:
+    """Record every agent of this process from now on."""
+    global _is_installed  # noqa: PLW0603 -- what is installed stays; `disable` only switches it off
+    from agents import RunHooks as Current  # noqa: PLC0415
 
-    def __init__(self) -> None:
-        self.enabled = False
-        self.registered = False
-        self.tool_errors: dict[str, BaseException] = {}
-        self._handled: dict[str, BaseException | None] = {}
+    if Current is not RunHooks:  # the program has imported the SDK anew, with classes of its own
+        importlib.reload(sys.modules["agentdbg.integrations._openai_agents_steps"])
+        importlib.reload(sys.modules[__name__])
+        return
+    if not _is_installed:
+        _is_installed = True
+        _steps.install()
+        for method in ("run", "run_streamed"):
+            setattr(AgentRunner, method, _with_hooks(getattr(AgentRunner, method)))
+        _follow_subclasses(Model, {"get_response": _asked_at_once, "stream_response": _asked_in_a_stream})
+        _catch_tool_errors()
+        _follow_mcp_servers()
+    _steps.enabled = True
+    client.complete_others()
 
-    @contained
-    def on_trace_start(self, trace: Any) -> None:
-        if self.enabled:
-            self._handled[trace.trace_id] = sys.exc_info()[1]
-            _pairing.start(trace.trace_id, "run", trace.name)
 
-    @contained
-    def on_trace_end(self, trace: Any) -> None:
-        _pairing.end(trace.trace_id, error=self._raised(trace.trace_id))
+def disable() -> None:
+    """Record no more agents."""
+    _steps.enabled = False
 
-    @contained
-    def on_span_start(self, span: Any) -> None:
-        if not self.enabled:
-            return
-        kind, key, parent = _kind(span), span.span_id, span.parent_id or span.trace_id
-        self._handled[key] = sys.exc_info()[1]
-        if kind in _MODEL_SPANS:
-            if not _pairing.adopt(("asked", parent), key):
-                self._start_unannounced_model(span, parent)
-        elif kind == "function":
-            _pairing.prepare(key, parent)
-        elif kind in _UNSEEN_SPANS:
-            _pairing.skip(key, parent)
-        else:
-            name = getattr(span.span_data, "name", None) or kind
-            _pairing.start(key, "span", name, parent_key=parent, meta=_span_meta(kind, span.span_data))
 
-    @contained
-    def on_span_end(self, span: Any) -> None:
-        kind, key, data = _kind(span), span.span_id, span.span_data
-        raised = self._raised(key)
-        _pairing.drop(("asked", key))
-        if kind in _MODEL_SPANS:
-            outcome = _read_response(data) if kind == "response" else _read_generation(data)
-            cancelled = isinstance(raised, GeneratorExit) or type(raised).__name__ == "CancelledError"
-            if cancelled:
-                outcome["meta"] = {**outcome.get("meta", {}), "cancelled": True}
-            _pairing.end(key, error=None if cancelled else raised or _described(span), **outcome)
-        elif kind == "function":
-            known = self.tool_errors.pop(key, None) or _root(raised)
-            _pairing.end(key, data.output, error=known or _described(span))
-        else:
-            self._end_step(key, kind, data, raised)
+def local_only() -> None:
+    """Keep the SDK's own tracing from uploading: nobody else hears of its traces any more."""
+    enable()
+    set_trace_processors([])
 
-    def shutdown(self) -> None:
-        pass
 
-    def force_flush(self) -> None:
-        pass
-
-    def _start_unannounced_model(self, span: Any, parent: str) -> None:
-        """A model called past the run hooks (a retry of the SDK, or a runner of somebody's own)."""
-        try:
-            _pairing.start(span.span_id, "llm", getattr(span.span_data, "model", None) or "unknown", parent_key=parent)
-        except AgentDbgGuardrailExceeded as stop:
-            raise RunStopped(stop) from None  # the SDK would swallow an Exception here and make the call
-
-    def _end_step(self, key: str, kind: str, data: Any, raised: BaseException | None) -> None:
-        if kind == "handoff":
-            _pairing.end(key, name=f"handoff to {data.to_agent}", meta=_span_meta(kind, data))
-        elif kind == "guardrail":
-            message = f"the guardrail {data.name} was triggered"
-            failure = {"error_type": "GuardrailTripwireTriggered", "message": message} if data.triggered else None
-            _pairing.end(key, {"triggered": data.triggered}, error=raised or failure)
-        else:
-            _pairing.end(key, getattr(data, "data", None), error=raised)
-
-    def _raised(self, key: str) -> BaseException | None:
-        """The exception that is leaving a span, and not one that was being handled when it began."""
-        now, before = sys.exc_info()[1], self._handled.pop(key, None)
-        return None if now is before else now
+# Run hooks: where calls begin, and can be refused.
 
 
 class _Hooks(RunHooks):  # type: ignore[misc]  # Any where it is not installed
@@ -136,7 +89,7 @@ class _Hooks(RunHooks):  # type: ignore[misc]  # Any where it is not installed
 
 def _hook(name: str, ours: Callable[..., None] | None) -> Any:
     async def hook(self: _Hooks, *args: Any, **kwargs: Any) -> None:
-        if ours is not None:
+        if ours is not None and _steps.enabled:
             ours(*args, **kwargs)
         if self._hooks is not None:
             await getattr(self._hooks, name)(*args, **kwargs)
@@ -146,63 +99,61 @@ def _hook(name: str, ours: Callable[..., None] | None) -> Any:
 
 
 @contained
-def _model_asked(_context: Any, agent: Any, system_prompt: str | None, input_items: list[Any]) -> None:
-    span = get_current_span()
-    if not _processor.enabled or span is None:
+def _model_is_asked(_context: Any, agent: Any, system_prompt: str | None, input_items: list[Any]) -> None:
+    if enclosing_model_call() is not None:
         return
-    prompt = [*([{"role": "system", "content": system_prompt}] if system_prompt else []), *input_items]
-    model = agent.model if isinstance(agent.model, str) else getattr(agent.model, "model", None)
-    parent = span.span_id
+    step = _steps.here()
     fields = {"temperature": getattr(agent.model_settings, "temperature", None)}
     meta = {"agent_name": agent.name}
-    _pairing.start(("asked", parent), "llm", model or "unknown", prompt, parent_key=parent, meta=meta, **fields)
+    prompt = _prompt(system_prompt, input_items)
+    if pairing.start(
+        ("asked", step), "llm", _model_name(agent.model) or "unknown", prompt, parent_key=step, meta=meta, **fields
+    ):
+        _steps.expects(("asked", step), step)
 
 
 @contained
-def _tool_called(context: Any, agent: Any, tool: Any) -> None:
-    span = get_current_span()
+def _model_has_answered(_context: Any, _agent: Any, response: Any) -> None:
+    """A model of whatever class, which nobody stood around."""
+    key = ("asked", _steps.here())
+    if pairing.is_open(key):
+        pairing.end(key, **_outcome(response))
+
+
+@contained
+def _tool_is_called(context: Any, agent: Any, tool: Any) -> None:
     call_id = getattr(context, "tool_call_id", None)
-    if not _processor.enabled or span is None or _kind(span) != "function":
-        return
     meta = {"agent_name": agent.name, **({"tool_call_id": call_id} if call_id else {})}
-    _pairing.start(span.span_id, "tool", tool.name, _arguments(context), asked_by=call_id, meta=meta)
+    step, key = _steps.here(), _tool_key(tool)
+    began = pairing.start(key, "tool", tool.name, _arguments(context), parent_key=step, asked_by=call_id, meta=meta)
+    if began and key != step:
+        _steps.expects(key, step)
 
 
-_OURS: dict[str, Callable[..., None]] = {"on_llm_start": _model_asked, "on_tool_start": _tool_called}
+@contained
+def _tool_has_returned(_context: Any, _agent: Any, tool: Any, result: Any) -> None:
+    step, key = _steps.here(), _tool_key(tool)
+    if key == step:
+        _steps.tool_returned(step, result)
+    else:
+        pairing.end(key, result)
+
+
+def _tool_key(tool: Any) -> Any:
+    """The span around a tool; some of the SDK's own tools have none."""
+    span = get_current_span()
+    return _steps.here() if span is not None and kind_of(span) == "function" else (_steps.here(), id(tool))
+
+
+_OURS: dict[str, Callable[..., None]] = {
+    "on_llm_start": _model_is_asked,
+    "on_llm_end": _model_has_answered,
+    "on_tool_start": _tool_is_called,
+    "on_tool_end": _tool_has_returned,
+}
 for _name in dir(RunHooks):
     if _name.startswith("on_"):
         setattr(_Hooks, _name, _hook(_name, _OURS.get(_name)))
-
-
-_processor = _Processor()
-
-
-def enable() -> None:
-    """Record every agent of this process from now on."""
-    from agents import RunHooks as Current  # noqa: PLC0415
-
-    if Current is not RunHooks:  # the program has imported the SDK anew, with classes of its own
-        importlib.reload(sys.modules[__name__])
-        return
-    if not _processor.registered:
-        _processor.registered = True
-        add_trace_processor(_processor)
-        for method in ("run", "run_streamed"):
-            setattr(AgentRunner, method, _with_hooks(getattr(AgentRunner, method)))
-        _catch_tool_errors()
-    _processor.enabled = True
-    client.complete_others()
-
-
-def disable() -> None:
-    """Record no more agents."""
-    _processor.enabled = False
-
-
-def local_only() -> None:
-    """Keep the SDK's own tracing from uploading: this recorder becomes the only one that hears of anything."""
-    enable()
-    set_trace_processors([_processor])
 
 
 def _with_hooks(run: Any) -> Any:
@@ -218,8 +169,110 @@ def _with_hooks(run: Any) -> Any:
 def _add_hooks(kwargs: dict[str, Any]) -> None:
     hooks = kwargs.get("hooks")
     # What is not a set of run hooks is left to the SDK to complain about.
-    if _processor.enabled and (hooks is None or isinstance(hooks, RunHooksBase)) and not isinstance(hooks, _Hooks):
+    if _steps.enabled and (hooks is None or isinstance(hooks, RunHooksBase)) and not isinstance(hooks, _Hooks):
         kwargs["hooks"] = _Hooks(hooks)
+
+
+# Models: standing around each, whoever wrote it.
+
+
+def _asked_at_once(original: Any) -> Any:
+    async def get_response(self: Any, *args: Any, **kwargs: Any) -> Any:
+        call = _begin(self, args, kwargs)
+        try:
+            response = original(self, *args, **kwargs)
+            if inspect.isawaitable(response):
+                response = await response
+        except BaseException as raised:
+            _end(call, **end_of(raised))
+            raise
+        _end(call, **_outcome(response))
+        return response
+
+    return get_response
+
+
+def _asked_in_a_stream(original: Any) -> Any:
+    async def stream_response(self: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+        call = _begin(self, args, kwargs)
+        fold = client.ResponseFold()
+        events: Any = None
+        try:
+            events = original(self, *args, **kwargs)
+            async for event in events:
+                _add(call, fold, event)
+                yield event
+        except BaseException as raised:
+            _end(call, **_so_far(fold, raised))
+            raise
+        finally:
+            if hasattr(events, "aclose"):
+                await events.aclose()
+        _end(call, **_read(fold.response()))
+
+    return stream_response
+
+
+@contained
+def _begin(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object | None:
+    """What the run hook announced, else a call that it has not seen: a retry of the SDK, a runner of somebody's own."""
+    if not _steps.enabled or enclosing_model_call() is not None:
+        return None
+    call, step, name = object(), _steps.here(), _model_name(model)
+    if not pairing.adopt(("asked", step), call):
+        given = {**dict(zip(("system_instructions", "input"), args, strict=False)), **kwargs}
+        prompt = _prompt(given.get("system_instructions"), given.get("input"))
+        if not pairing.start(call, "llm", name or "unknown", prompt, parent_key=step):
+            return None
+    pairing.learn(call, name)
+    return call
+
+
+@contained
+def _add(call: object | None, fold: Any, event: Any) -> None:
+    if call is not None:
+        fold.add(as_plain(event))
+        pairing.answering(call, lambda: _so_far(fold, None))
+
+
+@contained
+def _end(call: object | None, **outcome: Any) -> None:
+    if call is not None:
+        pairing.end(call, **outcome)
+
+
+def _follow_subclasses(base: Any, methods: dict[str, Callable[[Any], Any]]) -> None:
+    """Stand around these methods of every class derived from this one, also of those that are yet to come."""
+
+    def follow(kind: Any) -> None:
+        for name, around in methods.items():
+            original = vars(kind).get(name)
+            if inspect.isfunction(original) and not hasattr(original, "agentdbg_original"):
+                replacement: Any = functools.wraps(original)(around(original))
+                replacement.agentdbg_original = original
+                setattr(kind, name, replacement)
+
+    before = vars(base).get("__init_subclass__")
+
+    def init_subclass(kind: Any, /, **kwargs: Any) -> None:
+        if before is None:
+            super(base, kind).__init_subclass__(**kwargs)
+        else:
+            before.__func__(kind, **kwargs)
+        follow(kind)
+
+    base.__init_subclass__ = classmethod(init_subclass)
+    for kind in _subclasses(base):
+        follow(kind)
+
+
+def _subclasses(kind: Any) -> Iterator[Any]:
+    for below in kind.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
+# Tools: what went wrong in them.
 
 
 def _catch_tool_errors() -> None:
@@ -237,62 +290,68 @@ def _catch_tool_errors() -> None:
     setattr(agents_tool, name, tell_the_model)
 
 
+def _follow_mcp_servers() -> None:
+    """A server says in its result that a tool failed, which the SDK passes on to the model as any other."""
+
+    def called(original: Any) -> Any:
+        async def call_tool(self: Any, *args: Any, **kwargs: Any) -> Any:
+            result = await original(self, *args, **kwargs)
+            _note_tool_error(mcp_failure(result))
+            return result
+
+        return call_tool
+
+    # The SDK loads its own part for MCP where the package for it is there.
+    if "agents.mcp" in sys.modules:
+        _follow_subclasses(sys.modules["agents.mcp"].MCPServer, {"call_tool": called})
+
+
 @contained
 def _note_tool_error(raised: Any) -> None:
-    span = get_current_span()
-    if span is not None and isinstance(raised, BaseException) and len(_processor.tool_errors) < _MOST_ERRORS:
-        _processor.tool_errors[span.span_id] = raised
+    if raised is not None:
+        _steps.tool_failed(_steps.here(), raised)
 
 
 # What the SDK's objects say.
 
 
-def _kind(span: Any) -> str:
-    """response, generation, function, agent, turn, task …; some of them call themselves "custom"."""
-    return type(span.span_data).__name__.removesuffix("SpanData").lower()
+def _model_name(model: Any) -> str | None:
+    name = model if isinstance(model, str) else getattr(model, "model", None)
+    return name if isinstance(name, str) and name else None
 
 
-def _span_meta(kind: str, data: Any) -> dict[str, Any]:
-    if kind == "agent":
-        return {"agent_name": data.name, "agent_type": "agent"}
-    if kind == "handoff":
-        return {"from_agent": data.from_agent, "to_agent": data.to_agent}
-    return {"span_type": kind}
+def _prompt(system: Any, items: Any) -> list[Any]:
+    told = [{"role": "system", "content": system}] if system else []
+    return [*told, *([{"role": "user", "content": items}] if isinstance(items, str) else items or [])]
 
 
-def _read_response(data: Any) -> dict[str, Any]:
-    response = as_plain(data.response) if data.response is not None else {}
-    return client.read_response(response) if response else {"usage": _known_usage(data.usage)}
+def _outcome(response: Any) -> dict[str, Any]:
+    """What a model's response says, as arguments of `Pairing.end`."""
+    items = [as_plain(item) for item in getattr(response, "output", None) or ()]
+    return _read({"output": items, "usage": _usage(response), "id": getattr(response, "response_id", None)})
 
 
-def _read_generation(data: Any) -> dict[str, Any]:
-    messages = [dict(message) for message in data.output or ()]
-    answers = [client.chat_answer(message) for message in messages]
-    calls = [call for message in messages for call in message.get("tool_calls") or ()]
-    return {
-        "result": answers[0] if len(answers) == 1 else answers or None,
-        "name": data.model,
-        "usage": _known_usage(data.usage),
-        "asks_for": [call["id"] for call in calls if call.get("id")],
-    }
+def _read(response: dict[str, Any]) -> dict[str, Any]:
+    outcome = client.read_response(response) if response.get("output") or response.get("id") else {}
+    usage = outcome.get("usage")
+    if isinstance(usage, dict) and not (usage.get("input_tokens") or usage.get("output_tokens")):
+        outcome["usage"] = None  # the SDK says 0 where nobody counted; what is not known stays unknown
+    return {key: value for key, value in outcome.items() if value is not None}
 
 
-def _known_usage(usage: Any) -> Any:
-    """The SDK says 0 where a stream did not count; what is not known stays unknown."""
-    return usage if usage and any(usage.get(key) for key in ("input_tokens", "output_tokens")) else None
+def _so_far(fold: Any, raised: BaseException | None) -> dict[str, Any]:
+    """What a stream that was broken off, or left by its reader, has said until then."""
+    said, ended = _read(fold.response()), end_of(raised)
+    return {**said, **ended, "meta": {**said.get("meta", {}), **ended.get("meta", {})}}
 
 
-def _described(span: Any) -> dict[str, Any] | None:
-    """The SDK's own words for what went wrong, where there is no exception to be had."""
-    if span.error is None:
+def _usage(response: Any) -> dict[str, Any] | None:
+    usage = getattr(response, "usage", None)
+    if usage is None:
         return None
-    details = (span.error.get("data") or {}).get("error")
-    return {"error_type": "AgentsError", "message": str(details or span.error["message"]), "details": span.error}
-
-
-def _root(raised: BaseException | None) -> BaseException | None:
-    """A tool's exception, out of the one the SDK wraps around it."""
-    return raised.__cause__ or raised if raised is not None else None
+    known = {key: getattr(usage, key, None) for key in ("input_tokens", "output_tokens", "total_tokens")}
+    details = {key: as_plain(getattr(usage, key, None)) for key in ("input_tokens_details", "output_tokens_details")}
+    return {**known, **details}
 
 
 def _arguments(context: Any) -> Any:
