@@ -124,7 +124,7 @@ class ClientRequests:
         began = self._pairing.start(
             recording,
             "llm",
-            body.get("model", "unknown"),
+            body.get("model") or "unknown",
             api.prompt(body),
             meta={"api": api.name},
             **fields,

@@ -15,6 +15,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.integrations._mcp_results import mcp_failure, text_of
 from agentdbg.integrations._pairing import Pairing, contained
 
 if TYPE_CHECKING:
@@ -134,8 +135,9 @@ class AgentDbgLangChainCallbackHandler(BaseCallbackHandler):  # type: ignore[mis
         if isinstance(output, BaseMessage):
             # A tool may have told the model of its failure by itself.
             failed = getattr(output, "status", None) == "error"
-            failure = {"error_type": "ToolError", "message": str(output.content)} if failed else None
-            _pairing.end(run_id, output.content, error=failure)
+            message = text_of(output.content) or str(output.content)
+            failure = {"error_type": "ToolError", "message": message} if failed else None
+            _pairing.end(run_id, output.content, error=failure or mcp_failure(getattr(output, "artifact", None)))
         else:
             _pairing.end(run_id, _readable(output))
 
@@ -207,10 +209,11 @@ def _start_model(
     parent_run_id: UUID | None = None,
     metadata: dict[str, Any] | None = None,
     invocation_params: dict[str, Any] | None = None,
-    **kwargs: Any,
+    **_: Any,
 ) -> None:
     given, known = invocation_params or {}, metadata or {}
-    model = given.get("model") or given.get("model_name") or known.get("ls_model_name") or _name(serialized, kwargs)
+    named = given.get("model") or given.get("model_name") or known.get("ls_model_name")
+    model = named or _class_name(serialized)  # what the program calls this run, or this object, is no model
     fields = {"provider": known.get("ls_provider") or "unknown"}
     fields["temperature"] = given.get("temperature", known.get("ls_temperature"))
     if given.get("tools"):
@@ -229,8 +232,11 @@ def _end_with_error(run_id: UUID, error: BaseException) -> None:
 
 
 def _name(serialized: dict[str, Any] | None, kwargs: dict[str, Any]) -> str:
-    serialized = serialized or {}
-    return str(kwargs.get("name") or serialized.get("name") or (serialized.get("id") or ["unknown"])[-1])
+    return str(kwargs.get("name") or (serialized or {}).get("name") or _class_name(serialized))
+
+
+def _class_name(serialized: dict[str, Any] | None) -> str:
+    return str(((serialized or {}).get("id") or ["unknown"])[-1])
 
 
 def _agent_meta(name: str, metadata: dict[str, Any] | None) -> dict[str, Any]:

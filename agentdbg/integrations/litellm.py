@@ -145,7 +145,7 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     if parameters:
         fields["parameters"] = parameters
     request = _Request(api)
-    model = str(given.get("model", "unknown"))
+    model = str(given.get("model") or "unknown")
     prompt = list(prompt) if type(prompt) is list else prompt  # the program may append to it before the answer is there
     return request if _pairing.start(request, "llm", model, prompt, meta={"api": name}, **fields) else None
 

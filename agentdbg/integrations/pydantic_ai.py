@@ -188,7 +188,7 @@ def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
     _pairing.start(
         key,
         "llm",
-        request.model.model_name,
+        request.model.model_name or "unknown",
         [message for given in request.messages for message in _messages(given)],
         parent_key=("run", ctx.run_id),
         meta=_agent_meta(ctx),

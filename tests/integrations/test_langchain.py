@@ -15,7 +15,7 @@ pytest.importorskip("langchain_openai")
 
 from langchain.agents import create_agent
 from langchain_core.documents import Document
-from langchain_core.language_models import GenericFakeChatModel
+from langchain_core.language_models import FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnableParallel
@@ -262,6 +262,58 @@ def test_a_tool_that_tells_of_its_failure_is_a_failed_call(recorded: Recorded, h
     payload = recorded.only().one("TOOL_CALL")["payload"]
     assert payload["status"] == "error"
     assert payload["error"]["message"] == "out of order"
+
+
+def test_an_mcp_result_that_says_it_failed_is_a_failed_call(recorded: Recorded, handler: dict[str, Any]) -> None:
+    """MCP tools give their content to the model and keep the result itself beside it."""
+
+    def read(path: str) -> Any:
+        """Read."""
+        content = [{"type": "text", "text": "no such file"}]
+        return content, {"content": content, "isError": path == "gone"}
+
+    reading = tool("read", response_format="content_and_artifact")(read)
+    with traced_run("story"):
+        for path in ("gone", "here"):
+            reading.invoke({"name": "read", "args": {"path": path}, "id": f"c {path}", "type": "tool_call"}, handler)
+
+    bad, good = (event["payload"] for event in recorded.only().of_type("TOOL_CALL"))
+    assert (bad["status"], bad["error"]["message"]) == ("error", "no such file")
+    assert (good["status"], good["error"]) == ("ok", None)
+
+
+def test_the_words_of_a_failure_in_blocks_are_its_message(recorded: Recorded, handler: dict[str, Any]) -> None:
+    """Adapters for MCP answer with a list of blocks, which nobody wants to read as one."""
+
+    def fail(word: str) -> str:
+        """Fail."""
+        raise ToolException("unused")
+
+    broken = tool("broken")(fail)
+    broken.handle_tool_error = lambda _: [{"type": "text", "text": "no such file"}]
+    with traced_run("story"):
+        broken.invoke({"name": "broken", "args": {"word": "a"}, "id": "call_1", "type": "tool_call"}, handler)
+
+    assert recorded.only().one("TOOL_CALL")["payload"]["error"]["message"] == "no such file"
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream", "completion"])
+def test_what_a_run_is_called_is_not_its_model(recorded: Recorded, handler: dict[str, Any], way: str) -> None:
+    """A model that does not say what it is must not be grouped, priced and compared under a name of the program's."""
+    config = {**handler, "run_name": "summarise the news"}
+    fake = GenericFakeChatModel(messages=iter([AIMessage("hello")]), name="a name of my own")
+    with traced_run("story"):
+        if way == "invoke":
+            fake.invoke("hi", config)
+        elif way == "stream":
+            list(fake.stream("hi", config))
+        else:
+            FakeListLLM(responses=["hello"]).invoke("hi", config)
+
+    call = recorded.only().one("LLM_CALL")
+    assert (
+        call["name"] == call["payload"]["model"] == ("FakeListLLM" if way == "completion" else "GenericFakeChatModel")
+    )
 
 
 def test_any_chat_model_is_recorded_by_what_it_says_of_itself(recorded: Recorded, handler: dict[str, Any]) -> None:

@@ -162,6 +162,27 @@ def test_a_tool_that_asks_for_another_try_shows_its_own_words(server: FakeServer
     assert (error["error_type"], error["message"]) == ("ModelRetry", "another city, please")
 
 
+def test_an_mcp_result_that_says_it_failed_is_a_failed_call(server: FakeServer, recorded: Recorded) -> None:
+    """A tool may hand on what an MCP server answered as it is."""
+
+    async def main() -> None:
+        async with weather_agent(server) as agent:
+
+            def get_weather(city: str) -> Any:
+                """How the weather is there."""
+                return {"content": [{"type": "text", "text": f"no {city}"}], "isError": city == "Oslo"}
+
+            with agent.override(tools=[get_weather]):
+                await agent.run(QUESTION)
+
+    with traced_run("story"):
+        asyncio.run(main())
+
+    tools = {event["payload"]["args"]["city"]: event["payload"] for event in recorded.only().of_type("TOOL_CALL")}
+    assert (tools["Oslo"]["status"], tools["Oslo"]["error"]["message"]) == ("error", "no Oslo")
+    assert tools["Lima"]["status"] == "ok"
+
+
 def test_structured_output_is_recorded_and_is_no_tool(server: FakeServer, recorded: Recorded) -> None:
     """The framework asks for an object by a tool of its own; nothing runs, so no tool call is recorded."""
 
