@@ -100,7 +100,7 @@ screenshots: $(READY) ## make the pictures in README and docs anew, from real ru
 
 pins: $(READY) ## choose the versions development and CI use anew
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
-		requirements/dev.in pyproject.toml -o requirements/dev.txt
+		--group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 --upgrade \
 		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
 	for lane in a a-oldest b b-oldest c c-oldest; do \
