@@ -114,7 +114,7 @@ def _spent_on_loops(seed: int, *, settle_each: bool) -> list[float]:
         kind = chance.choice(["model", "model", "both", "work", "state", "error"])
         for _ in range(chance.choice([1, 2, 5, 12, 40])):
             for event in _made(kind, number, chance):
-                guards.judge(event, 0.0, is_span=False, recorded_by_call=False)
+                guards.judge(event, 0.0, is_span=False)
                 if settle_each:
                     guards.settle()
     guards.last_finding()

@@ -87,7 +87,7 @@ def baseline_of(facts: RunFacts) -> Baseline:
         tools={name: [count] for name, count in facts.call_counts().items()},
         effects=(Variant(1, facts.effects),),
         loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
-        totals={name: [facts.totals.get(name)] for name in TOTALS},
+        totals={name: [facts.spent(name)] for name in TOTALS},
         unknown_calls=facts.unknown_calls,
     )
 

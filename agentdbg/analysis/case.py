@@ -12,6 +12,7 @@ from agentdbg.analysis.columns import CALL_KINDS
 from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.loop_cost import LoopCost, measure_loop
 from agentdbg.analysis.stats import FailedCalls, RecordedError, Tally, payload_of, run_duration_ms
+from agentdbg.events.facts import error_of
 
 if TYPE_CHECKING:
     from agentdbg.events import Event, RunMeta
@@ -64,7 +65,7 @@ class Case:
         """The error that ended the run, from its ERROR event or from its end."""
         if self.fatal is not None:
             return self.fatal.failure
-        return failure_of(self.end_payload) if self.end_payload.get("error") else None
+        return failure_of(self.end_payload) if error_of(self.end_payload) is not None else None
 
     @property
     def is_live(self) -> bool:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agentdbg.events.facts import call_failed, is_span
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -103,6 +105,8 @@ class RunColumns(Protocol):
     @property
     def tokens_out(self) -> int | None: ...
     @property
+    def total_tokens(self) -> int | None: ...
+    @property
     def cost_usd(self) -> float | None: ...
 
     def event(self, number: int) -> Event:
@@ -121,9 +125,7 @@ class RunColumns(Protocol):
 def kind_of(event_type: str, meta: Any) -> int:
     """The code of a kind: its type, where a span is a STATE_UPDATE that says so in its meta."""
     kind = _KIND_OF_TYPE.get(event_type, OTHER)
-    if kind == STATE and isinstance(meta, dict) and meta.get("span"):
-        return SPAN
-    return kind
+    return SPAN if kind == STATE and is_span(event_type, meta) else kind
 
 
 def status_of(kind: int, payload: Any) -> int:
@@ -132,9 +134,7 @@ def status_of(kind: int, payload: Any) -> int:
         return ERROR
     if kind not in _WITH_STATUS or not isinstance(payload, dict):
         return NO_STATUS
-    if payload.get("error") or payload.get("status") in ("error", "failed", "aborted"):
-        return ERROR
-    return OK
+    return ERROR if call_failed(payload) else OK
 
 
 def severity_of(kind: int, payload: Any) -> int:

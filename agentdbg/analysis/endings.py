@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.case import MANY, Case
 from agentdbg.analysis.columns import CALL_KINDS, LLM, NO_VALUE
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.sentences import code, line, quote, times
 from agentdbg.analysis.stats import RecordedError, payload_of
 from agentdbg.analysis.trouble import failures_line
 from agentdbg.analysis.wording import clock_time, duration, grouped, money, timestamp_ms, tokens
+from agentdbg.events.facts import tokens_of
 
 if TYPE_CHECKING:
     from agentdbg.analysis.sentences import Line, VerdictPart
@@ -165,8 +165,8 @@ def _prompt_growth(case: Case) -> list[Line]:
     if tally.largest_llm is None or tally.first_llm is None or tally.last_llm is None:
         return []
     largest = tokens(columns.tokens[tally.largest_llm - 1])
-    first = token_counts(payload_of(columns.event(tally.first_llm)))[0]
-    last = token_counts(payload_of(columns.event(tally.last_llm)))[0]
+    first = tokens_of(payload_of(columns.event(tally.first_llm))).given
+    last = tokens_of(payload_of(columns.event(tally.last_llm))).given
     grown = f"The largest call took {largest} tokens"
     if first and last and last > 1.5 * first and tally.llm_calls > 2:
         grown += f"; the prompt grew from {tokens(first)} to {tokens(last)} over {tally.llm_calls:,} calls"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.columns import ERROR, LLM, NO_VALUE, STATE, TOOL
 from agentdbg.analysis.stats import payload_of
 from agentdbg.analysis.values import is_cut
+from agentdbg.events.facts import cost_of
 
 if TYPE_CHECKING:
     from agentdbg.analysis.columns import RunColumns
@@ -82,8 +83,8 @@ def _dollars(columns: RunColumns, first: int, last: int) -> float | None:
     calls = [number for number in range(first, last + 1) if columns.kind[number - 1] == LLM]
     if len(calls) > _MOST_OPENED:
         return None
-    costs = [payload_of(columns.event(number)).get("cost_usd") for number in calls]
-    known = [cost for cost in costs if isinstance(cost, (int, float)) and not isinstance(cost, bool)]
+    costs = [cost_of(payload_of(columns.event(number))) for number in calls]
+    known = [cost for cost in costs if cost is not None]
     return sum(known) if known else None
 
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
 from agentdbg.analysis.wording import as_json, number_or_none, timestamp_ms
+from agentdbg.events.facts import NO_TOKENS, cost_of, tokens_of
+from agentdbg.events.totals import RunTotals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.events import Event
 
-__all__ = ["MemoryColumns", "token_counts"]
-
-_LARGEST = 1 << 60
+__all__ = ["MemoryColumns"]
 
 
 class MemoryColumns:
@@ -37,9 +37,7 @@ class MemoryColumns:
         self.start_ms: list[int] = []
         self.duration_ms: list[int] = []
         self.tokens: list[int] = []
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.cost_usd: float | None = None
+        self._spent = RunTotals()
         self._events: list[Event] = []
         self._numbers: dict[str, int] = {}
         self._waiting: dict[str, list[int]] = {}
@@ -54,6 +52,22 @@ class MemoryColumns:
     @property
     def total(self) -> int:
         return len(self._events)
+
+    @property
+    def tokens_in(self) -> int | None:
+        return self._spent.tokens().given
+
+    @property
+    def tokens_out(self) -> int | None:
+        return self._spent.tokens().written
+
+    @property
+    def total_tokens(self) -> int | None:
+        return self._spent.tokens().total
+
+    @property
+    def cost_usd(self) -> float | None:
+        return self._spent.cost()
 
     def event(self, number: int) -> Event:
         return self._events[number - 1]
@@ -96,15 +110,10 @@ class MemoryColumns:
         self.start_ms.append(min(max(began - self.started_ms, 0), columns.NO_VALUE - 1))
 
     def _append_usage(self, kind: int, payload: dict[str, Any]) -> None:
-        tokens_in, tokens_out, total = token_counts(payload) if kind == columns.LLM else (None, None, None)
-        self.tokens.append(columns.NO_VALUE if total is None else min(max(total, 0), columns.NO_VALUE - 1))
-        if tokens_in is not None:
-            self.tokens_in = (self.tokens_in or 0) + tokens_in
-        if tokens_out is not None:
-            self.tokens_out = (self.tokens_out or 0) + tokens_out
-        cost = payload.get("cost_usd")
-        if kind == columns.LLM and isinstance(cost, (int, float)) and not isinstance(cost, bool):
-            self.cost_usd = (self.cost_usd or 0.0) + cost
+        usage = tokens_of(payload) if kind == columns.LLM else NO_TOKENS
+        self.tokens.append(columns.NO_VALUE if usage.total is None else min(usage.total, columns.NO_VALUE - 1))
+        if kind == columns.LLM:
+            self._spent.add_model_call(usage, cost_of(payload))
 
     def _link(self, event: Event, kind: int, number: int, payload: dict[str, Any]) -> None:
         event_id, parent_id = event["event_id"], event.get("parent_id")
@@ -129,31 +138,3 @@ class MemoryColumns:
                 self._same_as[number] = self._first_alike[key]
             else:
                 self._first_alike[key] = number
-
-
-def token_counts(payload: dict[str, Any]) -> tuple[int | None, int | None, int | None]:
-    """Tokens in, out and in all of a model call, as far as its usage says."""
-    usage = payload.get("usage")
-    if not isinstance(usage, dict):
-        return None, None, None
-    given_in: Any = usage.get("prompt_tokens")
-    given_out: Any = usage.get("completion_tokens")
-    given: Any = usage.get("total_tokens")
-    # Three plain numbers, as nearly always, need no closer look.
-    are_plain = type(given_in) is type(given_out) is type(given) is int
-    if are_plain and 0 <= given_in <= given < _LARGEST and 0 <= given_out <= given:
-        return given_in, given_out, given
-    tokens_in = _first_number(usage, "prompt_tokens", "input_tokens")
-    tokens_out = _first_number(usage, "completion_tokens", "output_tokens")
-    total = _first_number(usage, "total_tokens")
-    if total is None and (tokens_in is not None or tokens_out is not None):
-        total = (tokens_in or 0) + (tokens_out or 0)
-    return tokens_in, tokens_out, total
-
-
-def _first_number(usage: dict[str, Any], *keys: str) -> int | None:
-    for key in keys:
-        count = number_or_none(usage.get(key))
-        if count is not None:
-            return count
-    return None

@@ -27,11 +27,11 @@ from agentdbg.analysis.columns import (
     STATE,
     TOOL,
 )
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.spans import Spans, SpanTotals
 from agentdbg.analysis.tree import depth_of
 from agentdbg.analysis.values import plain_text
 from agentdbg.analysis.wording import cut, duration, one_line
+from agentdbg.events.facts import NO_TOKENS, cost_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -94,7 +94,7 @@ class RowBuilder:
         kind = columns.kind[at]
         length = columns.duration_ms[at]
         totals = self._spans.totals(number) if kind == SPAN else None
-        tokens_in, tokens_out, _ = token_counts(payload) if kind == LLM else (None, None, None)
+        tokens_in, tokens_out, _ = tokens_of(payload) if kind == LLM else NO_TOKENS
         tokens = columns.tokens[at]
         row: Row = {
             "n": number,
@@ -113,7 +113,7 @@ class RowBuilder:
             "tokens": totals.tokens if totals else None if tokens == NO_VALUE else tokens,
             "tokens_in": tokens_in,
             "tokens_out": tokens_out,
-            "cost_usd": _number(payload.get("cost_usd")) if kind == LLM else None,
+            "cost_usd": cost_of(payload) if kind == LLM else None,
             "source": _text(payload.get("source")),
             "call_id": _text(payload.get("call_id")) if kind == CALL_START else None,
             "call_kind": _text(payload.get("kind")) if kind == CALL_START else None,

@@ -31,6 +31,8 @@ from agentdbg.analysis.columns import (
 )
 from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.wording import number_or_none, timestamp_ms
+from agentdbg.events.facts import error_of
+from agentdbg.events.totals import COST_DIGITS, KnownFailures
 
 if TYPE_CHECKING:
     from agentdbg.analysis.columns import RunColumns
@@ -162,6 +164,7 @@ class Tally:
         self.errors_unopened = 0
         self.repeated_errors = 0
         """ERROR events that only repeat what a failed call already said."""
+        self._known_failures = KnownFailures()
         self.start: int | None = None
         self.end: int | None = None
         self.first_llm: int | None = None
@@ -272,6 +275,7 @@ class Tally:
             return
         event = self.columns.event(number)
         failure = failure_of(event.get("payload"))
+        self._known_failures.remember(error_of(payload_of(event)))
         name = str(event.get("name") or "a call")
         group = self.failures.setdefault(
             (name, failure.text), FailedCalls(name, failure, self.columns.kind[number - 1])
@@ -287,7 +291,7 @@ class Tally:
             self.errors[-1] = error
         else:
             self.errors.append(error)
-        self.repeated_errors += self.failed_with(error.failure) is not None
+        self.repeated_errors += self._known_failures.told(error.payload)
 
     def failed_with(self, failure: Failure) -> FailedCalls | None:
         """The calls that failed with this very error."""
@@ -307,24 +311,29 @@ def _positions(column: bytes, code: int, begin: int) -> list[int]:
 
 
 def figures(tally: Tally, run: RunMeta, now_ms: int | None = None) -> Figures:
-    """The figures as they stand; what the run's own end says wins over what was counted."""
+    """The figures as they stand. Of a run that has ended they are those of run.json, as in a list of runs."""
     columns = tally.columns
     length = run_duration_ms(tally, run, now_ms)
-    counts: Any = run.get("counts")
-    finished = tally.end is not None and columns.complete
-    recorded = counts.get("errors") if isinstance(counts, dict) else None
-    sums = [count for count in (columns.tokens_in, columns.tokens_out) if count is not None]
-    total = run.get("total_tokens") if finished else None
-    return {
-        "duration_ms": length,
+    counted: Any = {
         "llm_calls": tally.llm_calls,
         "tool_calls": tally.tool_calls,
-        "errors": recorded if finished and isinstance(recorded, int) else tally.count_errors(),
+        "errors": tally.count_errors(),
+        "total_tokens": columns.total_tokens,
+        "cost_usd": None if columns.cost_usd is None else round(columns.cost_usd, COST_DIGITS),
+    }
+    if run.get("status") != "running":
+        known: dict[str, Any] = {**run.get("counts", {}), **run}
+        counted.update((name, known[name]) for name in counted if name in known)
+    return {
+        "duration_ms": length,
+        "llm_calls": counted["llm_calls"],
+        "tool_calls": counted["tool_calls"],
+        "errors": counted["errors"],
         "loops": tally.loops["warning"] + tally.loops["critical"],
         "tokens_in": columns.tokens_in,
         "tokens_out": columns.tokens_out,
-        "total_tokens": total if isinstance(total, int) else sum(sums) if sums else None,
-        "cost_usd": columns.cost_usd if columns.cost_usd is not None else run.get("cost_usd"),
+        "total_tokens": counted["total_tokens"],
+        "cost_usd": counted["cost_usd"],
         "model_ms": tally.model_ms,
         "tool_ms": tally.tool_ms,
         "waiting_ms": None if length is None else max(length - tally.busy_ms, 0),

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis import columns
 from agentdbg.encoding import IS_FAST
+from agentdbg.events.totals import RunTotals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
+    from agentdbg.events.facts import Tokens
     from agentdbg.index.scan import Scan
 
 __all__ = ["Facts", "ToolCalls", "facts_of", "positions_of"]
@@ -67,24 +69,23 @@ class Facts:
     tokens: list[int]
     tool_calls: ToolCalls
     started_calls: StartedCalls = field(default_factory=lambda: StartedCalls([], []))
-    tokens_in: int | None = None
-    tokens_out: int | None = None
-    cost_usd: float | None = None
+    model_calls: list[tuple[int, Tokens, float | None]] = field(default_factory=list)
+    """Where each model call stands, and its tokens and cost."""
 
-    def add_usage(self, position: int, usage: tuple[int | None, int | None, int | None]) -> None:
-        """Count one model call's tokens: in, out and in all, each None where it was not told."""
-        tokens_in, tokens_out, total = usage
-        if tokens_in is not None:
-            self.tokens_in = (self.tokens_in or 0) + tokens_in
-        if tokens_out is not None:
-            self.tokens_out = (self.tokens_out or 0) + tokens_out
+    def add_model_call(self, position: int, usage: Tokens, cost_usd: float | None) -> None:
+        """Note what one model call spent."""
+        self.model_calls.append((position, usage, cost_usd))
+        total = usage[2]
         if total is not None:
-            self.tokens[position] = min(max(total, 0), _LARGEST)
+            self.tokens[position] = min(total, _LARGEST)
 
-    def add_cost(self, cost_usd: float | None) -> None:
-        """Count what one model call cost."""
-        if cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + cost_usd
+    def spent(self, without: Container[int] = ()) -> RunTotals:
+        """What the block's model calls spent, those at some positions left out."""
+        totals = RunTotals()
+        for position, usage, cost_usd in self.model_calls:
+            if position not in without:
+                totals.add_model_call(usage, cost_usd)
+        return totals
 
 
 def facts_of(scan: Scan) -> Facts:
@@ -120,8 +121,7 @@ def _of_each(events: list[Any]) -> Facts:
         if kind == columns.TOOL:
             facts.tool_calls.add(position, event.name, event.args)
         elif kind == columns.LLM:
-            facts.add_usage(position, event.usage)
-            facts.add_cost(event.cost_usd)
+            facts.add_model_call(position, event.usage, event.cost_usd)
         elif kind == columns.CALL_START:
             facts.started_calls.add(position, event.call_id)
     return facts
@@ -201,11 +201,4 @@ def _add_model_calls(facts: Facts, calls: Iterable[tuple[int, Any]]) -> None:
         payload = event.payload
         if payload.error is not None or payload.status == "error":
             facts.statuses[position] = columns.ERROR
-        usage = payload.usage
-        if usage is not None:
-            if usage.prompt_tokens is None and usage.completion_tokens is None and usage.total_tokens is not None:
-                facts.tokens[position] = min(usage.total_tokens, _LARGEST)  # the short way for what most writers tell
-            else:
-                facts.add_usage(position, usage.counts)
-        if payload.cost_usd is not None:
-            facts.add_cost(payload.cost_usd)
+        facts.add_model_call(position, event.usage, event.cost_usd)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnFile", "packed"]
 
-_FORMAT = f"agentdbg-columns-2-{sys.byteorder}-{array('Q').itemsize}-{array('I').itemsize}"
+_FORMAT = f"agentdbg-columns-3-{sys.byteorder}-{array('Q').itemsize}-{array('I').itemsize}"
 _LONGEST_HEADER = 4 << 20
 
 

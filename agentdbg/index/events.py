@@ -79,6 +79,7 @@ class EventIndex:
         self.started_ms = 0
         self.tokens_in: int | None = None
         self.tokens_out: int | None = None
+        self.total_tokens: int | None = None
         self.cost_usd: float | None = None
         self.damaged_lines: list[int] = []
         self.line_count = 0
@@ -276,6 +277,7 @@ class EventIndex:
         self._add_calls(links, stretch, first)
         self.tokens_in = _sum(self.tokens_in, stretch.tokens_in)
         self.tokens_out = _sum(self.tokens_out, stretch.tokens_out)
+        self.total_tokens = _sum(self.total_tokens, stretch.total_tokens)
         self.cost_usd = _sum(self.cost_usd, stretch.cost_usd)
 
     def _type_codes(self, names: Sequence[str]) -> list[int]:
@@ -375,6 +377,7 @@ _FACTS = (
     "started_ms",
     "tokens_in",
     "tokens_out",
+    "total_tokens",
     "cost_usd",
     "damaged_lines",
     "line_count",

@@ -71,14 +71,9 @@ def _add_block(tally: Tally, scan: Scan, lines: bytes, position: int) -> None:
     by_code = Counter(facts.type_codes)
     by_code.subtract(facts.type_codes[number] for number in in_full)
     by_type = {facts.types[code]: count for code, count in by_code.items() if count}
-    for number in in_full:
-        facts.tokens[number] = columns.NO_VALUE
-    tokens = sum(tokens for tokens in facts.tokens if tokens != columns.NO_VALUE)
-    cost_usd = 0.0
-    if facts.cost_usd is not None:
-        calls = [event for number, event in enumerate(scan.events) if number not in in_full]
-        cost_usd = sum(getattr(event, "cost_usd", None) or 0.0 for event in calls)
-    tally.add_successes(by_type, facts.event_ids, tokens, cost_usd)
+    totals = facts.spent(without=in_full)
+    totals.tool_calls = by_type.get("TOOL_CALL", 0)
+    tally.add_successes(by_type, facts.event_ids, totals)
     tally.add(_line(scan, lines, position, last), scan.offsets[last])
 
 

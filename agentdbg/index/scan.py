@@ -13,14 +13,15 @@ from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import columns
-from agentdbg.analysis.memory import token_counts
 from agentdbg.encoding import IS_FAST, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
+from agentdbg.events.facts import cost_of, tokens_of
 from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp, timestamp_ms
 from agentdbg.storage.lines import LONGEST_LINE
 
 if TYPE_CHECKING:
     from agentdbg.events import Event
+    from agentdbg.events.facts import Tokens
 
 __all__ = ["LooseEvent", "Scan", "scan_lines"]
 
@@ -170,13 +171,12 @@ class LooseEvent:
         self.severity = columns.severity_of(self.kind, self.payload)
 
     @property
-    def usage(self) -> tuple[int | None, int | None, int | None]:
-        return token_counts(self.payload)
+    def usage(self) -> Tokens:
+        return tokens_of(self.payload)
 
     @property
     def cost_usd(self) -> float | None:
-        cost = self.payload.get("cost_usd")
-        return cost if isinstance(cost, (int, float)) and not isinstance(cost, bool) else None
+        return cost_of(self.payload)
 
     @property
     def args(self) -> bytes:

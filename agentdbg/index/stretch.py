@@ -66,6 +66,7 @@ class Stretch(NamedTuple):
     """The packed ids that the ends of these calls will have."""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    total_tokens: int | None = None
     cost_usd: float | None = None
 
 
@@ -86,6 +87,8 @@ def read_stretch(
     facts = facts_of(scan)
     parents = list(dict.fromkeys(facts.parent_ids))
     tools = list(dict.fromkeys(facts.tool_calls.names))
+    spent = facts.spent()
+    tokens = spent.tokens()
     return Stretch(
         line_count=scan.line_count,
         damaged=scan.damaged,
@@ -111,9 +114,10 @@ def read_stretch(
         likeness=_likeness(tools, facts).tobytes(),
         started_positions=facts.started_calls.positions,
         started_ids=pack_ids(facts.started_calls.ids),
-        tokens_in=facts.tokens_in,
-        tokens_out=facts.tokens_out,
-        cost_usd=facts.cost_usd,
+        tokens_in=tokens.given,
+        tokens_out=tokens.written,
+        total_tokens=tokens.total,
+        cost_usd=spent.cost_usd if spent.costs_told else None,
     )
 
 

@@ -8,12 +8,13 @@ Importing this needs the msgspec wheel.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from agentdbg.analysis import columns
+from agentdbg.events.facts import NO_TOKENS, Tokens, amount, token_counts
 
 __all__ = [
     "CallStart",
@@ -40,22 +41,6 @@ class AnyObject(Struct, gc=False):
     """An object of which nothing is kept."""
 
 
-class Usage(Struct, gc=False):
-    prompt_tokens: Count | None = None
-    completion_tokens: Count | None = None
-    total_tokens: Count | None = None
-    input_tokens: Absent = UNSET
-    output_tokens: Absent = UNSET
-
-    @property
-    def counts(self) -> tuple[int | None, int | None, int | None]:
-        """In, out and in all, the last worked out where it was not told."""
-        tokens_in, tokens_out, total = self.prompt_tokens, self.completion_tokens, self.total_tokens
-        if total is None and (tokens_in is not None or tokens_out is not None):
-            total = (tokens_in or 0) + (tokens_out or 0)
-        return tokens_in, tokens_out, total
-
-
 class Failure(Struct, gc=False):
     error_type: str
     type: Absent = UNSET
@@ -65,7 +50,7 @@ class Failure(Struct, gc=False):
 class LlmPayload(Struct, gc=False):
     model: str
     status: Status
-    usage: Usage | None = None
+    usage: dict[str, Any] | None = None
     error: Failure | None = None
     cost_usd: float | None = None
     finish_reason: Absent = UNSET
@@ -131,13 +116,14 @@ class LlmCall(Strict, tag="LLM_CALL", gc=False):
         return columns.ERROR if self.payload.status == "error" or self.payload.error else columns.OK
 
     @property
-    def usage(self) -> tuple[int | None, int | None, int | None]:
+    def usage(self) -> Tokens:
         usage = self.payload.usage
-        return (None, None, None) if usage is None else usage.counts
+        return NO_TOKENS if usage is None else token_counts(usage)
 
     @property
     def cost_usd(self) -> float | None:
-        return self.payload.cost_usd
+        cost = self.payload.cost_usd
+        return None if cost is None else amount(cost)
 
 
 class ToolCall(Strict, tag="TOOL_CALL", gc=False):

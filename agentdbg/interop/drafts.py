@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentdbg.encoding import decode_json
+from agentdbg.events.facts import amount
 from agentdbg.recorder.errors import describe_error
 from agentdbg.recorder.usage import normalise_usage
 
@@ -94,7 +95,7 @@ def model_call(
         "stop_reason": stop_reason if isinstance(stop_reason, str) else None,
         "status": "ok" if error is None else "error",
         "error": None if error is None else describe_error(error),
-        "cost_usd": _number(cost_usd),
+        "cost_usd": amount(cost_usd),
     }
     if tools:
         fields["tools"] = tools

@@ -86,7 +86,6 @@ class RunWalk:
         self._line = LineMaker(run_id, self._redactor.clean_text).line
         self._lines: list[bytes] = []
         self._lines_size = 0
-        self._failures: set[int] = set()
         self._states: dict[str, bytes] = {}
         self._last_state: bytes | None = None
         self._last_parent = self.start_id
@@ -238,12 +237,8 @@ class RunWalk:
         *,
         is_span: bool,
     ) -> LoopFinding | None:
-        """Count an event; an error that a failed call has told before is not counted again."""
-        repeats = event_type == "ERROR" and _what_failed(payload) in self._failures
-        verdict = self._guards.judge_parts(event_type, event_id, ts, name, payload, meta, 0.0, is_span, repeats)
-        error = payload.get("error")
-        if isinstance(error, dict) and event_type in ("LLM_CALL", "TOOL_CALL"):
-            self._failures.add(_what_failed(error))
+        """Count an event and look for loops."""
+        verdict = self._guards.judge_parts(event_type, event_id, ts, name, payload, meta, 0.0, is_span)
         if event_type == "LOOP_WARNING":
             self._counters.loop_warnings += 1
         return None if verdict is None else verdict.finding
@@ -259,9 +254,8 @@ class RunWalk:
         self._append("LOOP_WARNING", event_id, self._last_parent, ts, None, name, payload)
 
     def _fatal_error(self, failure: dict[str, Any], ts: str) -> None:
-        """What ended the run, as a recorder writes it; not counted again when a failed call was it."""
-        if _what_failed(failure) not in self._failures:
-            self._counters.errors += 1
+        """What ended the run, as a recorder writes it."""
+        self._counters.add("ERROR", failure)
         self._counters.count_type("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
         name = self._workshop.names[failure["error_type"]]
@@ -289,8 +283,3 @@ class RunWalk:
 def _timestamp(at_ms: float) -> str:
     # In seconds a whole millisecond may come out a trifle less than it was, and be cut to the one before.
     return utc_timestamp(at_ms / 1000 + 1e-6)
-
-
-def _what_failed(error: dict[str, Any]) -> int:
-    """What tells one failure from another; not its words, of which a long run would collect too many."""
-    return hash((str(error.get("error_type")), str(error.get("message"))))

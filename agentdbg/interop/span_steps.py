@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import Step, model_call, read_arguments, span, tool_call
 from agentdbg.interop.otel.conventions import GenAI, OpenInference, provider_here
 from agentdbg.interop.shapes import as_dict, as_list, as_word
@@ -159,10 +160,10 @@ def _stop_reason(found: Span, said: dict[str, Any]) -> str | None:
 
 
 def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
-    prompt, completion = _count(said.get("input_tokens")), _count(said.get("output_tokens"))
-    total = _count(said.get("total_tokens"))
-    cached, written = _count(said.get("cache_read_tokens")), _count(said.get("cache_write_tokens"))
-    reasoning = _count(said.get("reasoning_tokens"))
+    prompt, completion = whole_number(said.get("input_tokens")), whole_number(said.get("output_tokens"))
+    total = whole_number(said.get("total_tokens"))
+    cached, written = whole_number(said.get("cache_read_tokens")), whole_number(said.get("cache_write_tokens"))
+    reasoning = whole_number(said.get("reasoning_tokens"))
     beside = (cached or 0) + (written or 0)
     if prompt is not None and beside > prompt:
         # More from the cache than there was input: it was counted beside the input, as Anthropic does.
@@ -180,14 +181,6 @@ def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
     if reasoning is not None:
         usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
     return usage
-
-
-def _count(value: Any) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _input_of(said: dict[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.events.facts import cost_of, tokens_of
 from agentdbg.loops.blocks import smallest_rotation
 from agentdbg.loops.explain import examples, explain, seconds_between
 from agentdbg.loops.findings import ActiveLoop, Kind, LoopFinding, Severity, severity_rank
@@ -111,12 +112,9 @@ class Ledger:
     def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
         llm_calls, tokens, cost_usd, priced = self.spent
-        usage = payload.get("usage")
-        if type(usage) is dict:
-            total = usage.get("total_tokens")
-            tokens += total if type(total) is int else _parts(usage)
-        cost = payload.get("cost_usd")
-        if type(cost) is float or type(cost) is int:
+        tokens += tokens_of(payload).total or 0
+        cost = cost_of(payload)
+        if cost is not None:
             cost_usd += cost
             priced += 1
         self.spent = (llm_calls + 1, tokens, cost_usd, priced)
@@ -201,11 +199,6 @@ def price_of(payload: dict[str, Any]) -> Spent:
     ledger = Ledger(0)
     ledger.spend(payload)
     return ledger.spent
-
-
-def _parts(usage: dict[str, Any]) -> int:
-    parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-    return sum(part for part in parts if isinstance(part, int))
 
 
 def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:

@@ -11,18 +11,12 @@ from __future__ import annotations
 import mmap
 import os
 
+from agentdbg.events.totals import TOTAL_FIELDS, RunTotals
+
 __all__ = ["FIELDS", "Counters"]
 
-FIELDS = (
-    "llm_calls",
-    "tool_calls",
-    "errors",
-    "loop_warnings",
+_BESIDE_TOTALS = (
     "limited_events",
-    "total_tokens",
-    "cost_usd",
-    "tokens_known",
-    "cost_known",
     "loop_cost_usd",
     "loop_cost_known",
     "reserved_llm",
@@ -30,25 +24,18 @@ FIELDS = (
     "stops",
     "dropped",
 )
+FIELDS = (*TOTAL_FIELDS, *_BESIDE_TOTALS)
 _SLOTS = 256
 # Slot 0 holds what belongs to no process: whether the run has ended.
 _ENDED = 0
 
 
-class Counters:
-    """A dozen numbers; `totals()` adds up what all processes of the run have counted."""
+class Counters(RunTotals):
+    """The run's totals and what limits need; `total` adds up what all processes of the run have counted."""
 
-    __slots__ = ("_calls_before", "_other_types", "_shared", "_slot", "is_shared", *FIELDS)
+    __slots__ = ("_calls_before", "_other_types", "_shared", "_slot", "is_shared", *_BESIDE_TOTALS)
 
-    llm_calls: float
-    tool_calls: float
-    errors: float
-    loop_warnings: float
     limited_events: float
-    total_tokens: float
-    cost_usd: float
-    tokens_known: float
-    cost_known: float
     loop_cost_usd: float
     loop_cost_known: float
     reserved_llm: float
@@ -57,7 +44,8 @@ class Counters:
     dropped: float
 
     def __init__(self) -> None:
-        for name in FIELDS:
+        super().__init__()
+        for name in _BESIDE_TOTALS:
             setattr(self, name, 0)
         self._other_types: dict[str, int] = {}
         self._calls_before: tuple[float, float] = (0, 0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.events import BUILTIN_EVENT_TYPES
+from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain
 from agentdbg.loops import LoopDetector
@@ -96,10 +96,10 @@ class Guards:
         self._most = _Most(limits)
         self._stops_loops = bool(limits.stop_on_loop)
 
-    def judge(self, event: Event, elapsed_s: float, *, is_span: bool, recorded_by_call: bool) -> Verdict:
+    def judge(self, event: Event, elapsed_s: float, *, is_span: bool) -> Verdict:
         """Count one event and say what follows from it. The caller holds the run's lock."""
         parts = (event["event_type"], event["event_id"], event["ts"], event["name"], event["payload"], event["meta"])
-        return self.judge_parts(*parts, elapsed_s, is_span, recorded_by_call) or _NOTHING
+        return self.judge_parts(*parts, elapsed_s, is_span) or _NOTHING
 
     def judge_parts(
         self,
@@ -111,7 +111,6 @@ class Guards:
         meta: dict[str, Any],
         elapsed_s: float,
         is_span: bool,
-        recorded_by_call: bool,
         encoded: bytes = b"",
     ) -> Verdict | None:
         """
@@ -132,12 +131,7 @@ class Guards:
                 contain(fault, "look for loops")
             finally:
                 self._detector = detector
-        if event_type == "LLM_CALL":
-            _count_model_call(self._counters, payload)
-        elif event_type == "TOOL_CALL":
-            _count_tool_call(self._counters, payload)
-        else:
-            _count_event(self._counters, event_type, is_span, recorded_by_call)
+        _count(self._counters, event_type, payload, is_span=is_span)
         if finding is not None:
             spending.begin(finding)
         elif spending.is_following and not is_span and detector is not None and detector.is_looping():
@@ -236,34 +230,13 @@ class Guards:
             self._counters.reserved_tool += amount
 
 
-def _count_model_call(counters: Counters, payload: Mapping[str, Any]) -> None:
-    counters.llm_calls += 1
+def _count(counters: Counters, event_type: str, payload: Mapping[str, Any], *, is_span: bool) -> None:
+    if event_type not in COUNTED_CALLS:
+        counters.count_type(event_type)
+        if is_span or event_type in _UNLIMITED_TYPES:
+            return
     counters.limited_events += 1
-    if payload.get("status") == "error":
-        counters.errors += 1
-    usage, cost = payload.get("usage"), payload.get("cost_usd")
-    if type(usage) is dict and type(tokens := usage.get("total_tokens")) is int:
-        counters.total_tokens += tokens
-        counters.tokens_known = 1
-    if type(cost) is float or type(cost) is int:
-        counters.cost_usd += cost
-        counters.cost_known = 1
-
-
-def _count_tool_call(counters: Counters, payload: Mapping[str, Any]) -> None:
-    counters.tool_calls += 1
-    counters.limited_events += 1
-    if payload.get("status") == "error":
-        counters.errors += 1
-
-
-def _count_event(counters: Counters, event_type: str, is_span: bool, recorded_by_call: bool) -> None:
-    counters.count_type(event_type)
-    if is_span or event_type in _UNLIMITED_TYPES:
-        return
-    counters.limited_events += 1
-    if event_type == "ERROR":
-        counters.errors += not recorded_by_call
+    counters.add(event_type, payload)
 
 
 class _Most:

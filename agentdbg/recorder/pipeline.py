@@ -140,7 +140,6 @@ class ActiveRun:
         event_id: str | None = None,  # by name from here on: a `*` would make every call look them up
         is_span: bool = False,
         kind: str | None = None,
-        failed_call_id: str | None = None,
         quiet: bool = False,
         sealed: tuple[dict[str, Any], bytes] | None = None,
     ) -> str | None:
@@ -149,7 +148,7 @@ class ActiveRun:
 
         `given` are the values that came from outside, where all else in `fields` was made here. `kind` gives back the
         place a call had taken. `quiet` keeps a stop from being raised here (the end of a call lets its result through;
-        the next record raises). `failed_call_id` marks an error a call has already recorded.
+        the next record raises).
         """
         # This may run the user's code, so it is never done under the lock.
         payload, encoded = sealed or self._redactor.seal_parts(fields, given)
@@ -165,9 +164,8 @@ class ActiveRun:
             if kind is not None:
                 self._guards.release(kind)
             elapsed_s = time.monotonic() - self._started
-            recorded_by_call = failed_call_id is not None
             verdict = self._guards.judge_parts(
-                event_type, event_id, ts, clean_name, payload, meta_value, elapsed_s, is_span, recorded_by_call, encoded
+                event_type, event_id, ts, clean_name, payload, meta_value, elapsed_s, is_span, encoded
             )
             self._last_event_ts = ts
             self._last_parent_id = parent_id
@@ -291,7 +289,7 @@ class ActiveRun:
                 self._log.append(line)
         call_id = self._failed_calls.call_of(error)
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
-        self.emit("ERROR", failure["error_type"], fields, None, self.start_id, failed_call_id=call_id, quiet=True)
+        self.emit("ERROR", failure["error_type"], fields, None, self.start_id, quiet=True)
         return failure
 
     # Stopping.
@@ -397,11 +395,10 @@ class ActiveRun:
         exceeded.run_id = self.run_id
         self.stop = Stop(exceeded, self.run_id)
         self.counters.stops += 1
-        self.counters.errors += 1
         self.counters.limited_events += 1
-        return self._last_finding_line() + self._log.extra_line(
-            "ERROR", type(exceeded).__name__, stop_fields(exceeded), parent_id
-        )
+        fields = stop_fields(exceeded)
+        self.counters.add("ERROR", fields)
+        return self._last_finding_line() + self._log.extra_line("ERROR", type(exceeded).__name__, fields, parent_id)
 
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s

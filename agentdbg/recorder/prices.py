@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.recorder.usage import LARGEST_COUNT_BITS, cached_tokens, normalise_usage
+from agentdbg.events.facts import LARGEST_COUNT_BITS, cached_tokens
+from agentdbg.recorder.usage import normalise_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +93,12 @@ class PriceTable:
             except KeyError:  # other counts, or the first call of the model
                 prompt = None
             are_whole = type(prompt) is int and type(completion) is int and type(total) is int
-            if are_whole and not (prompt | completion | total) >> LARGEST_COUNT_BITS:  # none is negative or too large
+            # None is negative or too large, and no total of 0 stands beside parts that are more.
+            if (
+                are_whole
+                and (total or not prompt | completion)
+                and not ((prompt | completion | total) >> LARGEST_COUNT_BITS)
+            ):
                 return given, None if price is None else (prompt * price[0] + completion * price[2]) / _PARTS
         usage = normalise_usage(given)
         return usage, self.cost_usd(model, usage)
@@ -111,7 +117,7 @@ class PriceTable:
             return None
         if type(prompt) is not int or type(completion) is not int:
             return None
-        cached = min(cached_tokens(usage), prompt)
+        cached = min(cached_tokens(usage) or 0, prompt)
         return ((prompt - cached) * price[0] + cached * price[1] + completion * price[2]) / _PARTS
 
     def _find(self, model: str) -> tuple[int, int, int] | None:

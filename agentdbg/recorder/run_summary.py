@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import SPEC_VERSION
+from agentdbg.events.totals import COST_DIGITS
 from agentdbg.owner import describe_owner
 from agentdbg.version import __version__
 
@@ -103,12 +104,12 @@ def encode_run_meta(
 
 
 def _total_tokens(counters: Counters) -> int | None:
-    return counters.whole("total_tokens") if counters.total("tokens_known") else None
+    return counters.whole("total_tokens") if counters.total("tokens_told") else None
 
 
 def _cost_usd(counters: Counters) -> float | None:
-    return round(counters.total("cost_usd"), 9) if counters.total("cost_known") else None
+    return round(counters.total("cost_usd"), COST_DIGITS) if counters.total("costs_told") else None
 
 
 def _loop_cost_usd(counters: Counters) -> float | None:
-    return round(counters.total("loop_cost_usd"), 9) if counters.total("loop_cost_known") else None
+    return round(counters.total("loop_cost_usd"), COST_DIGITS) if counters.total("loop_cost_known") else None

@@ -16,30 +16,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from agentdbg.events import EVENT_KEYS, SPEC_VERSION, Event, utc_timestamp
+from agentdbg.events.facts import ERROR_WORDS, OK_WORDS, error_of, is_span
 
 __all__ = ["DamagedLine", "is_supported_version", "parse_event", "parse_timestamp", "plain_status", "timestamp_ms"]
 
 _STRICT_TIMESTAMP = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-\d\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{3}Z", re.ASCII)
 _LOOSE_TIMESTAMP = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d+))?\s*([Zz]|[+-]\d\d(?::?\d\d)?)?", re.ASCII
-)
-_OK_WORDS = frozenset(
-    {"ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "passed"}
-)
-_ERROR_WORDS = frozenset(
-    {
-        "error",
-        "errored",
-        "failed",
-        "failure",
-        "fail",
-        "aborted",
-        "abort",
-        "cancelled",
-        "canceled",
-        "interrupted",
-        "timeout",
-    }
 )
 _ENVELOPE = frozenset(EVENT_KEYS)
 # What stands where a line gives no time at all and nothing before it does either.
@@ -110,9 +93,9 @@ def timestamp_ms(text: str) -> int:
 def plain_status(value: Any, has_error: bool = False) -> str:
     """`ok` or `error`, whatever word a writer used; an unknown word is judged by whether an error stands beside it."""
     word = value.strip().lower() if isinstance(value, str) else ""
-    if word in _OK_WORDS:
+    if word in OK_WORDS:
         return "ok"
-    if word in _ERROR_WORDS or has_error:
+    if word in ERROR_WORDS or has_error:
         return "error"
     return "ok"
 
@@ -174,15 +157,15 @@ def _with_stray_fields(payload: dict[str, Any], raw: dict[str, Any]) -> dict[str
 def _canonical_payload(event_type: str, payload: dict[str, Any], meta: dict[str, Any], name: str) -> dict[str, Any]:
     if event_type in ("LLM_CALL", "TOOL_CALL"):
         payload = _canonical_call(event_type, payload, name)
-    elif event_type == "STATE_UPDATE" and "span" not in meta:
-        payload = _canonical_state(payload)
+    elif event_type == "STATE_UPDATE":
+        payload = payload if is_span(event_type, meta) else _canonical_state(payload)
     elif event_type == "ERROR":
         payload = _canonical_error(payload)
         payload = payload if "error_type" in payload or not name else {"error_type": name, **payload}
     elif event_type == "LOOP_WARNING":
         payload = _canonical_loop(payload)
     elif event_type == "RUN_END":
-        payload = _canonical_end(payload)
+        payload = _with_outcome(payload)
     return payload
 
 
@@ -191,8 +174,14 @@ def _canonical_call(event_type: str, payload: dict[str, Any], name: str) -> dict
     if not isinstance(payload.get(subject), str):
         payload = {**payload, subject: name or "unknown"}
     payload = _renamed(payload, "finish_reason", "stop_reason") if event_type == "LLM_CALL" else payload
+    return _with_outcome(payload)
+
+
+def _with_outcome(payload: dict[str, Any]) -> dict[str, Any]:
+    """A payload whose error is an object or null, and whose status is one of our two words."""
     if payload.get("error") is not None:
-        payload = {**payload, "error": _error_object(payload["error"])}
+        error = error_of(payload)
+        payload = {**payload, "error": None if error is None else _error_object(error)}
     status = plain_status(payload.get("status"), payload.get("error") is not None)
     return payload if payload.get("status") == status else {**payload, "status": status}
 
@@ -202,13 +191,6 @@ def _canonical_state(payload: dict[str, Any]) -> dict[str, Any]:
     if "state" in payload:
         return payload
     return {"state": None, **payload} if payload.keys() <= {"diff", "source"} else {"state": payload, "diff": None}
-
-
-def _canonical_end(payload: dict[str, Any]) -> dict[str, Any]:
-    if payload.get("error") is not None:
-        payload = {**payload, "error": _error_object(payload["error"])}
-    status = plain_status(payload.get("status"), payload.get("error") is not None)
-    return payload if payload.get("status") == status else {**payload, "status": status}
 
 
 def _canonical_loop(payload: dict[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["read_label", "read_run", "rebuild_run", "run_from_json", "tallied"]
 
 _LARGEST_RUN_JSON = 8_000_000
+_SPENT = frozenset({"total_tokens", "cost_usd"})
+"""Totals that older writers leave out of run.json."""
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "event_counts": dict,
     "total_tokens": int,
@@ -59,8 +61,12 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
         if raw is None and not os.path.lexists(os.path.join(folder, RUN_FILE)) and events_path(folder) is None:
             return None
         meta = recount(folder, run_id, raw.get("owner") if raw else None)
-    elif meta["status"] == "running" and not is_being_written(events_path(folder), meta.get("owner")):
-        meta = _closed(recount(folder, run_id, meta.get("owner")), meta)
+    elif meta["status"] == "running":
+        if not is_being_written(events_path(folder), meta.get("owner")):
+            meta = _closed(recount(folder, run_id, meta.get("owner")), meta)
+    elif raw is not None and meta["counts"]["llm_calls"] and not raw.keys() >= _SPENT:
+        counted: Any = recount(folder, run_id, meta.get("owner"))
+        meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in _SPENT - raw.keys()}})
     label = read_label(folder)
     if label is not None:
         meta["run_name"] = label
@@ -144,6 +150,8 @@ def run_from_json(raw: dict[str, Any], run_id: str) -> RunMeta | None:
     for key, kind in _OPTIONAL.items():
         if key in raw and isinstance(raw[key], kind) and not isinstance(raw[key], bool):
             meta[key] = raw[key]
+        elif key in raw and key in _SPENT:
+            meta[key] = None
     return cast("RunMeta", meta)
 
 

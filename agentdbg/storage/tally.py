@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-from agentdbg.events import SPEC_VERSION, Event, RunMeta
+from agentdbg.events import COUNTED_CALLS, SPEC_VERSION, Event, RunMeta
+from agentdbg.events.facts import amount, call_failed
+from agentdbg.events.totals import COST_DIGITS, RunTotals
 from agentdbg.storage.dialects import DamagedLine, is_supported_version, parse_event, timestamp_ms
 
 if TYPE_CHECKING:
@@ -24,14 +26,12 @@ _LARGEST_PROBE = 1_000_000
 
 
 class Tally:
-    """Counts events as the writer would have."""
+    """Counts events, and notes how the run began and ended."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
-        self._counts = dict.fromkeys(COUNTERS.values(), 0)
+        self._totals = RunTotals()
         self._by_type: dict[str, int] = {}
-        self._tokens = 0
-        self._cost = 0.0
         self._loop_cost: float | None = None
         self._damaged = 0
         self._first: Event | None = None
@@ -40,7 +40,6 @@ class Tally:
         self._last: Event | None = None
         self._later_format: str | None = None
         self._open_calls: dict[str, str] = {}
-        self._failures: set[tuple[Any, Any]] = set()
 
     def add(self, line: bytes | None, offset: int) -> None:
         if line is not None and not line.strip():
@@ -63,25 +62,25 @@ class Tally:
             self._end = event
         elif event_type == "CALL_START":
             self._open_calls[str(event["payload"].get("call_id"))] = str(event["payload"].get("name") or event["name"])
-        elif event_type in COUNTERS:
-            self._count(event)
+        elif event_type == "LOOP_WARNING":
+            self._add_loop_cost(event["payload"])
+        elif event_type in COUNTED_CALLS:
+            self._open_calls.pop(event["event_id"], None)
+        self._totals.add(event_type, event["payload"])
 
-    def add_successes(self, by_type: Mapping[str, int], event_ids: Iterable[str], tokens: int, cost_usd: float) -> None:
+    def add_successes(self, by_type: Mapping[str, int], event_ids: Iterable[str], totals: RunTotals) -> None:
         """
         Count many events at once that were read elsewhere and of which nothing else is asked.
 
-        These are calls that succeeded (with the tokens and the cost of all of them), states, warnings and other types;
-        starts, ends, errors and failed calls, and the run's first and last event, are given to `add`.
+        These are calls that succeeded, states and other types, with their totals; starts, ends, errors, warnings and
+        failed calls, and the run's first and last event, are given to `add`.
         """
         for event_type, count in by_type.items():
             self._by_type[event_type] = self._by_type.get(event_type, 0) + count
-            if event_type in COUNTERS:
-                self._counts[COUNTERS[event_type]] += count
         if self._open_calls:
             for event_id in event_ids:
                 self._open_calls.pop(event_id, None)
-        self._tokens += tokens
-        self._cost += cost_usd
+        self._totals.add_all(totals)
 
     def _fallback(self) -> dict[str, str]:
         return {"fallback_ts": self._last["ts"]} if self._last else {}
@@ -99,11 +98,11 @@ class Tally:
             "ended_at": None,
             "duration_ms": None,
             "status": "running",
-            "counts": self._counts,
+            "counts": self._totals.counts(),
             "last_event_ts": last_ts,
             "event_counts": self._by_type,
-            "total_tokens": self._tokens or None,
-            "cost_usd": round(self._cost, 9) or None,
+            "total_tokens": self._totals.tokens().total,
+            "cost_usd": self._totals.cost(),
             "loop_cost_usd": self._loop_cost,
         }
         if self._start and self._start["meta"]:
@@ -125,41 +124,12 @@ class Tally:
             meta["status_reason"] = self._reason()
         return cast("RunMeta", meta)
 
-    def _count(self, event: Event) -> None:
-        payload, event_type = event["payload"], event["event_type"]
-        if event_type != "ERROR":
-            self._counts[COUNTERS[event_type]] += 1
-        if event_type in ("LLM_CALL", "TOOL_CALL"):
-            self._open_calls.pop(event["event_id"], None)
-            self._add_usage(payload)
-            if payload.get("status") == "error":
-                self._counts["errors"] += 1
-                self._failures.add(_what_failed(payload.get("error")))
-        elif event_type == "LOOP_WARNING":
-            self._add_loop_cost(payload)
-        elif event_type == "ERROR":
-            # The exception a failed call recorded is the same fault when it leaves the run.
-            what = _what_failed(payload)
-            if what in self._failures:
-                self._failures.discard(what)
-            else:
-                self._counts["errors"] += 1
-
-    def _add_usage(self, payload: dict[str, Any]) -> None:
-        usage, cost = payload.get("usage"), payload.get("cost_usd")
-        if isinstance(usage, dict):
-            total = usage.get("total_tokens")
-            parts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-            self._tokens += total if is_count(total) else sum(part for part in parts if is_count(part))
-        if is_amount(cost):
-            self._cost += cost
-
     def _add_loop_cost(self, payload: dict[str, Any]) -> None:
         """What a loop had cost when it was told; what it cost in the end only RUN_END knows."""
         spent = payload.get("spent")
-        cost = spent.get("cost_usd") if isinstance(spent, dict) else None
-        if payload.get("severity") != "info" and is_amount(cost):
-            self._loop_cost = round((self._loop_cost or 0.0) + cost, 9)
+        cost = amount(spent.get("cost_usd")) if isinstance(spent, dict) else None
+        if payload.get("severity") != "info" and cost is not None:
+            self._loop_cost = round((self._loop_cost or 0.0) + cost, COST_DIGITS)
 
     def _notice_later_format(self, line: bytes | None) -> None:
         if self._first is not None or line is None or len(line) > _LARGEST_PROBE:
@@ -180,7 +150,7 @@ class Tally:
 
     def _close_as_recorded(self, meta: dict[str, Any], end: Event) -> None:
         payload = end["payload"]
-        meta["status"] = payload["status"]
+        meta["status"] = "error" if call_failed(payload) else "ok"
         meta["ended_at"] = end["ts"]
         meta["duration_ms"] = (
             end["duration_ms"]
@@ -188,10 +158,8 @@ class Tally:
             else milliseconds_between(meta["started_at"], end["ts"])
         )
         summary = payload.get("summary")
-        if isinstance(summary, dict) and is_count(summary.get("errors")):
-            meta["counts"]["errors"] = summary["errors"]
-        if isinstance(summary, dict) and is_amount(summary.get("loop_cost_usd")):
-            meta["loop_cost_usd"] = summary["loop_cost_usd"]
+        if isinstance(summary, dict) and (cost := amount(summary.get("loop_cost_usd"))) is not None:
+            meta["loop_cost_usd"] = cost
 
     def _reason(self) -> str:
         if self._last is None:
@@ -216,20 +184,9 @@ def _said(event: Event) -> str:
     return f"{words.get(event['event_type'], event['event_type'])} {event['name']}"
 
 
-def _what_failed(error: Any) -> tuple[Any, Any]:
-    if not isinstance(error, dict):
-        return None, str(error)
-    return str(error.get("error_type")), str(error.get("message"))
-
-
 def is_count(value: Any) -> TypeGuard[int]:
     """Whether `value` is a number of things."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def is_amount(value: Any) -> TypeGuard[int | float]:
-    """Whether `value` is a sum of money."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def milliseconds_between(start: str, end: str | None) -> int | None:

@@ -148,7 +148,8 @@ def test_a_run_imported_without_times_has_no_duration() -> None:
         ({"prompt_tokens": 7, "completion_tokens": True, "total_tokens": 9}, (7, None, 9)),
         ({"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 10**30}, (7, 2, 9)),
         ({"input_tokens": 7, "output_tokens": 2}, (7, 2, 9)),
-        ({"prompt_tokens": "7", "total_tokens": 3}, (None, None, 3)),
+        ({"prompt_tokens": "7", "total_tokens": "9"}, (7, None, 9)),
+        ({"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 0}, (5, 7, 12)),
         (None, (None, None, None)),
     ],
 )

@@ -18,7 +18,7 @@ import pytest
 
 from agentdbg import AgentDbgGuardrailExceeded, AgentDbgLoopAbort, traced_run
 from agentdbg.analysis.conversation import Call, answer, turns
-from agentdbg.recorder.usage import cached_tokens
+from agentdbg.events.facts import cached_tokens
 from examples.fake_openai_server import Answer, FakeServer, Request, weather
 
 if TYPE_CHECKING:

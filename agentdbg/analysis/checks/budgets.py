@@ -53,7 +53,7 @@ def check_budgets(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
         if asked is None or (not known and budget.rule in policy.by_default):
             continue
         allowed = allowed_amount(asked, known, policy.tolerance, budget.unit)
-        spent = facts.totals.get(budget.total)
+        spent = facts.spent(budget.total)
         if allowed is None:
             said = f"The baseline's runs did not record {budget.what}, so nothing is known to compare with."
             results.append(CheckResult(budget.rule, False, said))

@@ -7,12 +7,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.columns import ERROR, LLM, TOOL, status_of
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, possible_effects_of
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import number_or_none
+from agentdbg.events.facts import call_failed, cost_of, error_of, tokens_of
+from agentdbg.events.totals import KnownFailures, RunTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -99,6 +99,13 @@ class RunFacts:
         """The loops of warning and worse."""
         return [finding for finding in self.findings if finding.kind == "loop"]
 
+    def spent(self, total: str) -> float | None:
+        """One of the totals, for a budget; None where it is not known."""
+        # Who calls tools and no model has spent nothing. Who calls neither was perhaps not recorded.
+        if total in ("total_tokens", "cost_usd") and self.steps and not self.totals.get("llm_calls"):
+            return 0
+        return self.totals.get(total)
+
     def gaps(self) -> list[str]:
         """What is not in the log, a sentence each: nobody can vouch for it."""
         said = []
@@ -129,18 +136,15 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
     event_ids: dict[int, str] = {}
     pointed_at = {finding.number for finding in findings}
     effects = possible_effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
-    tokens, cost = run.get("total_tokens"), run.get("cost_usd")
-    # Who calls tools and no model has spent nothing. Who calls neither was perhaps not recorded.
-    if watched.steps and not any(step.is_llm for step in watched.steps):
-        watched.tokens, watched.cost_usd = 0, 0.0
+    counted = watched.totals.counts()
     totals: dict[str, float | None] = {
         "steps": len(watched.steps),
-        "llm_calls": sum(step.is_llm for step in watched.steps),
-        "tool_calls": sum(not step.is_llm for step in watched.steps),
-        "total_tokens": tokens if watched.ended and isinstance(tokens, int) else watched.tokens,
-        "cost_usd": cost if watched.ended and cost is not None else watched.cost_usd,
+        "llm_calls": counted["llm_calls"],
+        "tool_calls": counted["tool_calls"],
+        "total_tokens": watched.totals.tokens().total,
+        "cost_usd": watched.totals.cost(),
         "duration_ms": None if _lacks_times(run) else run.get("duration_ms"),
-        "errors": len(watched.errors),
+        "errors": counted["errors"],
     }
     return RunFacts(
         run_id=run["run_id"],
@@ -181,15 +185,14 @@ class _Watched:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self.tokens: int | None = None
-        self.cost_usd: float | None = None
+        self.totals = RunTotals()
+        self._known_failures = KnownFailures()
         self.errors: list[Failed] = []
         self.calls: list[ToolCall] = []
         self.open_calls: dict[str, ToolCall] = {}
         self.last: EventRef | None = None
         self.ended = False
         self.end_text = ""
-        self._told_by_calls: set[str] = set()
 
     def watch(self, events: Iterable[Event]) -> Iterator[Event]:
         for number, event in enumerate(events, 1):
@@ -200,43 +203,33 @@ class _Watched:
     def _take(self, ref: EventRef, event: Event, payload: dict[str, Any]) -> None:
         event_type, name = event["event_type"], str(event.get("name") or "")
         self.last = ref
+        self.totals.add(event_type, payload)
         if event_type == "TOOL_CALL":
             name = str(payload.get("tool_name") or name)
             begun = self.open_calls.pop(ref.event_id, None)
-            failed = status_of(TOOL, payload) == ERROR
+            failed = call_failed(payload)
             self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
             self.steps.append(Step(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
-            self._note_failed_call(ref, name, TOOL, payload)
+            self._note_failed_call(ref, name, payload)
         elif event_type == "LLM_CALL":
-            self._count_usage(ref, name, payload, _duration_ms(event))
-            self._note_failed_call(ref, name, LLM, payload)
+            spent = (tokens_of(payload).total, cost_of(payload))
+            self.steps.append(Step(ref, name, True, *spent, duration_ms=_duration_ms(event)))
+            self._note_failed_call(ref, name, payload)
         elif event_type == "CALL_START" and payload.get("kind") == "tool":
             started = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
             self.open_calls[str(payload.get("call_id"))] = started
         elif event_type == "ERROR":
-            text = failure_of(payload).text
             # An exception that a failed call has already told of is one error, not two.
-            if text not in self._told_by_calls:
-                self.errors.append(Failed(ref, "", text))
+            if not self._known_failures.told(payload):
+                self.errors.append(Failed(ref, "", failure_of(payload).text))
         elif event_type == "RUN_END":
             self.ended = True
-            self.end_text = failure_of(payload).text if payload.get("error") else ""
+            self.end_text = failure_of(payload).text if error_of(payload) is not None else ""
 
-    def _note_failed_call(self, ref: EventRef, name: str, kind: int, payload: dict[str, Any]) -> None:
-        if status_of(kind, payload) == ERROR:
-            text = failure_of(payload).text
-            self._told_by_calls.add(text)
-            self.errors.append(Failed(ref, name, text))
-
-    def _count_usage(self, ref: EventRef, name: str, payload: dict[str, Any], duration_ms: int) -> None:
-        total = token_counts(payload)[2]
-        if total is not None:
-            self.tokens = (self.tokens or 0) + total
-        cost = payload.get("cost_usd")
-        cost = None if number_or_none(cost) is None else float(cost or 0)
-        if cost is not None:
-            self.cost_usd = round((self.cost_usd or 0.0) + cost, 12)  # a sum of cents shows no 1.3749999999
-        self.steps.append(Step(ref, name, is_llm=True, tokens=total, cost_usd=cost, duration_ms=duration_ms))
+    def _note_failed_call(self, ref: EventRef, name: str, payload: dict[str, Any]) -> None:
+        if call_failed(payload):
+            self._known_failures.remember(error_of(payload))
+            self.errors.append(Failed(ref, name, failure_of(payload).text))
 
 
 def _duration_ms(event: Event) -> int:

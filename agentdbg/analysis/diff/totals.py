@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import CALL_KINDS, LLM, TOOL
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import number_or_none
+from agentdbg.events.facts import call_failed, cost_of, tokens_of
+from agentdbg.events.totals import RunTotals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -40,31 +41,25 @@ class TotalsCounter:
     """Notes what the events of one run say of its cost and length; the rest is counted at the end."""
 
     def __init__(self) -> None:
-        self._tokens: list[tuple[int | None, int | None, int | None]] = []
-        self._cost: float | None = None
+        self._spent = RunTotals()
         self._duration_ms: int | None = None
         self._status: str | None = None
         self._knows_times = True
 
     def add_model_call(self, payload: dict[str, Any]) -> None:
-        if payload.get("usage"):
-            self._tokens.append(token_counts(payload))
-        cost = payload.get("cost_usd")
-        if isinstance(cost, (int, float)) and not isinstance(cost, bool):
-            self._cost = (self._cost or 0.0) + cost
+        self._spent.add_model_call(tokens_of(payload), cost_of(payload))
 
     def add_start(self, event: Mapping[str, Any]) -> None:
         self._knows_times = not _lacks_times(event)
 
     def add_end(self, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
-        status = payload.get("status")
-        self._status = status if isinstance(status, str) else None
+        self._status = "error" if call_failed(payload) else "ok"
         self._duration_ms = number_or_none(event.get("duration_ms"))
 
     def totals(self, steps: Collection[Step]) -> Totals:
         """The figures, where `steps` are all events of the run."""
         kinds = [step.kind for step in steps]
-        tokens_in, tokens_out, total_tokens = self._sums()
+        tokens_in, tokens_out, total_tokens = self._spent.tokens()
         return Totals(
             events=len(kinds),
             llm_calls=kinds.count(LLM),
@@ -73,15 +68,10 @@ class TotalsCounter:
             tokens_in=tokens_in,
             tokens_out=tokens_out,
             total_tokens=total_tokens,
-            cost_usd=None if self._cost is None else round(self._cost, 9),
+            cost_usd=self._spent.cost(),
             duration_ms=self._length_ms(steps) if self._knows_times else None,
             status=self._status,
         )
-
-    def _sums(self) -> list[int | None]:
-        """Of tokens in, out and in all, where at least one call told."""
-        columns = zip(*self._tokens, strict=True) if self._tokens else ((), (), ())
-        return [None if column.count(None) == len(column) else sum(filter(None, column)) for column in columns]
 
     def _length_ms(self, steps: Iterable[Step]) -> int | None:
         if self._duration_ms is not None:

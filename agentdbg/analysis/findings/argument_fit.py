@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import conversation
 from agentdbg.analysis.findings.finding import Evidence, Finding
 from agentdbg.analysis.findings.tool_schemas import declared_tools, misfit
-from agentdbg.analysis.findings.watched_run import failed
 from agentdbg.analysis.sentences import code, line
 from agentdbg.analysis.values import parse_embedded
+from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.finding import Severity
@@ -50,7 +50,7 @@ class ArgumentFit:
             if event["name"] in self._tools:
                 problem = misfit(parse_embedded(payload.get("args")), self._tools[event["name"]])
                 if problem is not None:
-                    self._note(number, event, event["name"], problem, failed_call=failed(payload))
+                    self._note(number, event, event["name"], problem, failed_call=call_failed(payload))
             return
         given = payload.get("tools")
         if not given:
@@ -58,7 +58,7 @@ class ArgumentFit:
         if given != self._given:
             self._given = given
             self._tools, self._is_whole = declared_tools(given)
-        if self._is_whole and self._tools and not failed(payload):
+        if self._is_whole and self._tools and not call_failed(payload):
             for name in _asked_for(payload.get("response")):
                 if name not in self._tools:
                     self._note(number, event, name, "", failed_call=True)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.findings.watched_run import failed
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import as_json, count_noun, tokens
 from agentdbg.events import TRUNCATED
+from agentdbg.events.facts import call_failed, tokens_of
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.watched_run import RunEnd
@@ -93,7 +92,7 @@ class ContextGrowth:
         elif event["event_type"] == "STATE_UPDATE":
             if event["name"] in ("condensation", "compaction", "summarization"):
                 self._condensed.add(number, event["event_id"])
-        elif failed(payload):
+        elif call_failed(payload):
             self._refusal(number, event, payload)
         else:
             self._call(number, event, payload)
@@ -126,7 +125,7 @@ class ContextGrowth:
         self._refused[0].add(number, event["event_id"])
 
     def _call(self, number: int, event: Event, payload: dict[str, Any]) -> None:
-        size = token_counts(payload)[0]
+        size = tokens_of(payload).given
         messages = _messages(payload.get("prompt"))
         if size is None and messages is None:
             return

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.findings.watched_run import failed
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import count_noun, cut
+from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.finding import Severity
@@ -41,7 +41,7 @@ class FirstFailure:
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         is_error = event["event_type"] == "ERROR"
-        if not is_error and not failed(payload):
+        if not is_error and not call_failed(payload):
             if self._first is not None and self._worked_at is None and event["name"] == self._first[1]["name"]:
                 self._worked_at = number
             return

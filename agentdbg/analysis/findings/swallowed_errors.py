@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.findings.watched_run import failed
 from agentdbg.analysis.sentences import code, line, quote
+from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.watched_run import RunEnd
@@ -37,7 +37,7 @@ class SwallowedErrors:
         self._groups: dict[tuple[str, str], tuple[Failure, Evidence]] = {}
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
-        if not failed(payload):
+        if not call_failed(payload):
             return
         failure = failure_of(payload)
         key = (event["name"], _VOLATILE.sub("…", failure.text))

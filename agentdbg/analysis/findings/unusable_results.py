@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import conversation
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.findings.watched_run import failed
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import cut, one_line
+from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.watched_run import RunEnd
@@ -59,7 +59,7 @@ class UnusableResults:
             self._tool(number, event, payload)
         else:
             self._remember_home(event)
-            if self._waiting and not failed(payload):
+            if self._waiting and not call_failed(payload):
                 self._answer(number, event, payload)
 
     def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
@@ -69,7 +69,7 @@ class UnusableResults:
         name, result = event["name"], payload.get("result")
         del self._waiting[:-_MOST_WAITING]
         # Another result beside it, or a second try that worked: the answer has something to go by.
-        if failed(payload):
+        if call_failed(payload):
             self._waiting.append((number, event, f"failed: {failure_of(payload).text}"))
         elif error := error_in_result(result):
             self._waiting.append((number, event, f"gave an error: {error}"))

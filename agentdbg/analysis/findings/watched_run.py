@@ -7,18 +7,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.errors import Failure, failure_of
+from agentdbg.events.facts import call_failed, error_of
 
 if TYPE_CHECKING:
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["RunEnd", "failed"]
-
-_FAILED = ("error", "failed", "aborted")
-
-
-def failed(payload: dict[str, Any]) -> bool:
-    """Whether a call's payload says that it failed."""
-    return bool(payload.get("error")) or payload.get("status") in _FAILED
+__all__ = ["RunEnd"]
 
 
 class RunEnd:
@@ -40,8 +34,8 @@ class RunEnd:
         event_type = event["event_type"]
         if event_type == "RUN_END":
             self.number = number
-            self._run_failed = self._run_failed or failed(payload)
-            if payload.get("error"):
+            self._run_failed = self._run_failed or call_failed(payload)
+            if error_of(payload) is not None:
                 self.failure = failure_of(payload)
             if self.duration_ms is None and isinstance(event.get("duration_ms"), int):
                 self.duration_ms = event["duration_ms"]

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import conversation
 from agentdbg.analysis.columns import CALL_START, END, ENDED, EXCEPTION, KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import as_json, one_line
 from agentdbg.encoding import encode_json
+from agentdbg.events.facts import cost_of, tokens_of
 from agentdbg.index.events import EventIndex
 from agentdbg.interop.exports.lanes import Lanes
 from agentdbg.interop.exports.reading import events_of
@@ -121,12 +121,12 @@ class _RunTrace:
             "tid": 1,
             "ts": (self._index.started_ms + self._lanes.end_ms[number - 1]) * 1000,
         }
-        tokens_in, tokens_out, _ = token_counts(payload)
+        tokens_in, tokens_out, _ = tokens_of(payload)
         if tokens_in is not None or tokens_out is not None:
             self._tokens["in"] += tokens_in or 0
             self._tokens["out"] += tokens_out or 0
             yield {**common, "name": "tokens", "args": dict(self._tokens)}
-        cost = payload.get("cost_usd")
+        cost = cost_of(payload)
         if isinstance(cost, (int, float)) and not isinstance(cost, bool):
             self._cost_usd += cost
             yield {**common, "name": "cost_usd", "args": {"usd": self._cost_usd}}
@@ -137,10 +137,10 @@ def _args(number: int, event: Event, kind: int) -> dict[str, Any]:
     payload = event["payload"]
     told: dict[str, Any] = {"event": number, "event_id": event["event_id"], "parent_id": event["parent_id"]}
     if kind == LLM:
-        tokens_in, tokens_out, _ = token_counts(payload)
+        tokens_in, tokens_out, _ = tokens_of(payload)
         latest = conversation.turns(payload.get("prompt"), last=1)
         said = conversation.answer(payload.get("response"))
-        told |= {"tokens in": tokens_in, "tokens out": tokens_out, "cost_usd": payload.get("cost_usd")}
+        told |= {"tokens in": tokens_in, "tokens out": tokens_out, "cost_usd": cost_of(payload)}
         told |= {"stop_reason": payload.get("stop_reason"), "last message": latest[0].text if latest else None}
         told |= {"answer": said.text, "calls": ", ".join(call.name for call in said.calls)}
     elif kind == TOOL:

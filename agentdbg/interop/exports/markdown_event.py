@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import conversation
 from agentdbg.analysis.columns import CALL_START, EXCEPTION, LLM, LOOP, TOOL
 from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, tokens
+from agentdbg.events.facts import tokens_of
 from agentdbg.interop.exports.markdown_text import code, cut_middle, fenced
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def event_section(number: int, event: Event, kind: int, limit: int) -> str:
         facts.append(duration(event["duration_ms"]))
     parts: list[str] = []
     if kind == LLM:
-        total = token_counts(payload)[2]
+        total = tokens_of(payload).total
         facts += [f"{tokens(total)} tokens"] if total is not None else []
         parts += _model_call(payload, limit)
     elif kind == TOOL:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, state_update, tool_call
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
@@ -176,7 +177,8 @@ class _Told:
         if not total:
             return
         self._model = as_word(mine.get("model_name")) or self._model
-        counts = {key: total[key] for key in ("prompt_tokens", "completion_tokens") if isinstance(total.get(key), int)}
+        told = {key: whole_number(total.get(key)) for key in ("prompt_tokens", "completion_tokens")}
+        counts = {key: count for key, count in told.items() if count is not None}
         self._grown = {key: count - self._totals.get(key, 0) for key, count in counts.items()}
         self._totals = counts
 

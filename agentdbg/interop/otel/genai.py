@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import LLM, TOOL
 from agentdbg.encoding import encode_json
+from agentdbg.events.facts import call_failed
 from agentdbg.interop.otel.conventions import GenAI, provider_there
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
 from agentdbg.interop.otel.tokens import read_tokens
@@ -104,7 +105,7 @@ def _model_call(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
     if is_embedding(payload):
         return {**says, GenAI.OPERATION: GenAI.EMBEDDINGS, GenAI.INPUT_MESSAGES: _said(payload, "")[1]}
     instructions, asked = _said(payload, provider)
-    failed = bool(payload.get("error")) or payload.get("status") == "error"
+    failed = call_failed(payload)
     says[GenAI.SYSTEM_INSTRUCTIONS] = instructions
     says[GenAI.INPUT_MESSAGES] = asked
     says[GenAI.OUTPUT_MESSAGES] = _listed(output_messages(payload.get("response"), reason, failed=failed))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import LLM, TOOL
 from agentdbg.encoding import encode_json
+from agentdbg.events.facts import cost_of
 from agentdbg.interop.otel.conventions import OpenInference
 from agentdbg.interop.otel.genai import is_embedding, parameters_of, text_of
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
@@ -58,7 +59,7 @@ def _model_call(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
         OpenInference.CACHE_READ_TOKENS: tokens.cache_read,
         OpenInference.CACHE_WRITE_TOKENS: tokens.cache_write,
         OpenInference.REASONING_TOKENS: tokens.reasoning,
-        OpenInference.COST: payload.get("cost_usd"),
+        OpenInference.COST: cost_of(payload),
         **_values(payload.get("prompt"), payload.get("response")),
     }
     if is_embedding(payload):

@@ -11,8 +11,9 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of, status_of
+from agentdbg.analysis.columns import CALL_START, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of
 from agentdbg.encoding import encode_json
+from agentdbg.events.facts import call_failed, cost_of
 from agentdbg.interop.otel import genai, openinference
 from agentdbg.interop.otel.conventions import AgentDbg, GenAI
 from agentdbg.interop.otel.outline import RUN
@@ -97,11 +98,11 @@ class SpanMaker:
             name = genai.span_name(kind, name, payload)
         span = self._span(node, name, end_ms - (event["duration_ms"] or 0), end_ms, says)
         if kind in (LLM, TOOL, SPAN):
-            span.failed = status_of(kind, payload) == ERROR
+            span.failed = call_failed(payload)
         if span.failed:
             _fail(span, payload.get("error"))
         if kind == LLM:
-            span.attributes[AgentDbg.COST_USD] = payload.get("cost_usd")
+            span.attributes[AgentDbg.COST_USD] = cost_of(payload)
         return span
 
     def _run(self, node: Node, meta: RunMeta) -> SpanOut:
@@ -115,7 +116,7 @@ class SpanMaker:
         given = {**as_dict(payload.get("args")), **as_dict(payload.get("kwargs"))}
         says = self._words.agent_attributes(name, given, end.get("result"))
         span = self._span(node, f"{GenAI.INVOKE_AGENT} {name}", started_ms, max(ended_ms, started_ms), says)
-        span.failed = (meta["status"] if ended is None else as_word(end.get("status"))) != "ok"
+        span.failed = meta["status"] != "ok" if ended is None else call_failed(end)
         span.attributes.update(_session(meta.get("metadata") or {}))
         span.attributes[AgentDbg.RUN_NAME] = name
         span.attributes[AgentDbg.RUN_STATUS] = "error" if span.failed else "ok"

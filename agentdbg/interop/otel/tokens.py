@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from agentdbg.events.facts import cached_tokens, token_counts, whole_number
 from agentdbg.interop.shapes import as_dict
 
 __all__ = ["Tokens", "read_tokens"]
 
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details", "output_token_details")
-_LARGEST = 2**63 - 1
 
 
 class Tokens(NamedTuple):
@@ -28,16 +28,14 @@ def read_tokens(usage: Any) -> Tokens:
     """The counts of a stored usage."""
     if not isinstance(usage, dict):
         return Tokens()
+    counted = token_counts(usage)
     details = {key: value for name in _INPUT_DETAILS for key, value in as_dict(usage.get(name)).items()}
     spent = {key: value for name in _OUTPUT_DETAILS for key, value in as_dict(usage.get(name)).items()}
     return Tokens(
-        input=_count(usage, "prompt_tokens"),
-        output=_count(usage, "completion_tokens"),
-        total=_count(usage, "total_tokens"),
-        cache_read=_first(
-            _count(details, "cached_tokens", "cache_read", "cache_read_tokens"),
-            _count(usage, "cache_read_input_tokens", "cached_content_token_count"),
-        ),
+        input=counted.given,
+        output=counted.written,
+        total=counted.total,
+        cache_read=cached_tokens(usage),
         cache_write=_first(
             _count(details, "cache_write_tokens", "cache_creation"), _count(usage, "cache_creation_input_tokens")
         ),
@@ -47,9 +45,8 @@ def read_tokens(usage: Any) -> Tokens:
 
 def _count(counts: dict[str, Any], *names: str) -> int | None:
     for name in names:
-        value = counts.get(name)
-        if type(value) is int and 0 <= value <= _LARGEST:
-            return value
+        if (count := whole_number(counts.get(name))) is not None:
+            return count
     return None
 
 

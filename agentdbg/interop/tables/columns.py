@@ -27,9 +27,9 @@ from agentdbg.analysis.columns import (
     severity_of,
     status_of,
 )
-from agentdbg.analysis.memory import token_counts
 from agentdbg.analysis.wording import number_or_none
 from agentdbg.encoding import encode_json
+from agentdbg.events.facts import cached_tokens, cost_of, tokens_of
 from agentdbg.storage.dialects import parse_timestamp, timestamp_ms
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ _NO_LOOP = (None,) * 3
 
 
 def _model_call(payload: dict[str, Any]) -> tuple[Any, ...]:
-    tokens_in, tokens_out, total = token_counts(payload)
+    tokens_in, tokens_out, total = tokens_of(payload)
     return (
         _text(payload.get("model")),
         _text(payload.get("provider")),
@@ -226,23 +226,9 @@ def _model_call(payload: dict[str, Any]) -> tuple[Any, ...]:
         tokens_in,
         tokens_out,
         total,
-        _cached_tokens(payload.get("usage")),
-        _float(payload.get("cost_usd")),
+        cached_tokens(payload.get("usage")),
+        cost_of(payload),
     )
-
-
-def _cached_tokens(usage: Any) -> int | None:
-    """As the providers name it; null where nobody said."""
-    if not isinstance(usage, dict):
-        return None
-    for details in ("prompt_tokens_details", "input_tokens_details"):
-        found = usage.get(details)
-        if isinstance(found, dict) and (count := number_or_none(found.get("cached_tokens"))) is not None:
-            return count
-    for key in ("cache_read_input_tokens", "cached_content_token_count", "cached_tokens"):
-        if (count := number_or_none(usage.get(key))) is not None:
-            return count
-    return None
 
 
 def _loop(payload: dict[str, Any]) -> tuple[Any, ...]:

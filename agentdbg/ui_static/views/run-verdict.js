@@ -222,7 +222,7 @@ export class RunVerdict extends HTMLElement {
   #drawFigures({ figures, complete, run }) {
     const many = (/** @type {number | null} */ count, /** @type {string} */ one, bad = false) =>
       count ? figure(formatCount(count), count === 1 ? one : `${one}s`, bad) : null;
-    const tokens = figures.total_tokens ?? ((figures.tokens_in ?? 0) + (figures.tokens_out ?? 0) || null);
+    const tokens = figures.total_tokens;
     const inOut =
       figures.tokens_in !== null && figures.tokens_out !== null
         ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out`

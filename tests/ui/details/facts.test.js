@@ -1,9 +1,12 @@
 // @ts-check
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/facts.js";
+import { costOf, factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/facts.js";
 import { dollars, tokensInColumn, word } from "../../../agentdbg/ui_static/model/details/format.js";
+
+const cases = JSON.parse(readFileSync(new URL("../../totals/cases.json", import.meta.url), "utf8"));
 
 /** @param {Partial<import("../../../agentdbg/ui_static/model/details/types.js").StoredEvent>} more */
 const event = (more) => ({
@@ -76,10 +79,18 @@ test("a failed call, a guardrail and a loop say so in their tone", () => {
   assert.equal(loop.find((fact) => fact.label === "severity")?.tone, "warn");
 });
 
+test("tokens and costs are read by the law that Python reads them by", () => {
+  for (const { usage, tokens } of cases.usages) {
+    const read = tokensOf(usage);
+    assert.deepEqual([read.in, read.out, read.total], tokens, JSON.stringify(usage));
+  }
+  for (const { cost_usd, cost } of cases.costs) assert.equal(costOf(cost_usd), cost, JSON.stringify(cost_usd));
+});
+
 test("every provider's token names are known, and a missing usage is no crash", () => {
   assert.deepEqual(
     tokensOf({ input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 1 }),
-    { in: 5, out: 2, total: null, cached: 3, written: 1, reasoning: null },
+    { in: 9, out: 2, total: 11, cached: 3, written: 1, reasoning: null },
   );
   assert.equal(tokensOf({ prompt_token_count: 5, thoughts_token_count: 9 }).reasoning, 9);
   assert.equal(tokensOf(null).in, null);

@@ -36,39 +36,79 @@ export function factsOf(event, row) {
   if (event.event_type === "ERROR") addGuardrail(add, payload);
   addTimes(add, event, row);
   if (event.event_type === "LLM_CALL") addUsage(add, payload, row);
-  const cost = payload.cost_usd ?? row?.cost_usd;
-  if (typeof cost === "number") add("cost", dollars(cost), { title: `$${cost}` });
+  const cost = event.event_type === "LLM_CALL" ? costOf(payload.cost_usd ?? row?.cost_usd) : null;
+  if (cost !== null) add("cost", dollars(cost), { title: `$${cost}` });
   const source = payload.source ?? row?.source;
   if (typeof source === "string") add("source", source, { source });
   return facts;
 }
 
+const INPUT = [
+  "prompt_tokens",
+  "input_tokens",
+  "prompt_token_count",
+  "promptTokenCount",
+  "inputTokens",
+  "prompt_eval_count",
+];
+const OUTPUT = [
+  "completion_tokens",
+  "output_tokens",
+  "candidates_token_count",
+  "candidatesTokenCount",
+  "outputTokens",
+  "eval_count",
+];
+const TOTAL = ["total_tokens", "total_token_count", "totalTokenCount", "totalTokens"];
+const CACHED = ["cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount", "cached_tokens"];
+
 /**
- * The provider's token figures by our names; a figure nobody gave is left out.
+ * The provider's token figures by our names, read as `agentdbg.events.facts` reads them; what is not known is null.
  * @param {any} usage
  * @returns {Record<"in" | "out" | "total" | "cached" | "written" | "reasoning", number | null>}
  */
 export function tokensOf(usage) {
   const given = typeof usage === "object" && usage !== null ? usage : {};
+  const read = counted(given, INPUT, ["cache_read_input_tokens", "cache_creation_input_tokens"]);
+  const made = counted(given, OUTPUT, ["thoughts_token_count", "thoughtsTokenCount"]);
+  const told = firstCount(given, TOTAL);
+  const details = { ...given.input_token_details, ...given.input_tokens_details, ...given.prompt_tokens_details };
+  const spent = { ...given.output_token_details, ...given.output_tokens_details, ...given.completion_tokens_details };
   return {
-    in: firstNumber(given.prompt_tokens, given.input_tokens, given.prompt_token_count),
-    out: firstNumber(given.completion_tokens, given.output_tokens, given.candidates_token_count),
-    total: firstNumber(given.total_tokens, given.total_token_count),
-    cached: firstNumber(
-      given.prompt_tokens_details?.cached_tokens,
-      given.input_tokens_details?.cached_tokens,
-      given.input_token_details?.cache_read,
-      given.cache_read_input_tokens,
-      given.cached_content_token_count,
-    ),
-    written: firstNumber(given.cache_creation_input_tokens, given.input_token_details?.cache_creation),
-    reasoning: firstNumber(
-      given.completion_tokens_details?.reasoning_tokens,
-      given.output_tokens_details?.reasoning_tokens,
-      given.output_token_details?.reasoning,
-      given.thoughts_token_count,
-    ),
+    in: read,
+    out: made,
+    total: !told && (read !== null || made !== null) ? (read ?? 0) + (made ?? 0) : told,
+    cached: firstCount(details, ["cached_tokens", "cache_read", "cache_read_tokens"]) ?? firstCount(given, CACHED),
+    written: firstCount(given, ["cache_creation_input_tokens"]) ?? firstCount(details, ["cache_creation"]),
+    reasoning:
+      firstCount(spent, ["reasoning_tokens", "reasoning"]) ??
+      firstCount(given, ["thoughts_token_count", "thoughtsTokenCount"]),
   };
+}
+
+/** What a call cost in dollars, as it may have been written; null where that is not known. @param {any} value @returns {number | null} */
+export function costOf(value) {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && number >= 0 && number <= 1e12 ? number : null;
+}
+
+/** What is told beside a count is added, unless the first of its names tells all of it. @param {any} usage @param {string[]} names @param {string[]} beside */
+function counted(usage, names, beside) {
+  const whole = wholeNumber(usage[names[0]]);
+  if (whole !== null) return whole;
+  const count = firstCount(usage, names);
+  return count === null ? null : beside.reduce((sum, name) => sum + (wholeNumber(usage[name]) ?? 0), count);
+}
+
+/** @param {any} counts @param {string[]} names @returns {number | null} */
+function firstCount(counts, names) {
+  return names.map((name) => wholeNumber(counts[name])).find((count) => count !== null) ?? null;
+}
+
+/** A count of things as anybody may have written it; null for what is none. @param {any} value */
+function wholeNumber(value) {
+  const number = typeof value === "string" && /^\s*\d{1,40}\s*$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && number >= 0 ? number : null;
 }
 
 /** When an event began: its clock is that of its end, for whatever has a duration. @param {StoredEvent} event */
@@ -122,9 +162,4 @@ function addUsage(add, payload, row) {
   if (tokens.in === null && tokens.out === null && typeof (tokens.total ?? row?.tokens) === "number") {
     add("tokens", exact(/** @type {number} */ (tokens.total ?? row?.tokens)));
   }
-}
-
-/** @param {...any} candidates @returns {number | null} */
-function firstNumber(...candidates) {
-  return candidates.find((value) => typeof value === "number") ?? null;
 }

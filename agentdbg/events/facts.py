@@ -1,0 +1,217 @@
+"""
+What one event says: whether its call failed, with which error, of which model, and what it spent.
+
+Everybody who asks an event asks here: the writer, the importers, the readers, the gates. The answers are these.
+
+A call failed when an error stands beside it, whatever its status says, or when its status is a word for failure. An
+error of null, false, "" or {} is none. A span failed when it has an error; a run when its RUN_END failed.
+
+Only model calls have tokens and a cost. A count is a whole number from 0 up to 2**53; digits in a text are a number
+too. Anything else (negative, a fraction, NaN, true, a word) is unknown, and so is what nobody said: unknown is None,
+never 0. Tokens in and out are looked for under the names that providers give them. What a provider counts beside its
+input (cached) or its output (thinking) is added. The total is the one that was told; where none was told, or 0
+although parts are known, it is the sum of the known parts. A cost is a number of dollars from 0.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = [
+    "ERROR_WORDS",
+    "LARGEST_COUNT_BITS",
+    "NO_TOKENS",
+    "OK_WORDS",
+    "Tokens",
+    "amount",
+    "cached_tokens",
+    "call_failed",
+    "cost_of",
+    "error_of",
+    "is_span",
+    "model_of",
+    "token_counts",
+    "tokens_of",
+    "told_total",
+    "tool_of",
+    "whole_number",
+]
+
+OK_WORDS = frozenset(
+    {"ok", "success", "succeeded", "successful", "completed", "complete", "done", "finished", "passed"}
+)
+ERROR_WORDS = frozenset(
+    {
+        "error",
+        "errored",
+        "failed",
+        "failure",
+        "fail",
+        "aborted",
+        "abort",
+        "cancelled",
+        "canceled",
+        "interrupted",
+        "timeout",
+    }
+)
+LARGEST_COUNT_BITS = 53
+_LARGEST_COUNT = 2**LARGEST_COUNT_BITS - 1
+"""Nobody counts further, and beyond it numbers are not exact for every reader."""
+_LONGEST_NUMBER = 40
+_LARGEST_AMOUNT = 1e12
+
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "promptTokenCount", "inputTokens", "prompt_eval_count")
+_OUTPUT = (
+    "completion_tokens",
+    "output_tokens",
+    "candidates_token_count",
+    "candidatesTokenCount",
+    "outputTokens",
+    "eval_count",
+)
+_TOTAL = ("total_tokens", "total_token_count", "totalTokenCount", "totalTokens")
+# Anthropic counts these beside input_tokens, not inside it; who says prompt_tokens has them inside.
+_BESIDE_INPUT = ("cache_read_input_tokens", "cache_creation_input_tokens")
+# Gemini counts thinking beside the answer.
+_BESIDE_OUTPUT = ("thoughts_token_count", "thoughtsTokenCount")
+_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_CACHED_DETAILS = ("cached_tokens", "cache_read", "cache_read_tokens")
+_CACHED = ("cache_read_input_tokens", "cached_content_token_count", "cachedContentTokenCount", "cached_tokens")
+
+
+class Tokens(NamedTuple):
+    """What a model call used; None where it is not known."""
+
+    given: int | None = None
+    """In the prompt, cached ones included."""
+    written: int | None = None
+    """In the answer, thinking included."""
+    total: int | None = None
+
+
+NO_TOKENS = Tokens()
+
+
+def call_failed(payload: Mapping[str, Any]) -> bool:
+    """Whether a call, a span or the end of a run failed, from its payload."""
+    if payload.get("error") is not None and error_of(payload) is not None:
+        return True
+    status = payload.get("status")
+    return status != "ok" and isinstance(status, str) and status.strip().lower() in ERROR_WORDS
+
+
+def error_of(payload: Mapping[str, Any]) -> Any:
+    """The error in a payload, as it stands there; None where there is none, or one that says nothing."""
+    error = payload.get("error")
+    if isinstance(error, dict):
+        return error if any(value is not None for value in error.values()) else None
+    return error or None
+
+
+def is_span(event_type: str, meta: Any) -> bool:
+    """Whether an event is the end of a span: a STATE_UPDATE that says so in its meta."""
+    return event_type == "STATE_UPDATE" and isinstance(meta, dict) and bool(meta.get("span"))
+
+
+def model_of(event: Mapping[str, Any]) -> str:
+    """The model that was called."""
+    return _subject(event, "model")
+
+
+def tool_of(event: Mapping[str, Any]) -> str:
+    """The tool that was called."""
+    return _subject(event, "tool_name")
+
+
+def _subject(event: Mapping[str, Any], key: str) -> str:
+    payload = event.get("payload")
+    named = payload.get(key) if isinstance(payload, dict) else None
+    return named if isinstance(named, str) and named else str(event.get("name") or "unknown")
+
+
+def tokens_of(payload: Mapping[str, Any]) -> Tokens:
+    """The tokens of a model call, from its payload."""
+    usage = payload.get("usage")
+    return token_counts(usage) if isinstance(usage, dict) else NO_TOKENS
+
+
+def token_counts(usage: Mapping[str, Any]) -> Tokens:
+    """The tokens that a usage tells of, whatever names its provider uses."""
+    given, written, total = usage.get("prompt_tokens"), usage.get("completion_tokens"), usage.get("total_tokens")
+    # Three plain numbers, as nearly always, need no closer look.
+    are_plain = type(given) is type(written) is type(total) is int
+    if are_plain and 0 <= given <= total <= _LARGEST_COUNT and 0 <= written <= total:  # type: ignore[operator] # ints
+        return Tokens(given, written, total)
+    given = _counted(usage, _INPUT, _BESIDE_INPUT)
+    written = _counted(usage, _OUTPUT, _BESIDE_OUTPUT)
+    total = told_total(usage)
+    if not total and (given is not None or written is not None):
+        total = (given or 0) + (written or 0)
+    return Tokens(given, written, total)
+
+
+def told_total(usage: Mapping[str, Any]) -> int | None:
+    """All tokens of a call, as the provider counted them; None where it did not say."""
+    return _first_count(usage, _TOTAL)
+
+
+def _counted(usage: Mapping[str, Any], names: tuple[str, ...], beside: tuple[str, ...]) -> int | None:
+    """One of the two counts; what is told beside it is added unless the first of the names tells all of it."""
+    whole = whole_number(usage.get(names[0]))
+    if whole is not None:
+        return whole
+    count = _first_count(usage, names)
+    return None if count is None else count + sum(whole_number(usage.get(name)) or 0 for name in beside)
+
+
+def cached_tokens(usage: Any) -> int | None:
+    """How many of the tokens in the prompt came from a cache; None where nobody said."""
+    if not isinstance(usage, dict):
+        return None
+    for name in _INPUT_DETAILS:
+        details = usage.get(name)
+        if isinstance(details, dict) and (count := _first_count(details, _CACHED_DETAILS)) is not None:
+            return count
+    return _first_count(usage, _CACHED)
+
+
+def cost_of(payload: Mapping[str, Any]) -> float | None:
+    """What a model call cost in dollars; None where that is not known."""
+    cost = payload.get("cost_usd")
+    return None if cost is None else amount(cost)
+
+
+def whole_number(value: Any) -> int | None:
+    """A count of things as anybody may have written it; None for what is none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if 0 <= value <= _LARGEST_COUNT else None
+    if isinstance(value, float):
+        return int(value) if 0 <= value <= _LARGEST_COUNT and value.is_integer() else None
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.strip().isdigit():
+        return whole_number(int(value))
+    return None
+
+
+def amount(value: Any) -> float | None:
+    """A sum of money as anybody may have written it; None for what is none."""
+    if type(value) is float and 0 <= value <= _LARGEST_AMOUNT:
+        return value
+    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_AMOUNT:
+        return None
+    return float(value)
+
+
+def _first_count(counts: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    for name in names:
+        if name in counts and (count := whole_number(counts[name])) is not None:
+            return count
+    return None
