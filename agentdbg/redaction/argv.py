@@ -11,10 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.keys import SECRET
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
+
+    from agentdbg.redaction.keys import KeyJudge
 
 __all__ = ["clean_arguments"]
 
@@ -29,7 +30,7 @@ _RANDOM = re.compile(r"(?=[^\s]*[0-9])(?=[^\s]*[A-Za-z])[^\s/=:.]{6,}")
 _LOGIN = re.compile(r"(?P<user>[^:\s/]+):(?P<secret>[^\s/].*)", re.DOTALL)
 
 
-def clean_arguments(arguments: Sequence[str], judge: Callable[[str], int]) -> list[str]:
+def clean_arguments(arguments: Sequence[str], judge: KeyJudge) -> list[str]:
     """The arguments with every secret value replaced."""
     cleaned: list[str] = []
     before = ""
@@ -39,14 +40,14 @@ def clean_arguments(arguments: Sequence[str], judge: Callable[[str], int]) -> li
     return cleaned
 
 
-def _judged(argument: str, before: str, judge: Callable[[str], int]) -> str:
+def _judged(argument: str, before: str, judge: KeyJudge) -> str:
     told = _told_by_the_one_before(argument, before, judge)
     if told is not None:
         return told
     if login := _ATTACHED_LOGIN.fullmatch(argument):
         return f"-u{login['user']}:{REDACTED}"
     option = _OPTION.fullmatch(argument)
-    if option and judge(option["name"].lstrip("-/")) == SECRET and not option["value"].startswith(("//", REDACTED)):
+    if option and not option["value"].startswith(("//", REDACTED)) and _hides(judge, option["name"], option["value"]):
         return f"{option['name']}{option['sign']}{REDACTED}"
     attached = _ATTACHED.fullmatch(argument)
     if attached and not _NOT_A_PASSWORD.fullmatch(attached["value"]) and _has_mixed(attached["value"]):
@@ -54,18 +55,22 @@ def _judged(argument: str, before: str, judge: Callable[[str], int]) -> str:
     return argument
 
 
-def _told_by_the_one_before(argument: str, before: str, judge: Callable[[str], int]) -> str | None:
+def _told_by_the_one_before(argument: str, before: str, judge: KeyJudge) -> str | None:
     """What is left of an argument whose meaning the one before it gives away; None when it gives away nothing."""
     if not _BARE_OPTION.fullmatch(before):  # `config set password …`, where the next word may be just a word
-        is_named = before.isidentifier() and judge(before) == SECRET
+        is_named = before.isidentifier() and judge.hides(before, argument)
         return REDACTED if is_named and _RANDOM.fullmatch(argument) else None
-    if judge(before.lstrip("-/")) == SECRET and not _BARE_OPTION.fullmatch(argument):
+    if not _BARE_OPTION.fullmatch(argument) and _hides(judge, before, argument):
         return REDACTED
     is_password = argument and not argument.startswith("-") and not _NOT_A_PASSWORD.fullmatch(argument)
     if before in {"-p", "-P", "-pw"} and is_password:
         return REDACTED
     login = _LOGIN.fullmatch(argument)
     return f"{login['user']}:{REDACTED}" if login and before in {"-u", "--user", "--proxy-user"} else None
+
+
+def _hides(judge: KeyJudge, option: str, argument: str) -> bool:
+    return judge.hides(option.lstrip("-/"), argument)
 
 
 def _has_mixed(value: str) -> bool:

@@ -12,7 +12,9 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.keys import COUNTER, SAFE, KeyJudge
+from agentdbg.redaction.key_words import KEY_NAME_ENDS, KEY_NAME_STEMS
+from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, KeyJudge
+from agentdbg.redaction.randomness import looks_random
 from agentdbg.redaction.suspicion import ODD_LETTERS
 from agentdbg.redaction.values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 
@@ -38,8 +40,10 @@ _ANNOTATION = re.compile(
     r"&?(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
 )
 _FLAG_GAP = re.compile(rf"(?:\\*[\"'])?(?:,\s{{0,4}}|{_SPACE}{{1,4}})(?=[^\s-]|-[^-\s])")
-_NAME_GAP = re.compile(rf"{_SPACE}{{1,4}}(?=[^\s-])")
-_NAMING_COMMAND = re.compile(r"\b(?:config(?:ure)?|set|setx|ENV|ngrok)[ \t]{1,4}(?:[^\s\"']{1,80}/:)?$")
+_NAME_GAP = re.compile(rf"{_SPACE}{{1,40}}(?=[^\s-])")
+_NAMING_COMMAND = re.compile(
+    r"(?:\b(?:config(?:ure)?|set|setx|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
+)
 _BEFORE_FLAG = re.compile(r"(?:^|[ \t\r\n\"'(\[]|\\[nrt])$")
 _NAME_OF_PAIR = re.compile(
     rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTE}[^\"'`\\]{{0,40}})?$",
@@ -61,6 +65,7 @@ _FILE_NAME = re.compile(
 )
 _LINE_NUMBER = re.compile(r"[0-9]{1,6}(?![\w.\-])")
 """`reset_password.py:42`: the place of something in a file, as compilers and searches print it."""
+_WORD_BEFORE = re.compile(r"([A-Za-z]{2,30}) $")
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -90,9 +95,17 @@ class AssignmentScanner:
         for start, end in self._names(text, lowered):
             if start < seen:
                 continue
+            name = text[start:end].strip("-.$")
+            only_random = self._judge.judge(name) == RANDOM
             for span in self._after_name(text, start, end):
+                if only_random and not self._is_random(text, start, name, span):
+                    continue
                 seen = max(seen, span[1])
                 yield span
+
+    def _is_random(self, text: str, start: int, name: str, span: Span) -> bool:
+        value = text[span[0] : span[1]]
+        return self._judge.hides(name, value) or (text[start - 1 : start] in {"?", "&"} and looks_random(value))
 
     def _names(self, text: str, lowered: str) -> list[Span]:
         """Every name in the text that holds a telling word and is secret, or counts."""
@@ -103,11 +116,27 @@ class AssignmentScanner:
                 span = _whole_name(text, position, position + len(word))
                 found.add(span)
                 position = lowered.find(word, max(span[1], position + len(word)))
+        for stem in KEY_NAME_STEMS:
+            position = lowered.find(stem)
+            while position >= 0:
+                past = position + len(stem)
+                if ending := KEY_NAME_ENDS.match(text, position):
+                    span = _whole_name(text, *ending.span())
+                    found.add(span)
+                    past = max(span[1], past)
+                position = lowered.find(stem, past)
         if not text.isascii():
             names = (name for name in _ODD_NAME.finditer(text) if not name[0].isascii() and _ODD.search(name[0]))
             found.update(name.span() for name in names)
-        judge = self._judge.judge
-        return sorted(span for span in found if judge(text[span[0] : span[1]].strip("-.$")) != SAFE)
+        return sorted(span for span in found if self._is_telling(text, *span))
+
+    def _is_telling(self, text: str, start: int, end: int) -> bool:
+        name = text[start:end].strip("-.$")
+        verdict = self._judge.judge(name)
+        if verdict != RANDOM:
+            return verdict != SAFE
+        before = _WORD_BEFORE.search(text, max(0, start - 40), start)  # `the cache key: …`
+        return before is None or self._judge.judge(f"{before[1]}_{name}") != SAFE
 
     def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0911 -- one way of writing each
         yield from self._other_half_of_pair(text, start, end)

@@ -1,11 +1,13 @@
 """
-Decide from its key alone whether a value is a secret.
+Decide from its key whether a value is a secret.
 
 A key is read the way a person would read it: look-alike letters, invisible characters, case and the characters between
-words do not hide a name. Keys that count tokens are told apart, because their numbers are what people want to see.
+words do not hide a name. Some keys say it all (`password`); some only say that a value which looks random is one
+(`OPENAI_KEY`, `GITHUB_PAT`). Keys that count tokens are told apart, because their numbers are what people want to see,
+and so are cursors, which say where a list goes on.
 """
 
-# ruff: noqa: RUF001, SIM905 -- letters that look alike are the subject here, and word lists read best as words
+# ruff: noqa: RUF001 -- letters that look alike are the subject here
 
 from __future__ import annotations
 
@@ -13,17 +15,34 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
+from agentdbg.redaction.key_words import counts_tokens, is_no_password, names_a_key, says_nothing, turns_a_page
+from agentdbg.redaction.randomness import is_uuid, looks_random
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["COUNTER", "LONGEST_CACHED_KEY", "SAFE", "SECRET", "KeyJudge", "plain_spelling", "words_of"]
+__all__ = [
+    "COUNTER",
+    "LONGEST_CACHED_KEY",
+    "RANDOM",
+    "SAFE",
+    "SECRET",
+    "USERS_OWN",
+    "KeyJudge",
+    "plain_spelling",
+    "words_of",
+]
 
 SAFE: Final = 0
 SECRET: Final = 1
+"""Its value goes, unless there is none: null, booleans and empty values are what a missing secret looks like."""
 COUNTER: Final = 2
 """A key that counts tokens: numbers stay, containers are walked, text goes."""
+RANDOM: Final = 3
+"""A key that is secret when its value looks random, as `OPENAI_KEY` and `signature` are."""
+USERS_OWN: Final = 4
+"""A key from the user's own list: its value goes, whatever it is."""
 
 _CACHE_LIMIT = 8192
 _LARGEST_SHAPE = 50
@@ -36,9 +55,10 @@ _LONGEST_SEARCHED = 100_000
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = ("_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
+    __slots__ = ("_found", "_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Iterable[str], *, are_users_own: bool = False) -> None:
+        self._found: Final = USERS_OWN if are_users_own else SECRET
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
         self._phrases = frozenset(tuple(key.split("_")) for key in WHOLE_WORD_KEYS)
         self._known: dict[str, int] = {}
@@ -52,13 +72,20 @@ class KeyJudge:
         """Whole lists of keys, each SAFE or COUNTER: harmless over numbers."""
 
     def judge(self, key: str) -> int:
-        """SAFE, SECRET or COUNTER; `key` is a real `str`, not a subclass."""
+        """SAFE, SECRET, COUNTER, RANDOM or USERS_OWN; `key` is a real `str`, not a subclass."""
         verdict = self._known.get(key)
         if verdict is None:
             verdict = self._look_at(key)
             if len(key) <= LONGEST_CACHED_KEY:
                 self._remember(key, verdict)
         return verdict
+
+    def hides(self, key: str, text: str) -> bool:
+        """Whether a key takes this text away."""
+        verdict = self.judge(key)
+        if verdict == RANDOM:
+            return looks_random(text) and not (is_uuid(text) and _is_just_a_key(key))
+        return verdict == USERS_OWN or (verdict == SECRET and not says_nothing(text))
 
     def remember_shape(self, keys: tuple[str, ...]) -> None:
         """Note that these keys come together; each of them has been judged."""
@@ -88,8 +115,18 @@ class KeyJudge:
         words = words_of(readable)
         for wanted in self._substrings:
             if wanted in squeezed:
-                return COUNTER if _counts_tokens(words, squeezed) and not self._other_secret(squeezed) else SECRET
-        return SECRET if self._has_whole_word(words) else SAFE
+                return self._look_at_found(words, squeezed)
+        if self._has_whole_word(words):
+            return SECRET
+        return RANDOM if names_a_key(words) else SAFE
+
+    def _look_at_found(self, words: list[str], squeezed: str) -> int:
+        if "token" in squeezed and not self._other_secret(squeezed):
+            if counts_tokens(words, squeezed):
+                return COUNTER
+            if self._found == SECRET and turns_a_page(words, squeezed):
+                return SAFE
+        return self._found
 
     def _look_at_long(self, key: str) -> int:
         """A text used as a key: too long to be read word by word, so its beginning is, and the rest is searched."""
@@ -97,7 +134,7 @@ class KeyJudge:
             return SECRET
         squeezed = key.lower().replace("_", "").replace("-", "").replace(" ", "")
         if any(wanted in squeezed for wanted in self._substrings):
-            return SECRET
+            return self._found
         return self._look_at(key[:_LONGEST_NAME])
 
     def _other_secret(self, squeezed: str) -> bool:
@@ -110,6 +147,8 @@ class KeyJudge:
             return False
         count = len(words)
         for start in range(count):
+            if words[start] == "pass" and is_no_password(words, start):
+                continue
             for length in (1, 2, 3):
                 if start + length <= count and tuple(words[start : start + length]) in self._phrases:
                     return True
@@ -121,30 +160,9 @@ class KeyJudge:
 _FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
 _TELLING_WORDS = _FUSED_PHRASES.union(key.split("_")[0] for key in WHOLE_WORD_KEYS)
 
-_COUNTING_WORDS = frozenset(
-    "1h 1k 1m 5m accepted accumulated actual after ai answer anthropic approx approximate assistant audio available "
-    "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
-    "completions consumed context cost count counter counts creation creations current day detail details document "
-    "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
-    "generated generation history hit hour hours image in input inputs k last left len length limit limits llm max "
-    "maximum mean median message messages million min minimum minute minutes miss model n new num number of out "
-    "output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt prompts query question "
-    "quota rate ratelimit ratio read reads reasoning received rejected remaining request requested requests reset "
-    "response sample sampled saved second seconds seen sent size speed step steps sum summary system text think "
-    "thinking thought thoughts thousand throughput to tok token tokens tool tools total totals trained ttl turn "
-    "uncached unused usage use used video window with without word words write writes x".split()
-)
-_COUNTS_BY_ITSELF = frozenset(
-    "budget cost count counter counts detail details len length limit limits max maximum min minimum num number per "
-    "percent price quota rate ratio size throughput total usage".split()
-)
 
-
-def _counts_tokens(words: list[str], squeezed: str) -> bool:
-    """Whether the words of a key say that it holds numbers of tokens: plural, or with a word of counting beside it."""
-    if "token" not in squeezed or not _COUNTING_WORDS.issuperset(words):
-        return False
-    return "tokens" in words or ("token" in words and not _COUNTS_BY_ITSELF.isdisjoint(words))
+def _is_just_a_key(key: str) -> bool:
+    return _squeeze(key[:20]) in {"key", "keys"}
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+[a-z]?(?![a-z])|[0-9]+|[^\W\d_]+")

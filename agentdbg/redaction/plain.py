@@ -12,16 +12,19 @@ import codecs
 import re
 from itertools import islice
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import REDACTED, TRUNCATED
-from agentdbg.redaction.keys import COUNTER, SAFE, SECRET
+from agentdbg.redaction.kept import is_schema, logprob_names, stays, without_samples
+from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, SECRET, USERS_OWN
 from agentdbg.redaction.objects import describe
 from agentdbg.redaction.sizes import cut_string
 from agentdbg.user_code import UserCode, mapping_items, sequence_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from agentdbg.redaction.keys import KeyJudge
 
 __all__ = ["LONGEST_NAME_READ", "MARGIN_BYTES", "MAX_DEPTH", "Walk", "readable_text"]
 
@@ -49,6 +52,17 @@ _NAME_FIELDS = ("name", "key", "header", "Name", "Key", "Header", "field", "para
 _VALUE_FIELDS = frozenset({"value", "Value", "values", "Values"})
 
 
+class _Place(NamedTuple):
+    """What the entries of a dict say of each other."""
+
+    pair: int = SAFE
+    pair_name: str = ""
+    logprobs: frozenset[str] = frozenset()
+
+
+_NOWHERE = _Place()
+
+
 class Walk:
     """
     One pass over one payload. Not to be used twice.
@@ -74,7 +88,7 @@ class Walk:
 
     def __init__(
         self,
-        judge: Callable[[str], int] | None,
+        judge: KeyJudge | None,
         clean: Callable[[str], str] | None,
         max_field_bytes: int,
         clean_names: set[str],
@@ -97,7 +111,7 @@ class Walk:
         small_ones_left = _SMALL_ONES
         self._on_path.add(id(fields))
         items = list(islice(dict.items(fields), _MAX_NODES + 1))
-        pair = self._pair_verdict(items)
+        place = self._place(items)
         for key, value in items:
             if not self._grant_share():
                 small_ones_left -= 1
@@ -108,7 +122,7 @@ class Walk:
                 break
             before = self._bytes_left = self._max_field_bytes + MARGIN_BYTES
             nodes = self._nodes_left
-            self._entry(plain, key, value, 0, pair)
+            self._entry(plain, key, value, 0, place)
             spent += before - self._bytes_left
             self._all_nodes_left -= nodes - self._nodes_left
         return plain
@@ -173,27 +187,29 @@ class Walk:
     def _dict(self, entries: dict[Any, Any], depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
         items = mapping_items(entries, max(1, min(self._bytes_left, _MAX_NODES)))
-        pair = self._pair_verdict(items)
+        place = self._place(items)
         for key, value in items:
             if self._bytes_left <= 0 or self._exhausted():
                 plain[TRUNCATED] = TRUNCATED
                 break
-            self._entry(plain, key, value, depth, pair)
+            self._entry(plain, key, value, depth, place)
         return plain
 
-    def _entry(self, plain: dict[str, Any], key: Any, value: Any, depth: int, pair: int) -> None:
+    def _entry(self, plain: dict[str, Any], key: Any, value: Any, depth: int, place: _Place) -> None:
         name = key if type(key) is str else self._key_text(key)
-        verdict = SAFE
+        verdict, judged_as = SAFE, name
         if self._judge is not None:
-            verdict = self._judge(name)
-            if pair != SAFE and verdict == SAFE and name in _VALUE_FIELDS:
-                verdict = pair
+            verdict = self._judge.judge(name)
+            if verdict == SAFE and place.pair != SAFE and name in _VALUE_FIELDS:
+                verdict, judged_as = place.pair, place.pair_name
+            elif verdict != USERS_OWN and name in place.logprobs:
+                verdict = SAFE
         if name not in self._clean_names:
             name = self._name(name)
         if name in plain:
             name = _kept_apart(plain, name)
         self._bytes_left -= 2
-        plain[name] = self._judged(value, depth + 1, verdict)
+        plain[name] = self._judged(value, depth + 1, verdict, judged_as)
 
     def _name(self, name: str) -> str:
         cleaned = self._text(name)
@@ -203,53 +219,64 @@ class Walk:
             self._clean_names.add(name)
         return cleaned
 
-    def _judged(self, value: Any, depth: int, verdict: int) -> Any:
-        if verdict == SECRET:
+    def _judged(self, value: Any, depth: int, verdict: int, name: str) -> Any:
+        if verdict == USERS_OWN or (verdict == SECRET and not stays(name, value) and not is_schema(value)):
             self._bytes_left -= len(REDACTED)
             return REDACTED
         if depth > MAX_DEPTH:
             self._bytes_left -= len(TRUNCATED)
             return TRUNCATED
-        if verdict == SAFE:
-            return self._value(value, depth)
         plain = self._value(value, depth)
+        if verdict == SAFE:
+            return plain
+        if verdict == SECRET:
+            return without_samples(plain) if type(plain) is dict else plain
         if isinstance(plain, list):
-            return [_counted(item) for item in plain]
-        return _counted(plain)
+            return [self._left_of(item, verdict, name) for item in plain]
+        return self._left_of(plain, verdict, name)
+
+    def _left_of(self, plain: Any, verdict: int, name: str) -> Any:
+        """A plain value under a key that takes away only some: of counters all but numbers, or what looks random."""
+        if verdict == COUNTER:
+            return _counted(plain)
+        assert self._judge is not None
+        return REDACTED if isinstance(plain, str) and self._judge.hides(name, plain) else plain
 
     def _list(self, items: Any, depth: int) -> list[Any]:
         taken = sequence_items(items, max(1, min(self._bytes_left, _MAX_NODES)))
         plain: list[Any] = []
-        verdict = self._first_of_pair(taken)
+        verdict, name = self._first_of_pair(taken)
         for item in taken:
             if self._bytes_left <= 0 or self._exhausted():
                 plain.append(TRUNCATED)
                 return plain
-            plain.append(self._judged(item, depth + 1, SAFE if not plain else verdict))
-            verdict = self._flag_before(item) if len(taken) != 2 or verdict == SAFE else verdict
+            plain.append(self._judged(item, depth + 1, SAFE if not plain else verdict, name))
+            if len(taken) != 2 or verdict == SAFE:
+                verdict, name = self._flag_before(item)
         return plain
 
-    def _first_of_pair(self, items: list[Any]) -> int:
+    def _first_of_pair(self, items: list[Any]) -> tuple[int, str]:
         """`[name, value]`: the first of two judges the second."""
         if self._judge is None or len(items) != 2:
-            return SAFE
+            return SAFE, ""
         name = items[0]
         if type(name) is not str:
             if not isinstance(name, (str, bytes)):
-                return SAFE
+                return SAFE, ""
             name = self._key_text(name)
-        return self._judge(name) if len(name) <= LONGEST_NAME_READ else SAFE
+        return (self._judge.judge(name), name) if len(name) <= LONGEST_NAME_READ else (SAFE, "")
 
-    def _flag_before(self, item: Any) -> int:
+    def _flag_before(self, item: Any) -> tuple[int, str]:
         """`--password` in a list of arguments judges what follows it."""
         if self._judge is None or type(item) is not str or not item.startswith("-") or len(item) > 80:
-            return SAFE
-        return SECRET if "=" not in item and " " not in item and self._judge(item) == SECRET else SAFE
+            return SAFE, ""
+        verdict = self._judge.judge(item) if "=" not in item and " " not in item else SAFE
+        return (verdict, item) if verdict != COUNTER else (SAFE, "")
 
-    def _pair_verdict(self, items: list[tuple[Any, Any]]) -> int:
-        """`{"name": "password", "value": …}`: what the name says of the value."""
+    def _place(self, items: list[tuple[Any, Any]]) -> _Place:
+        """What the other entries of a dict say of each: `{"name": "password", "value": …}`, log probabilities."""
         if self._judge is None or len(items) > 64:
-            return SAFE
+            return _NOWHERE
         names = [
             value if type(value) is str else self._key_text(value)
             for key, value in items
@@ -258,8 +285,9 @@ class Walk:
             and isinstance(value, (str, bytes))
             and len(value) <= LONGEST_NAME_READ
         ]
-        verdicts = [self._judge(name) for name in names]
-        return SECRET if SECRET in verdicts else COUNTER if COUNTER in verdicts else SAFE
+        verdicts = {self._judge.judge(name): name for name in names}
+        pair = next((verdict for verdict in (USERS_OWN, SECRET, RANDOM, COUNTER) if verdict in verdicts), SAFE)
+        return _Place(pair, verdicts.get(pair, ""), logprob_names(key for key, _ in items))
 
     def _key_text(self, key: Any) -> str:
         if isinstance(key, str):

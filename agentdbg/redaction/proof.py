@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
-from agentdbg.redaction.keys import LONGEST_CACHED_KEY
+from agentdbg.redaction.keys import COUNTER, LONGEST_CACHED_KEY, RANDOM, SECRET
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MARGIN_BYTES, MAX_DEPTH
+from agentdbg.redaction.randomness import LEAST_RANDOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,7 +71,8 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
             room -= len(key) >> 4  # a new key has to be judged, which takes a while, and only the walk watches the time
             if room < 0 or len(key) > LONGEST_CACHED_KEY:
                 raise Unproved
-            if judge(key) and not (key in counters and (kind is int or kind is float or kind is dict or value is None)):
+            verdict = judge(key)
+            if verdict and not _is_harmless_under(verdict, key, value, known):
                 raise Unproved
         if kind is str:
             if len(value) > limit:
@@ -85,6 +87,16 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
             raise Unproved
     known.remember_shape(keys)
     return room
+
+
+def _is_harmless_under(verdict: int, key: str, value: Any, known: KeyJudge) -> bool:
+    """Whether a key that is not SAFE takes nothing away from a value that is then proved like any other."""
+    kind = type(value)
+    if verdict == COUNTER:
+        return kind is int or kind is float or kind is dict or value is None
+    if verdict == RANDOM:
+        return not (kind is list or (kind is str and len(value) >= LEAST_RANDOM and known.hides(key, value)))
+    return verdict == SECRET and (value is None or kind is bool)
 
 
 def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:

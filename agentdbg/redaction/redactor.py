@@ -60,7 +60,7 @@ class Redactor:
 
     def __init__(self, rules: RedactionRules, *, use_re2: bool = True) -> None:
         self._max_field_bytes = max(rules.max_field_bytes, 2 * len(TRUNCATED))
-        self._judge = KeyJudge(rules.keys) if rules.enabled else None
+        self._judge = KeyJudge(rules.keys, are_users_own=rules.keys_are_users_own) if rules.enabled else None
         self._patterns, self.problems = compile_patterns(rules.patterns, use_re2=use_re2)
         self._clean_names: set[str] = set()
         self._harmless: dict[int, bytes] = {}
@@ -128,13 +128,13 @@ class Redactor:
             texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
             if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
                 return texts
-            return clean_arguments(texts, self._judge.judge)
+            return clean_arguments(texts, self._judge)
         except Exception:  # noqa: BLE001 -- fail closed
             return [UNREADABLE]
 
     def _walk(self) -> Walk:
         return Walk(
-            self._judge.judge if self._judge else None,
+            self._judge,
             self._cleaner.clean if self._cleaner else None,
             self._max_field_bytes,
             self._clean_names,

@@ -48,3 +48,8 @@ class RedactionRules(NamedTuple):
     values: bool = True
     patterns: tuple[str, ...] = ()
     max_field_bytes: int = DEFAULT_MAX_FIELD_BYTES
+
+    @property
+    def keys_are_users_own(self) -> bool:
+        """Whether the user chose the keys, and so wants whatever stands under them gone."""
+        return self.keys != DEFAULT_KEYS

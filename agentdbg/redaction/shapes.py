@@ -70,6 +70,7 @@ SHAPES: tuple[Shape, ...] = (
     _shape("Google HMAC", "GOOG1", r"[A-Z0-9]{30,}"),
     _shape("Firebase", "AAAA", rf"{_WORDY}{{7}}:{_WORDY}{{80,}}"),
     *_family("AWS", "AKIA ASIA ABIA ACCA AIDA AROA", r"[A-Z0-9]{16,}"),
+    _shape("AWS Bedrock, short-lived", "bedrock-api-key-", r"[A-Za-z0-9+/_\-]{20,}={0,2}"),
     _shape("AWS Bedrock", "ABSK", r"[A-Za-z0-9+/]{40,}={0,2}"),
     *_family("AWS session", "IQoJb3JpZ2lu FwoGZXIvYXdz FQoGZXIvYXdz", r"[A-Za-z0-9+/%]{40,}={0,2}"),
     *_family(

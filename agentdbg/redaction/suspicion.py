@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
 from agentdbg.redaction.shapes import SHAPES
 
 try:
@@ -20,7 +21,7 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
     re2 = None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from agentdbg.redaction.shapes import Shape
 
@@ -49,21 +50,19 @@ _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 class Suspicion:
     """Which of the two kinds of secret a text may hold: named ones, and ones known by their shape."""
 
-    __slots__ = ("_either", "_match", "_named", "_shaped")
+    __slots__ = ("_either", "_named", "_shaped")
 
     def __init__(self, anywhere: Iterable[str], whole: Iterable[str], *, use_re2: bool = True) -> None:
         named_literals = (*anywhere, *whole)
         self._named: Any
         self._shaped: Any
         self._either: Any
-        self._match: Any = None
         if use_re2 and re2 is not None:
             named = _named_expression(tuple(anywhere), tuple(whole))
             shaped = _shaped_expression()
             self._named = _WhenAsked(named)
             self._shaped = _WhenAsked(shaped)
             self._either = _compiled(f"{named}|{shaped}")
-            self._match = _quicker_match(self._either)
         else:
             self._named = _Literals((), named_literals, odd_letters=True)
             self._shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
@@ -71,9 +70,7 @@ class Suspicion:
 
     def of_encoded(self, encoded: bytes) -> bool:
         """Whether anything in an encoded payload could be secret."""
-        if self._match is None:
-            return self._either.search(encoded) is not None
-        return self._match(_UNANCHORED, encoded, 0, len(encoded))[0][0] >= 0  # type: ignore[no-any-return]
+        return self._either.search(encoded) is not None
 
     def of_text(self, text: str) -> tuple[bool, bool]:
         """Whether a text could hold a named secret, and whether one known by its shape."""
@@ -107,25 +104,6 @@ def _compiled(expression: str) -> Any:
     return re2.compile(expression, options)
 
 
-_UNANCHORED: Any = getattr(re2, "_Anchor", None) and re2._Anchor.UNANCHORED  # noqa: SLF001 -- see below
-
-
-def _quicker_match(compiled: Any) -> Any:
-    """
-    The C++ matcher behind the Python wrapper, where this release of google-re2 has it in the usual place.
-
-    The wrapper makes a generator and a match object, which costs a third of the time on a small payload.
-    """
-    try:
-        # Tried on a small expression: the large one would have to be got ready for words that nobody wrote.
-        match = re2.compile("b+")._regexp.Match  # noqa: SLF001
-        if match(_UNANCHORED, b"abbc", 0, 4)[0] == (1, 3) and match(_UNANCHORED, b"acd", 0, 3)[0] == (-1, -1):
-            return compiled._regexp.Match  # noqa: SLF001
-    except Exception:  # noqa: BLE001 -- then the documented way serves
-        return None
-    return None
-
-
 def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     plain = "|".join(re.escape(word) for word in anywhere if word != "token") or r"[^\x00-\x{10FFFF}]"
     words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
@@ -138,17 +116,30 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     parts = [
         rf"{name}(?:{after})",
         rf"(?:^|[ \t\r\n\"'(\[\-]|\\[nrt])-{_NAME}*(?i:{every})",
-        rf"(?:config|configure|set|setx|ENV|ngrok)[ \t]+[^\s\"]*(?i:{every})",
+        rf"(?:config|configure|set|setx|ENV|ngrok|define)[ \t]+[^\s\"]*(?i:{every})",
         # The value of a pair is judged by the whole of its name, in any spelling.
         (
             rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*"
             rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
         ),
         ODD_LETTERS,
+        *_key_expressions(),
     ]
     if "token" in anywhere:
         parts.append(_token_expression(after))
     return "|".join(parts)
+
+
+def _key_expressions() -> list[str]:
+    """Names that end in key, sig and the like: only with something after them that is long enough to be random."""
+    random = r"[A-Za-z0-9][A-Za-z0-9+/_\-.~:%!@#$^&*]{12}"
+    escaped = r"\\+[nrtbf]|\\+u[0-9a-fA-F]{4}|&quot;|&#3[49];|%[0-9A-Fa-f]{2}"
+    between = rf"(?:[^A-Za-z0-9]|{escaped}|[bBrRuUfF]{{1,2}}[\\\"']|[|>][1-9])+"
+    typed = rf"[A-Za-z_][^=\n\"'`]*={between}"
+    return [
+        rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|(?:is|was){between})?{random}",
+        rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
+    ]
 
 
 def _loosely(word: str) -> str:
@@ -169,10 +160,10 @@ def _token_expression(after: str) -> str:
     )
     value = rf"(?:[^\s0-9\[{{n\\\"'`.\-]|n(?:[^u]|$)|[\"'`]|\\|{more_than_a_number}|[\-.][^0-9])"
     given = (
-        rf"{_QUOTE}?[\])]?[\])]?(?:\*\*)?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}|(?:is|was):?{_SPACE})"
-        rf"|{_QUOTE}{_SPACE}*,"
+        rf"{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}"
+        rf"|(?:is|was):?{_SPACE}|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}})|{_QUOTE}{_SPACE}*,"
     )
-    longer = rf"(?i:token){_NAME}+(?:{given})"
+    longer = rf"(?i:token){_NAME}+(?i: (?:access key|key|value|code))?(?:{given})"
     odd_ones = r"(?i:token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?[-.$]*)"
     return rf"{longer}|{odd_ones}(?:{after})"
 
@@ -224,6 +215,8 @@ _SHAPED_WORDS = (
 
 
 _SHORT_BYTES = 13
+_KEY_STEMS = tuple(stem.encode() for stem in KEY_NAME_STEMS)
+_KEY_NAME = re.compile(KEY_NAME_ENDS_ROUGHLY.encode())
 
 
 class _Literals:
@@ -244,7 +237,7 @@ class _Literals:
         parts += [b"(?i:" + re.escape(word) + b")" for word in self._words]
         self._in_short = re.compile(b"|".join(parts) or b"(?!)")
         in_two_parts = [_loosely(word) for word in words if "_" in word]
-        self._in_two_parts = re.compile("|".join(in_two_parts).encode() or b"(?!)")
+        self._in_two_parts = re.compile("|".join(in_two_parts).encode() or b"(?!)", re.IGNORECASE)
 
     def search(self, encoded: bytes) -> bool | None:
         """True when a closer look is needed, None when not: the answer of a match object, without the match."""
@@ -261,10 +254,14 @@ class _Literals:
         for literal in self._exact:
             if literal in encoded:
                 return True
-        if self._odd_letters:
-            # Only the value of a pair is judged by a name whose parts something else stands between.
-            return True if b'"value' in lowered and self._in_two_parts.search(lowered) else None
-        return True if self._forty.search(encoded) or self._discord_bot.search(encoded) else None
+        patterns = self._named_ones(lowered) if self._odd_letters else (self._forty, self._discord_bot)
+        return True if any(pattern.search(encoded) for pattern in patterns) else None
+
+    def _named_ones(self, lowered: bytes) -> Iterator[re.Pattern[bytes]]:
+        if any(stem in lowered for stem in _KEY_STEMS):
+            yield _KEY_NAME
+        if b'"value' in lowered:  # only the value of a pair is judged by a name with something between its parts
+            yield self._in_two_parts
 
 
 class _Either:

@@ -1,0 +1,85 @@
+"""
+What stays although its key sounds secret, because it hides nothing and debugging needs it.
+
+A missing key has to look missing; a schema describes a password and holds none; the tokens beside their log
+probabilities are the model's words. None of this holds under a key that the user has chosen.
+"""
+
+# ruff: noqa: SIM905 -- word lists read best as words
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.events import REDACTED
+from agentdbg.redaction.key_words import counts_passes, says_nothing
+from agentdbg.redaction.keys import words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["is_schema", "logprob_names", "stays", "without_samples"]
+
+_LONGEST_COUNT = 80
+_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, bytes})
+
+
+def stays(name: str, value: Any) -> bool:
+    """Whether a value under a secret name is none: null, a boolean, empty, or how many tests passed."""
+    kind = type(value)
+    if value is None or kind is bool:
+        return True
+    if kind is str:
+        return says_nothing(value)
+    if kind in _CONTAINERS:
+        return not value
+    return (kind is int or kind is float) and len(name) <= _LONGEST_COUNT and counts_passes(words_of(name))
+
+
+_TYPES = frozenset("array boolean integer null number object string".split())
+_KEYWORDS = frozenset(
+    "$anchor $comment $defs $id $ref $schema additionalItems additionalProperties allOf anyOf const contains "
+    "contentEncoding contentMediaType default definitions dependentRequired dependentSchemas deprecated description "
+    "discriminator else enum example examples exclusiveMaximum exclusiveMinimum format if items maxItems maxLength "
+    "maxProperties maximum minItems minLength minProperties minimum multipleOf not nullable oneOf optional pattern "
+    "patternProperties prefixItems properties propertyNames readOnly required strict then title type "
+    "unevaluatedProperties uniqueItems writeOnly xml".split()
+)
+_COMPOSED = frozenset("$ref allOf anyOf const enum oneOf".split())
+
+
+def is_schema(value: Any) -> bool:
+    """Whether a value describes another one in the words of JSON Schema, and in no others."""
+    if type(value) is not dict or not value or len(value) > len(_KEYWORDS):
+        return False
+    if not all(type(key) is str and (key in _KEYWORDS or key.startswith("x-")) for key in value):
+        return False
+    kinds = value.get("type")
+    if kinds is None:
+        return not _COMPOSED.isdisjoint(value)
+    listed = kinds if type(kinds) is list else [kinds]
+    return all(type(kind) is str and kind.lower() in _TYPES for kind in listed)
+
+
+_SAMPLES = ("default", "const", "example", "examples")
+
+
+def without_samples(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a secret, already plain, without the values that it gives for one."""
+    for name in _SAMPLES:
+        if name in schema and not stays(name, schema[name]):
+            schema[name] = REDACTED
+    return schema
+
+
+_TOKENS_OF_LOGPROBS = frozenset("token tokens decoded_token tokenId token_id token_ids".split())
+
+
+def logprob_names(names: Iterable[Any]) -> frozenset[str]:
+    """The keys under which a dict that also has log probabilities holds the model's words."""
+    for name in names:
+        if type(name) is str and len(name) < 40:
+            squeezed = name.lower().replace("_", "")
+            if "logprob" in squeezed:
+                return _TOKENS_OF_LOGPROBS
+    return frozenset()

@@ -1,0 +1,139 @@
+"""
+What the words of a key say: that it counts, that it turns a page, that it opens something when its value looks random.
+
+Each question is about the words alone, in small letters and in their order; `keys` reads them out of a key.
+"""
+
+# ruff: noqa: SIM905 -- word lists read best as words
+
+from __future__ import annotations
+
+import re
+
+__all__ = [
+    "KEY_NAME_ENDS",
+    "KEY_NAME_ENDS_ROUGHLY",
+    "KEY_NAME_STEMS",
+    "counts_passes",
+    "counts_tokens",
+    "is_no_password",
+    "names_a_key",
+    "says_nothing",
+    "turns_a_page",
+]
+
+# A name whose last word is one of these loses a value that looks random.
+_ENDS_IN = ("key", "keys")
+_IS = ("hmac", "pat", "pats", "pem", "psk", "salt", "sas", "sig", "sigs", "signature", "signatures", "sk", "verifier")
+# What may stand after that word: which one of several, how it is written, where it is used.
+_AFTERWORDS = (
+    "b64", "base64", "contents", "content", "current", "data", "default", "development", "dev", "encoded", "hex",
+    "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "staging", "stage",
+    "string", "str", "test", "text", "value", "v",
+)  # fmt: skip
+# Keys that find something and guard nothing, and signatures of functions.
+_OTHER_KEYS = frozenset(
+    "answer arrow bucket cache candidate child click column comparison composite compound ctrl dedup dedupe "
+    "deduplication dict dictionary document entity entry escape field first foreign group grouping hash home hot i18n "
+    "idempotency index item join json keyboard label last locale lock lookup memo memoization message missing modifier "
+    "mutex natural node object order parent partition press primary prop property pub public publishable range record "
+    "region row s3 shard shift shortcut site sort sorting surrogate tab translation tree unique verification "
+    "verifying".split()
+)
+_OTHER_SIGNATURES = frozenset("call constructor function git method time type".split())
+_WORDS_IN_KEY = frozenset("donkey hockey hotkey jockey lackey monkey pubkey smokey turkey whiskey".split())
+
+
+def names_a_key(words: list[str]) -> bool:
+    """Whether the last word is key, pat, sig or the like, and the one before it does not say that it opens nothing."""
+    last = len(words) - 1
+    while last > 0 and (words[last] in _AFTERWORDS or words[last].isdigit()):
+        last -= 1
+    if last < 0:
+        return False
+    word, before = words[last], words[last - 1] if last else ""
+    if word not in _IS and not word.endswith(_ENDS_IN):
+        return word == "hash" and before == "api"
+    if word in _WORDS_IN_KEY or before in _OTHER_KEYS:
+        return False
+    return not (word.startswith("sig") and before in _OTHER_SIGNATURES)
+
+
+_AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(_AFTERWORDS)}|[0-9]+))*"
+KEY_NAME_STEMS = ("api", "hmac", "key", "pat", "pem", "psk", "salt", "sas", "sig", "sk", "verifier")
+"""What a text without any such name holds none of."""
+KEY_NAME_ENDS = re.compile(
+    rf"(?:(?i:{'|'.join(_ENDS_IN[::-1])}|api[_\-.]?hash)|(?<![A-Za-z])(?i:{'|'.join(_IS[::-1])})"
+    rf"|(?<=[a-z])(?:{'|'.join(word.capitalize() for word in _IS[::-1])})){_AFTERWORD}(?![A-Za-z0-9_])"
+)
+"""The last words of every name that `names_a_key` knows, as they stand in a text, from their stem on."""
+KEY_NAME_ENDS_ROUGHLY = (
+    rf"(?:(?i:{'|'.join(_ENDS_IN[::-1])}|api[_\-.]?hash)|(?:^|[^A-Za-z]|\\+[nrtbf])(?i:{'|'.join(_IS[::-1])})"
+    rf"|[a-z](?:{'|'.join(word.capitalize() for word in _IS[::-1])})){_AFTERWORD}"
+)
+"""The same without look-around."""
+
+
+_PAGING_WORDS = frozenset("continuation cursor page pagination paging scroll skip".split())
+_BESIDE_PAGING = frozenset(
+    "after before continue current end first initial last list marker next opaque prev previous request response "
+    "result results resume start starting sync token x".split()
+)
+_PAGE_TOKENS = frozenset({"nexttoken", "nextpagetoken", "pagetoken", "continuationtoken", "nextcontinuationtoken"})
+
+
+def turns_a_page(words: list[str], squeezed: str) -> bool:
+    """Whether a token only says where a list goes on: `next_page_token`, `continuation_token`, `NextToken`."""
+    if squeezed in _PAGE_TOKENS:
+        return True
+    return not _PAGING_WORDS.isdisjoint(words) and (_PAGING_WORDS | _BESIDE_PAGING).issuperset(words)
+
+
+_AFTER_PASS = frozenset("at count criteria criterion fail k per percent rate ratio threshold through to".split())
+
+
+def is_no_password(words: list[str], at: int) -> bool:
+    """Whether the word pass at this place says what passes, or how often: `FAIL_TO_PASS`, `pass_rate`, `pass_at_1`."""
+    return words[at - 1 : at] == ["to"] or not _AFTER_PASS.isdisjoint(words[at + 1 : at + 2])
+
+
+_PASSED_WORDS = frozenset("all checks first n no num number of pass second step steps test tests third total".split())
+
+
+def counts_passes(words: list[str]) -> bool:
+    """Whether a number under this key says how many passed."""
+    return "pass" in words and _PASSED_WORDS.issuperset(words)
+
+
+_NOTHING = frozenset({"", "none", "null", "nil", "undefined", "true", "false"})
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text under a secret key is only a missing value, written out."""
+    return len(text) < 10 and text.strip().lower() in _NOTHING
+
+
+_COUNTING_WORDS = frozenset(
+    "1h 1k 1m 5m accepted accumulated actual after ai answer anthropic approx approximate assistant audio available "
+    "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
+    "completions consumed context cost count counter counts creation creations current day detail details document "
+    "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
+    "generated generation history hit hour hours image in input inputs k last left len length limit limits llm "
+    "logprob logprobs max maximum mean median message messages million min minimum minute minutes miss model n new "
+    "num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt "
+    "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
+    "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
+    "summary system text think thinking thought thoughts thousand throughput to tok token tokens tool tools total "
+    "totals trained ttl turn uncached unused usage use used video window with without word words write writes x".split()
+)
+_COUNTS_BY_ITSELF = frozenset(
+    "budget cost count counter counts detail details len length limit limits logprob logprobs max maximum min "
+    "minimum num number per percent price quota rate ratio size throughput total usage".split()
+)
+
+
+def counts_tokens(words: list[str], squeezed: str) -> bool:
+    """Whether the words of a key say that it holds numbers of tokens: plural, or with a word of counting beside it."""
+    if "token" not in squeezed or not _COUNTING_WORDS.issuperset(words):
+        return False
+    return "tokens" in words or ("token" in words and not _COUNTS_BY_ITSELF.isdisjoint(words))

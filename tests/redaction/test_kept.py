@@ -1,0 +1,125 @@
+"""What stays under a key that sounds secret, because it is no secret and somebody debugging needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import record_tool_call, traced_run
+from agentdbg.redaction import DEFAULT_KEYS, RedactionRules, Redactor
+
+if TYPE_CHECKING:
+    from tests.conftest import Recorded
+
+SECRET = "hunter2-Xq9"
+
+KEPT: dict[str, Any] = {
+    "a missing key": {"api_key": None, "password": None, "auth": None, "OPENAI_KEY": None},
+    "booleans": {"has_token": False, "password_required": True, "use_auth": True, "secret": False},
+    "empty values": {"password": "", "cookies": {}, "credentials": [], "token": b"".decode(), "secrets": []},
+    "a missing value written out": {"api_key": "None", "token": "null", "USE_AUTH": "false"},
+    "passed tests": {"pass": 12, "fail": 0, "tests": {"pass": 3.0, "total_pass": 9}},
+    "names of tests": {"FAIL_TO_PASS": ["test_a", "test_b"], "PASS_TO_PASS": '["test_c"]', "pass_rate": "85 %"},
+    "a schema": {
+        "type": "object",
+        "properties": {
+            "password": {"type": "string", "description": "The password", "minLength": 8},
+            "api_key": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+            "token": {"$ref": "#/$defs/Token"},
+            "auth": {"type": "object", "properties": {"secret": {"type": ["string", "null"], "writeOnly": True}}},
+        },
+        "required": ["user", "password"],
+    },
+    "a schema in capitals": {"parameters": {"properties": {"password": {"type": "STRING"}}}},
+    "log probabilities": {
+        "content": [
+            {"token": "Hello", "logprob": -0.31, "bytes": [72], "top_logprobs": [{"token": "Hi", "logprob": -1.9}]}
+        ]
+    },
+    "older log probabilities": {"tokens": ["Hel", "lo"], "token_logprobs": [-0.1, -0.2], "text_offset": [0, 3]},
+    "other log probabilities": {"chosenCandidates": [{"token": "a", "tokenId": 12, "logProbability": -0.5}]},
+    "cursors": {"next_page_token": "CAUQAA", "nextPageToken": "x9", "continuation_token": "abc", "NextToken": "n1"},
+    "more cursors": {"page_token": "a", "nextContinuationToken": "1ueGcxLPRx1Tr", "x-continuation-token": "b"},
+    "keys that open nothing": {
+        "primary_key": "9aTz4PqLmV0bXc2RkWn7Ys1D",
+        "cache_key": "9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "sort_key": "01H8XGJWBWBAQ4Z5T6V7W8X9Y0",
+        "public_key": "9aTz4PqLmV0bXc2RkWn7Ys1D9aTz4PqL",
+        "partitionKey": "9aTz4PqLmV0bXc2RkWn7Ys1D",
+        "foreign-key": "9aTz4PqLmV0bXc2RkWn7Ys1D",
+        "idempotency_key": "3f2b8c1e-9d4a-4c6b-8f0e-1a2b3c4d5e6f",
+        "key": "3f2b8c1e-9d4a-4c6b-8f0e-1a2b3c4d5e6f",
+    },
+    "keys with names for values": {
+        "key": "settings.notifications.email",
+        "sort": {"key": "created_at_descending_order"},
+        "hot_key": "ctrl+shift+alt+delete",
+        "signature": "(self, value: str) -> None",
+        "call_signature": "getElementByIdAndClassName2",
+        "translation_key": "errors.not_found.title",
+        "PAT": "a short pattern",
+    },
+}
+
+
+@pytest.mark.parametrize("what", KEPT)
+def test_what_debugging_needs_stays(redactor: Redactor, what: str) -> None:
+    """`api_key: null` is often the answer somebody looks for."""
+    payload = {"value": KEPT[what], "in a list": [KEPT[what]]}
+
+    assert redactor.seal(payload).value == payload
+
+
+def test_the_schema_of_a_password_keeps_no_password(redactor: Redactor) -> None:
+    """Defaults and examples are values, and somebody's."""
+    schema = {"properties": {"password": {"type": "string", "default": SECRET, "examples": [SECRET], "minLength": 3}}}
+    sealed = redactor.seal({"schema": schema})
+
+    assert sealed.value["schema"]["properties"]["password"] == {
+        "type": "string",
+        "default": "__REDACTED__",
+        "examples": "__REDACTED__",
+        "minLength": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"properties": {"password": {"type": "plain", "value": SECRET}}},
+        {"properties": {"password": {"value": SECRET}}},
+        {"password": {"type": "string", "value": SECRET}},
+        {"token": SECRET, "bytes": [1]},
+        {"page_access_token": SECRET},
+        {"previous_token": SECRET},
+        {"db_pass": 4711},
+        {"otp": 123456},
+        {"token": 123456},
+        {"password": [None, SECRET]},
+    ],
+)
+def test_what_only_resembles_it_goes(redactor: Redactor, value: dict[str, Any]) -> None:
+    """An exception that is wider than its reason is a hole."""
+    encoded = redactor.seal({"value": value}).encoded
+
+    assert SECRET.encode() not in encoded
+    assert b"__REDACTED__" in encoded
+
+
+def test_under_a_key_of_the_users_own_everything_goes() -> None:
+    """Who lists a key has decided; also null says something then."""
+    redactor = Redactor(RedactionRules(keys=(*DEFAULT_KEYS, "iban")))
+    fields = {"api_key": None, "has_token": False, "iban": "", "next_page_token": "x", "pass": 12, "max_tokens": 5}
+    hidden = dict.fromkeys(["api_key", "has_token", "iban", "next_page_token"], "__REDACTED__")
+
+    assert redactor.seal(fields).value == {**hidden, "pass": 12, "max_tokens": 5}
+
+
+def test_a_missing_key_looks_missing_in_the_file(recorded: Recorded) -> None:
+    """The question is usually whether there was a key at all."""
+    with traced_run("r"):
+        record_tool_call("connect", {"api_key": None, "password": SECRET, "retries": 3})
+
+    args = recorded.only().one("TOOL_CALL")["payload"]["args"]
+    assert args == {"api_key": None, "password": "__REDACTED__", "retries": 3}
