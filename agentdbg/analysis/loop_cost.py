@@ -35,6 +35,8 @@ class LoopCost:
     first: int
     last: int
     round_names: tuple[str, ...]
+    same_arguments_of: tuple[str, ...]
+    """The tools of the round that got the same arguments each time, from `same_arguments_since` on."""
     same_arguments_since: int | None
     calls: int
     tokens: int | None
@@ -59,6 +61,8 @@ def measure_loop(columns: RunColumns, number: int) -> LoopCost:
     tools = [at for at in evidence if columns.kind[at - 1] == TOOL]
     inside = range(first - 1, last)
     tokens = [columns.tokens[at] for at in inside if columns.tokens[at] != NO_VALUE]
+    round_names = _round_names(columns, signatures, tools)
+    since = _same_arguments(columns, first, last, round_names) if tools else {}
     length = columns.duration_ms[last - 1]
     end = columns.start_ms[last - 1] + (0 if length == NO_VALUE else length)
     return LoopCost(
@@ -66,8 +70,9 @@ def measure_loop(columns: RunColumns, number: int) -> LoopCost:
         payload=payload,
         first=first,
         last=last,
-        round_names=_round_names(columns, signatures, tools),
-        same_arguments_since=_same_since(columns, tools[-1]) if tools else None,
+        round_names=round_names,
+        same_arguments_of=tuple(since),
+        same_arguments_since=max(since.values(), default=None),
         calls=sum(columns.kind[at] in (LLM, TOOL) for at in inside),
         tokens=sum(tokens) if tokens else None,
         cost_usd=_dollars(columns, first, last),
@@ -88,10 +93,29 @@ def _dollars(columns: RunColumns, first: int, last: int) -> float | None:
     return sum(known) if known else None
 
 
-def _same_since(columns: RunColumns, number: int) -> int | None:
-    """The first call with the very same arguments; None where these were cut, because then nobody knows."""
-    earlier = columns.same_as(number)
-    return None if earlier is None or is_cut(payload_of(columns.event(number)).get("args")) else earlier
+def _same_arguments(columns: RunColumns, first: int, last: int, names: tuple[str, ...]) -> dict[str, int]:
+    """For each tool that kept its arguments to the end of the loop, the call from which on it did."""
+    newest: dict[str, int] = {}
+    for at in range(last, max(first, last - _FOLLOW) - 1, -1):
+        if columns.kind[at - 1] == TOOL:
+            newest.setdefault(str(columns.event(at)["name"]), at)
+    since = {name: _same_since(columns, newest[name], first) for name in dict.fromkeys(names) if name in newest}
+    return {name: at for name, at in since.items() if at is not None}
+
+
+def _same_since(columns: RunColumns, number: int, first: int) -> int | None:
+    """The call from which on all calls of a tool, up to this one, had its arguments; None if this is the only one."""
+    name, args = columns.event(number)["name"], payload_of(columns.event(number)).get("args")
+    since = number
+    for _ in range(_FOLLOW):
+        before = columns.previous_call(since)
+        if before is None or before < first or columns.event(before)["name"] != name:
+            break
+        if payload_of(columns.event(before)).get("args") != args:
+            break
+        since = before
+    # Of what was cut nobody knows whether it was the same.
+    return None if since == number or is_cut(args) else since
 
 
 def _evidence(columns: RunColumns, payload: dict[str, Any], number: int) -> list[int]:

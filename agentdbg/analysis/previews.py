@@ -16,6 +16,7 @@ from agentdbg.analysis.values import (
     Parts,
     fields,
     is_cut,
+    key_text,
     merge,
     outcome_of,
     parse_embedded,
@@ -197,9 +198,7 @@ def state_preview(payload: dict[str, Any], before: Any = None) -> Preview:
             _add_change(parts, sign, key, old, new)
         return preview(outcome=merge(parts.items))
     if isinstance(state, dict) and state:
-        return preview(
-            outcome=[part(cut(", ".join(one_line(str(key), 80) for key in state if key != TRUNCATED), 400), "mono")]
-        )
+        return preview(outcome=[part(cut(", ".join(key_text(key) for key in state if key != TRUNCATED), 400), "mono")])
     return preview(outcome=outcome_of(state))
 
 
@@ -207,7 +206,7 @@ def _compare(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, s
     changed = [("~", key, before[key], item) for key, item in after.items() if key in before and before[key] != item]
     added = [("+", key, None, item) for key, item in after.items() if key not in before]
     removed = [("-", key, None, None) for key in before if key not in after]
-    return [(sign, one_line(str(key), 80), old, new) for sign, key, old, new in (*changed, *added, *removed)]
+    return [(sign, key_text(key), old, new) for sign, key, old, new in (*changed, *added, *removed)]
 
 
 def _add_change(parts: Parts, sign: str, key: str, old: Any, new: Any) -> None:
@@ -242,7 +241,7 @@ def _changes(diff: Any, state: Any) -> list[tuple[str, str, Any, Any]]:
         kept = state if isinstance(state, dict) else diff
         changes += [("~", key, *_old_and_new(item)) for key, item in diff.items() if key in kept]
         changes += [("-", key, None, None) for key in diff if key not in kept]
-    return [(sign, one_line(str(key), 80), old, new) for sign, key, old, new in changes]
+    return [(sign, key_text(key), old, new) for sign, key, old, new in changes]
 
 
 def _old_and_new(item: Any) -> tuple[Any, Any]:

@@ -83,9 +83,15 @@ def _round(loop: LoopCost) -> tuple[str | VerdictPart, ...]:
     pieces: list[str | VerdictPart] = ["Loop"]
     for position, name in enumerate(loop.round_names[:6]):
         pieces += [" → " if position else ": ", code(name)]
-    if loop.same_arguments_since is not None:
-        repeated = "was called" if len(loop.round_names) == 1 else "repeated"
-        pieces.append(f" {repeated} with the same arguments from #{loop.same_arguments_since} on")
+    if loop.same_arguments_since is None:
+        pieces.append(" repeated")
+    else:
+        pieces.append(" was called" if len(loop.round_names) == 1 else " repeated")
+        if len(loop.same_arguments_of) < len(set(loop.round_names)):
+            pieces.append(", ")
+            for position, name in enumerate(loop.same_arguments_of):
+                pieces += [" and " if position else "", code(name)]
+        pieces.append(f" with the same arguments from #{loop.same_arguments_since} on")
     return tuple(pieces)
 
 

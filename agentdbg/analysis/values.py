@@ -22,6 +22,8 @@ __all__ = [
     "Parts",
     "argument_text",
     "fields",
+    "is_cut",
+    "key_text",
     "merge",
     "outcome_of",
     "parse_embedded",
@@ -98,7 +100,7 @@ class Parts:
             if key == TRUNCATED:
                 self.add("cut", "cut")
                 continue
-            self.add(f"{one_line(str(key), 80)}: ", "key")
+            self.add(f"{key_text(key)}: ", "key")
             self.add_value(item, depth + 1)
 
     def _add_string(self, text: str) -> None:
@@ -147,6 +149,11 @@ def fields(items: dict[str, Any], room: int = ROOM) -> list[Part]:
     parts = Parts(room)
     parts.add_fields(items)
     return merge(parts.items)
+
+
+def key_text(key: Any) -> str:
+    """The name of a key or an argument; one that would be nothing to see stands in quotes."""
+    return one_line(str(key), 80) or json.dumps(str(key))
 
 
 def argument_text(items: dict[str, Any], room: int = ROOM) -> str:

@@ -162,6 +162,16 @@ def test_a_tool_row_shows_arguments_and_result_new_keys_first() -> None:
     assert sentence(story.row(number)) == ('id: "K1"', 'origin: "JFK", seats: 2 × {n: 1}, id: "K1"')
 
 
+def test_an_argument_without_a_name_is_shown_as_one() -> None:
+    """Some models call a tool with an argument named "", which is why the call fails."""
+    story = Story()
+    called = story.tool("page_down", {"": 1}, {"a": {"": 2}})
+    state = story.write("STATE_UPDATE", "state", {"state": {"": 1, " ": 2}, "diff": None})
+
+    assert sentence(story.row(called)) == ('"": 1', 'a: {"": 2}')
+    assert sentence(story.row(state)) == ("", '"", " "')
+
+
 def test_a_result_that_is_json_in_a_text_is_read_as_json() -> None:
     """Most tools hand the model a JSON text; quoting quotes would be unreadable."""
     story = Story()

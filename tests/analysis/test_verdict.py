@@ -253,6 +253,42 @@ def test_a_loop_that_is_left_costs_only_what_it_was() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("bags", "thoughts", "said"),
+    [
+        ([2, 2, 2], "abc", " → book repeated, book with the same arguments from #{0} on."),
+        ([1, 2, 2], "aaa", " → book repeated with the same arguments from #{1} on."),
+        ([1, 2, 2], "abc", " → book repeated, book with the same arguments from #{1} on."),
+        ([2, 1, 2], "aaa", " → book repeated, think with the same arguments from #"),
+        ([2, 1, 2], "abc", " → book repeated."),
+    ],
+)
+def test_a_loop_claims_the_same_arguments_only_where_they_are(bags: list[int], thoughts: str, said: str) -> None:
+    """The same call as long ago, with others in between, is not "the same arguments from there on"."""
+    story = Story()
+    story.tool("book", {"bags": bags[-1]}, "booked")
+    evidence = []
+    for number, thought in zip(bags, thoughts, strict=True):
+        story.tool("think", {"thought": thought}, None)
+        evidence.append(story.tool("book", {"bags": number}, error=MISMATCH))
+    story.loop("error_retry", "critical", "TOOL_CALL:book", evidence)
+    story.end()
+
+    assert f"Loop: think{said.format(*evidence)}" in story.said()[1][1]
+
+
+def test_what_came_after_the_warning_can_take_the_claim_back() -> None:
+    """A stall may go on with other arguments than those it was found with."""
+    story = Story()
+    evidence = [story.tool("search", {"q": "a"}, "nothing") for _ in range(3)]
+    story.loop("cycle", "critical", "TOOL_CALL:search", evidence)
+    story.tool("search", {"q": "b"}, "nothing")
+    story.tool("search", {"q": "b"}, "nothing")
+    story.end()
+
+    assert "same arguments from #2" not in story.said()[0][1]
+
+
 def test_a_stall_in_a_finished_run_is_amber_and_in_its_own_words() -> None:
     """The finding's sentence says what was alike; the verdict adds what it cost."""
     story = Story()

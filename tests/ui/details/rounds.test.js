@@ -192,3 +192,58 @@ test("events that cannot be had leave their cells empty", () => {
 
   assert.ok(columns.every((column) => column.cells.every((cell) => cell.tone === "none")));
 });
+
+/** Three or more rounds of one tool, as the page finds them. @param {any[]} args @param {any[]} results */
+function sentenceOf(args, results) {
+  const rows = args.map((_, index) => row(index + 1, "tool", "page_down"));
+  const events = new Map(args.map((one, index) => stored(index + 1, { args: one, result: results[index] })));
+  const found = findRounds(rows, { n: 99, pattern: "TOOL_CALL:page_down", kind: "cycle", evidence: new Set() });
+  const columns = evidenceColumns(found, events);
+  return { columns, said: evidenceSentence(columns, args.length) };
+}
+
+test("the same as long ago is not the same from there on", () => {
+  const { said } = sentenceOf([{ "": "" }, { "": {} }, { "": {} }, { "": "" }], [1, 1, 1, 1]);
+
+  assert.equal(said, "Four rounds, the same result.");
+});
+
+test("what is said of several tools holds for each of them", () => {
+  const rows = [1, 2, 3, 4, 5, 6].map((n) => row(n, "tool", n % 2 ? "a" : "b"));
+  const events = new Map(rows.map(({ n }) => stored(n, { args: { q: n % 2 ? 1 : n }, result: n % 2 ? 1 : n })));
+  const warning = { n: 9, pattern: "TOOL_CALL:a -> TOOL_CALL:b", kind: "cycle", evidence: new Set() };
+
+  assert.equal(evidenceSentence(evidenceColumns(findRounds(rows, warning), events), 3), "Three rounds.");
+});
+
+test("of what was cut nobody says that it is the same", () => {
+  const { columns, said } = sentenceOf(Array(3).fill({ q: "x__TRUNCATED__" }), Array(3).fill("y__TRUNCATED__"));
+
+  assert.equal(said, "Three rounds.");
+  assert.equal(columns[0].cells[2].parts[0].text, "same as round 1, as far as it was kept");
+});
+
+test("an argument without a name is shown as one", () => {
+  const { columns } = sentenceOf([{ "": "" }, { "": {} }, { "": 1, " ": 2 }], [1, 2, 3]);
+  const text = columns[0].cells.map((cell) => cell.parts.map((part) => part.text).join(""));
+
+  assert.deepEqual(text, ['"": ""', '"" "" \u2192 {}', '"" {} \u2192 1, " " 2']);
+});
+
+test("every sentence over a table is true of the values in it", () => {
+  let seed = 7;
+  const chance = (/** @type {number} */ most) => (seed = (seed * 48271) % 2147483647) % most;
+  const values = ["", 1, {}, { a: 1 }, { b: 2, a: 1 }, { a: 1, b: 2 }, null, "x__TRUNCATED__"];
+  const json = (/** @type {any} */ value) => JSON.stringify(value, Object.keys(value ?? {}).sort());
+  for (let trial = 0; trial < 500; trial += 1) {
+    const few = [values[chance(values.length)], values[chance(values.length)]];
+    const args = Array.from({ length: 2 + chance(8) }, () => ({ "": few[chance(2)] }));
+    const results = args.map(() => few[chance(2)]);
+    const { said } = sentenceOf(args, results);
+    const from = /arguments are the same (?:(every time)|from round (\d+) on)/.exec(said);
+    const equal = (/** @type {any[]} */ list) => new Set(list.map((one) => json(one))).size === 1;
+    if (from) assert.ok(equal(args.slice(from[1] ? 0 : Number(from[2]) - 1).map((one) => one[""])), said);
+    if (said.includes("the same result")) assert.ok(equal(results), said);
+    if (from || said.includes("result")) assert.ok(!(from ? JSON.stringify(args.at(-1)) : "").includes("TRUNCATED"));
+  }
+});

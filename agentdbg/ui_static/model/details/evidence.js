@@ -6,12 +6,14 @@
  * @typedef {import("./rounds.js").Rounds} Rounds
  * @typedef {{ text: string, strong?: boolean }} CellPart
  * @typedef {{ n: number | null, parts: CellPart[], tone: "plain" | "same" | "error" | "none" }} Cell
- * @typedef {{ heading: string, role: "words" | "sent" | "got" | "state", cells: Cell[] }} Column
+ * @typedef {{ heading: string, role: "words" | "sent" | "got" | "state", cells: Cell[], steady: number | null }} Column
+ * `steady` is the first round that only repeats the one before it, as all after it do: 2 when all are the same, null
+ * when the last one does not.
  */
 import { plural, word } from "./format.js";
 import { responseMessages, textOf } from "./messages.js";
-import { oneLine, visibleText } from "./text.js";
-import { inline, sameValue } from "./values.js";
+import { keyText, oneLine, visibleText } from "./text.js";
+import { inline, isCut, sameValue } from "./values.js";
 
 /** How much of a text a cell shows; a table of many columns has less room for each. */
 const ROOM = 60;
@@ -29,41 +31,31 @@ export function evidenceColumns(found, events) {
   found.steps.forEach((step, index) => {
     const numbers = found.rounds.map((round) => round.rows[index]?.n ?? null);
     const stored = numbers.map((n) => (n === null ? null : (events.get(n) ?? null)));
+    /** @param {string} heading @param {Column["role"]} role @param {Cell[]} cells @param {any[]} values */
+    const add = (heading, role, cells, values) =>
+      columns.push({ heading, role, cells, steady: steadyFrom(cells, values) });
     if (step.kind === "llm") {
       const spoken = stored.map((event) => (event ? textOf(mergedAnswer(event)) : ""));
-      if (spoken.some(Boolean))
-        columns.push({ heading: step.name, role: "words", cells: wordCells(spoken, numbers, room) });
+      if (spoken.some(Boolean)) add(step.name, "words", wordCells(spoken, numbers, room), spoken);
       return;
     }
     if (step.kind !== "tool") {
-      columns.push({
-        heading: step.name,
-        role: "state",
-        cells: valueCells(
-          stored.map((event) => event?.payload.state),
-          numbers,
-          room,
-        ),
-      });
+      const states = stored.map((event) => event?.payload.state);
+      add(step.name, "state", valueCells(states, numbers, room), states);
       return;
     }
     const sent = stored.map((event) => event?.payload.args);
     const thoughts = sent.map(onlyText);
     // A tool that takes one text, like `think`, is read by its words.
     if (!step.anchor && thoughts.every((text, at) => text !== null || sent[at] === undefined)) {
-      columns.push({
-        heading: step.name,
-        role: "words",
-        cells: wordCells(
-          thoughts.map((text) => text ?? ""),
-          numbers,
-          room,
-        ),
-      });
+      const texts = thoughts.map((text) => text ?? "");
+      add(step.name, "words", wordCells(texts, numbers, room), texts);
       return;
     }
-    columns.push({ heading: `${step.name} sent`, role: "sent", cells: argumentCells(sent, numbers, room) });
-    if (step.anchor) columns.push({ heading: "and got", role: "got", cells: outcomeCells(stored, room + 12) });
+    add(`${step.name} sent`, "sent", argumentCells(sent, numbers, room), sent);
+    if (!step.anchor) return;
+    const outcomes = stored.map(outcomeOf);
+    add("and got", "got", outcomeCells(outcomes, room + 12), outcomes);
   });
   return columns;
 }
@@ -74,17 +66,14 @@ export function evidenceColumns(found, events) {
  * @param {number} rounds
  */
 export function evidenceSentence(columns, rounds) {
-  const got = columns.find((column) => column.role === "got");
-  const same = got && got.cells.length > 1 && got.cells.slice(1).every((cell) => cell.tone === "same");
-  const outcome = same ? (got.cells[0].tone === "error" ? ", the same error" : ", the same result") : "";
-  const first = `${word(rounds)} ${rounds === 1 ? "round" : "rounds"}${outcome}.`;
+  const first = `${word(rounds)} ${rounds === 1 ? "round" : "rounds"}${outcomeOfAll(columns)}.`;
   /** @type {string[]} */
   const steady = [];
   for (const [role, subject] of /** @type {const} */ ([
     ["sent", "the arguments"],
     ["words", "the model\u2019s words"],
   ])) {
-    const from = steadyFrom(columns.find((column) => column.role === role));
+    const from = steadyOfAll(columns.filter((column) => column.role === role));
     if (from === null) continue;
     const verb = steady.length === 0 ? " are the same" : "";
     steady.push(`${subject}${verb} ${from === 2 ? "every time" : `from round ${from} on`}`);
@@ -94,15 +83,26 @@ export function evidenceSentence(columns, rounds) {
   return `${first} ${joined[0].toUpperCase()}${joined.slice(1)}.`;
 }
 
-/**
- * The first round from which on every cell only repeats, counted from 1; null when the last one is new.
- * @param {Column | undefined} column
- */
-function steadyFrom(column) {
-  if (!column || column.cells.length < 2) return null;
-  let from = column.cells.length;
-  while (from > 1 && column.cells[from - 1].tone === "same") from -= 1;
-  return from === column.cells.length ? null : from + 1;
+/** What every call got, if that was the same each time. @param {Column[]} columns */
+function outcomeOfAll(columns) {
+  const got = columns.filter((column) => column.role === "got");
+  if (steadyOfAll(got) !== 2) return "";
+  const failed = got.filter((column) => column.cells[0].tone === "error").length;
+  const what = failed === got.length ? "error" : "result";
+  return `, the same ${what}${got.length > 1 ? "s" : ""}`;
+}
+
+/** The first round from which on every column only repeats; null where one does not. @param {Column[]} columns */
+function steadyOfAll(columns) {
+  const from = columns.map((column) => column.steady);
+  return from.length === 0 || from.includes(null) ? null : Math.max(.../** @type {number[]} */ (from));
+}
+
+/** @param {Cell[]} cells @param {any[]} values @returns {number | null} */
+function steadyFrom(cells, values) {
+  let from = cells.length;
+  while (from > 1 && cells[from - 1].tone === "same" && sameValue(values[from - 1], values[from - 2])) from -= 1;
+  return from === cells.length ? null : from + 1;
 }
 
 /** @param {StoredEvent} event */
@@ -121,7 +121,7 @@ function wordCells(texts, numbers, room) {
   return texts.map((text, index) => {
     if (text === "") return { n: numbers[index], parts: [], tone: "none" };
     const same = texts.indexOf(text);
-    if (same < index) return { n: numbers[index], parts: [{ text: `same words as round ${same + 1}` }], tone: "same" };
+    if (same < index) return sameCell(numbers[index], `same words as round ${same + 1}`, text);
     const before = texts.slice(0, index).findLast(Boolean) ?? null;
     return { n: numbers[index], parts: quoteWithChange(text, before, room), tone: "plain" };
   });
@@ -153,7 +153,7 @@ function argumentCells(list, numbers, room) {
     const n = numbers[index];
     if (args === undefined || args === null) return { n, parts: [], tone: "none" };
     const same = list.findIndex((other) => sameValue(other, args));
-    if (same < index) return { n, parts: [{ text: `same as round ${same + 1}` }], tone: "same" };
+    if (same < index) return sameCell(n, `same as round ${same + 1}`, args);
     const keys = Object.keys(args);
     const before = index > 0 ? list[index - 1] : null;
     if (before !== null && typeof before === "object" && typeof args === "object") {
@@ -166,7 +166,7 @@ function argumentCells(list, numbers, room) {
           parts: changed.flatMap((key, at) => changedArgument(key, before[key], args[key], at > 0)),
           tone: "plain",
         };
-      return { n, parts: [{ text: `${changed.length} of ${keys.length} arguments changed` }], tone: "plain" };
+      return { n, parts: [{ text: `${changed.length} arguments changed` }], tone: "plain" };
     }
     if (typeof args !== "object" || keys.length <= 2)
       return { n, parts: [{ text: inline(args, room).replace(/^\{(.*)\}$/, "$1") }], tone: "plain" };
@@ -176,7 +176,7 @@ function argumentCells(list, numbers, room) {
 
 /** @param {string} key @param {any} before @param {any} after @param {boolean} more @returns {CellPart[]} */
 function changedArgument(key, before, after, more) {
-  const name = visibleText(key);
+  const name = keyText(key);
   const change =
     before === undefined
       ? inline(after, 30)
@@ -184,24 +184,24 @@ function changedArgument(key, before, after, more) {
   return [{ text: `${more ? ", " : ""}${name} ${change}`, strong: true }];
 }
 
-/** @param {(StoredEvent | null)[]} stored @param {number} room @returns {Cell[]} */
-function outcomeCells(stored, room) {
-  const outcomes = stored.map((event) => {
-    if (!event) return null;
-    const error = event.payload.error;
-    const message = typeof error === "string" ? error : (error?.message ?? error?.error_type);
-    return message
-      ? { failed: true, value: message }
-      : { failed: event.payload.status === "error", value: event.payload.result ?? null };
-  });
+/** What a call got, and whether that is a failure. @param {StoredEvent | null} event */
+function outcomeOf(event) {
+  if (!event) return null;
+  const error = event.payload.error;
+  const message = typeof error === "string" ? error : (error?.message ?? error?.error_type);
+  return message
+    ? { failed: true, value: message }
+    : { failed: event.payload.status === "error", value: event.payload.result ?? null };
+}
+
+/** @param {ReturnType<typeof outcomeOf>[]} outcomes @param {number} room @returns {Cell[]} */
+function outcomeCells(outcomes, room) {
   return outcomes.map((outcome, index) => {
     if (outcome === null) return { n: null, parts: [], tone: "none" };
-    const same = outcomes.findIndex(
-      (other) => other !== null && other.failed === outcome.failed && sameValue(other.value, outcome.value),
-    );
+    const same = outcomes.findIndex((other) => other !== null && sameValue(other, outcome));
     if (same < index) {
       const what = outcome.failed ? "same error" : "same result";
-      return { n: null, parts: [{ text: same === 0 ? what : `${what} as round ${same + 1}` }], tone: "same" };
+      return sameCell(null, same === 0 ? what : `${what} as round ${same + 1}`, outcome.value);
     }
     const text =
       typeof outcome.value === "string" ? oneLine(visibleText(outcome.value), room) : inline(outcome.value, room);
@@ -219,7 +219,15 @@ function valueCells(list, numbers, room) {
     const n = numbers[index];
     if (value === undefined || value === null) return { n, parts: [], tone: "none" };
     const same = list.findIndex((other) => sameValue(other, value));
-    if (same < index) return { n, parts: [{ text: `same state as round ${same + 1}` }], tone: "same" };
+    if (same < index) return sameCell(n, `same state as round ${same + 1}`, value);
     return { n, parts: [{ text: inline(value, room) }], tone: "plain" };
   });
+}
+
+/** A cell that refers to an earlier one; what was cut may have differed. @returns {Cell}
+ * @param {number | null} n @param {string} text @param {any} value */
+function sameCell(n, text, value) {
+  return isCut(value)
+    ? { n, parts: [{ text: `${text}, as far as it was kept` }], tone: "plain" }
+    : { n, parts: [{ text }], tone: "same" };
 }

@@ -28,7 +28,12 @@ export function visibleText(text) {
   });
 }
 
-/** The same for text inside JSON, where the escape is the sign and the text stays valid JSON. @param {string} json */
+/** The name of a key or an argument; one that would be nothing to see stands in quotes. @param {string} key */
+export function keyText(key) {
+  return key.trim() === "" ? JSON.stringify(key) : visibleText(key);
+}
+
+/** Like `visibleText`, for text inside JSON, where the escape is the sign and the text stays valid JSON. @param {string} json */
 export function visibleJson(json) {
   return json.replace(UNSEEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -13,7 +13,7 @@
  *   | { kind: "list", items: any[], cut: boolean }
  *   | { kind: "object", keys: string[], value: Record<string, any>, cut: boolean }} Shape
  */
-import { byteLength, oneLine, visibleText } from "./text.js";
+import { byteLength, keyText, oneLine, visibleText } from "./text.js";
 
 export const REDACTED = "__REDACTED__";
 export const TRUNCATED = "__TRUNCATED__";
@@ -133,6 +133,11 @@ export function sameValue(left, right) {
     }
   }
   return true;
+}
+
+/** Whether something of a value was not kept, at any depth. @param {any} value */
+export function isCut(value) {
+  return value !== undefined && JSON.stringify(value).includes(TRUNCATED);
 }
 
 /** @param {string} text @returns {Shape} */
@@ -264,7 +269,7 @@ function writeInline(value, out, budget, depth) {
       if (budget.room <= 0) break;
       if (!first) put(", ");
       first = false;
-      put(`${visibleText(key.slice(0, 60))}: `);
+      put(`${keyText(key.slice(0, 60))}: `);
       writeInline(value[key], out, budget, depth + 1);
     }
     put("}");

@@ -135,9 +135,10 @@ export class EventEvidence extends HTMLElement {
     );
     if (tokens === null || tokens === 0) return null;
     const guardrails = context.run?.guardrails ?? {};
-    const setting = guardrails.stop_on_loop
-      ? `stop_on_loop_min_repetitions=${payload.repetitions ?? 3}`
-      : "stop_on_loop";
+    const repetitions = Number(payload.repetitions ?? 3);
+    const sooner = `stop_on_loop_min_repetitions=${repetitions}`;
+    const on = repetitions < 3 ? `stop_on_loop, ${sooner}` : "stop_on_loop";
+    const setting = guardrails.stop_on_loop ? sooner : on;
     const amount = `${reachesEnd ? "" : "at least "}${short(tokens)} tokens earlier`;
     return h(
       "p",

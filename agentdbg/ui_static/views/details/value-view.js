@@ -3,7 +3,7 @@
 import { h } from "../../core/dom.js";
 import { exact, plural, size } from "../../model/details/format.js";
 import { parseJson } from "../../model/details/parse-json.js";
-import { visibleText } from "../../model/details/text.js";
+import { keyText, visibleText } from "../../model/details/text.js";
 import { classify, inline, openWithin } from "../../model/details/values.js";
 import { action, cutMark, foldable, foldedText, redactedMark, textNodes } from "./fold.js";
 
@@ -141,7 +141,7 @@ export function growing(list, total, first, add, wrap) {
 
 /** A key that may break where its words do. @param {string} key @returns {Node[]} */
 function keyNodes(key) {
-  const words = visibleText(key.slice(0, 200)).split(/(?<=[_.\-/])/, 40);
+  const words = keyText(key.slice(0, 200)).split(/(?<=[_.\-/])/, 40);
   return words.flatMap((word, index) => [
     ...(index > 0 ? [document.createElement("wbr")] : []),
     document.createTextNode(word),
@@ -248,7 +248,7 @@ function tableView(columns, rows, cut, options) {
     const head = h(
       "thead",
       { class: "visually-hidden" },
-      h("tr", null, ...columns.map((column) => h("th", { scope: "col" }, visibleText(column)))),
+      h("tr", null, ...columns.map((column) => h("th", { scope: "col" }, keyText(column)))),
     );
     growing(
       body,
@@ -265,7 +265,7 @@ function tableView(columns, rows, cut, options) {
   };
   const open = options.depth <= 1 && rows.length <= ROWS;
   return foldable(
-    summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(visibleText).join(", ")),
+    summaryOf(`${exact(rows.length)} \u00d7 ${inline(rows[0], LINE)}`, columns.map(keyText).join(", ")),
     build,
     { open, className: "nested" },
   );
