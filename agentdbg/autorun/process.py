@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
@@ -148,21 +149,40 @@ def _lead_children_here(run_id: str) -> None:
 
 
 def _enable_integrations_when_imported() -> None:
+    from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415
     from agentdbg.import_hook import when_imported  # noqa: PLC0415
     from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
 
-    when_imported(INTEGRATIONS, lambda package: _enable(INTEGRATIONS[package]), each_time=True)
+    when_imported(INTEGRATIONS, lambda package: _enable_ours(INTEGRATIONS[package]), each_time=True)
+    for package, target in offered_integrations():
+        when_imported([package], partial(_enable_theirs, target), each_time=True)
 
 
-def _enable(integration: str) -> None:
-    from importlib import import_module  # noqa: PLC0415
-
+def _enable_ours(integration: str) -> None:
     try:
-        import_module(integration).enable()
+        _enable(integration)
     except ImportError:
         pass  # the program has a package of the same name that is not the framework
     except Exception as fault:  # noqa: BLE001
         contain(fault, f"enable {integration}")
+
+
+def _enable_theirs(integration: str, _package: str) -> None:
+    try:
+        _enable(integration)
+    except Exception as fault:  # noqa: BLE001 -- also what it needs and does not find: it was installed on purpose
+        contain(fault, f"enable {integration}")
+
+
+def _enable(integration: str) -> None:
+    """Call `enable` of a module, or the function that is named after a colon."""
+    from importlib import import_module  # noqa: PLC0415
+
+    module, _, function = integration.partition(":")
+    enable: Any = import_module(module.strip())
+    for name in (function.strip() or "enable").split("."):
+        enable = getattr(enable, name)
+    enable()
 
 
 def _exit_code(error: BaseException | None) -> int:

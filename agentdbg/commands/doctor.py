@@ -169,11 +169,12 @@ def _stored(runs: list[RunMeta]) -> Iterator[Finding]:
 
 
 def _frameworks() -> Iterator[Finding]:
-    from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415 -- only the doctor asks
+    from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415 -- only the doctor asks
+    from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
 
     seen = []
-    for package, module in sorted(INTEGRATIONS.items()):
-        if importlib.util.find_spec(package) is not None and importlib.util.find_spec(module) is not None:
+    for package, module in sorted([*INTEGRATIONS.items(), *offered_integrations()]):
+        if _is_there(package) and _is_there(module.partition(":")[0]):
             seen.append(f"{package} {_version(package)} ({module})")
     if seen:
         yield Finding(
@@ -185,6 +186,13 @@ def _frameworks() -> Iterator[Finding]:
             "No framework that we record by itself is installed in this Python.",
             "If yours is, run the doctor with the Python your agent uses: python -m agentdbg doctor",
         )
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # the package around it is missing
+        return False
 
 
 def _version(package: str) -> str:

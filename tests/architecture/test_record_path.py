@@ -23,7 +23,7 @@ ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glo
 # Functions that may import, because they run before anything is recorded: when the settings are read, when a run
 # starts, when an integration is switched on or off, or only where nothing is recorded at all.
 BEFORE_ANY_RECORD = {
-    "autorun.process._enable": "a framework is being imported by the program",
+    "autorun.process._enable": "a package is being imported by the program",
     "autorun.process._enable_integrations_when_imported": "the program's run starts",
     "autorun.process.start_child": "the program's run starts",
     "config._default_data_dir": "settings",
