@@ -103,7 +103,7 @@ def _call(call: Any, where: str, *, is_known: bool = True) -> SideEffect:
     if "args" not in call:
         raise ValueError(f"{where}: {name} has no 'args'")
     _refuse_unknown(call, ("name", "args", "source", "returned"), f"{where}: {name}: ")
-    sources: dict[str, EffectSource] = {"guessed": "guessed", "configured": "configured"}
+    sources: dict[str, EffectSource] = {"guessed": "guessed", "configured": "configured", "asked": "asked"}
     source = sources.get(str(call.get("source")), "declared") if is_known else "unknown"
     returned = _typed(call.get("returned", True), bool, f"{where}: returned")
     # A stored call has no event any more; 0 stands for that.

@@ -3,8 +3,9 @@ Which tool calls change something outside the agent, and with what arguments.
 
 Two runs of one agent rarely take the same steps, yet good ones leave the same things behind: the side effects are what
 a comparison and a gate can rely on. A call's effect is declared by the tool itself (`@tool(effect="write")`), else
-named by the settings or a policy, else guessed from the tool's name; a verdict built on guesses can say so. Where
-nothing says it, the effect is unknown, which is neither a write nor a read: nobody may call such a tool harmless.
+named by the settings or a policy, else guessed from what it is asked to do and from the tool's name; a verdict built
+on guesses can say so. Where nothing says it, the effect is unknown, which is neither a write nor a read: nobody may
+call such a tool harmless.
 
 A write that failed or was refused did nothing and is no effect. A write that never returned may have done its work, so
 it is one. Of a tool that nobody knows every call counts, for a failure may have come after half of the work.
@@ -12,13 +13,13 @@ it is one. Of a tool that nobody knows every call counts, for a failure may have
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.columns import ERROR, TOOL, status_of
+from agentdbg.analysis.effect_guess.call_effect import call_effect
 from agentdbg.analysis.refusals import is_refusal
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_json
@@ -26,13 +27,13 @@ from agentdbg.analysis.wording import as_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from agentdbg.analysis.effect_guess.effect_kind import EffectKind
     from agentdbg.events import Event
 
 __all__ = [
     "NO_RULES",
     "UNKNOWN",
     "Effect",
-    "EffectKind",
     "EffectReader",
     "EffectRules",
     "EffectSource",
@@ -44,9 +45,11 @@ __all__ = [
     "possible_effects_of",
 ]
 
-EffectKind = Literal["write", "read", "unknown"]
-EffectSource = Literal["declared", "configured", "guessed", "unknown"]
-"""`unknown` is a name that says nothing; the kind of such a tool is `unknown` too."""
+EffectSource = Literal["declared", "configured", "asked", "guessed", "unknown"]
+"""
+Who says it: the tool itself, the settings or a policy, what the call was asked to do (`rm x`), the tool's name; or
+nothing, and then the kind is `unknown` too.
+"""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class EffectRules:
     write_tools: tuple[str, ...] = ()
     read_tools: tuple[str, ...] = ()
 
-    def kind_of(self, name: str) -> EffectKind | None:
+    def kind_of(self, name: str) -> Literal["write", "read"] | None:
         """What the rules say of a tool: an exact name before a pattern, and `write` where both match."""
         if name in self.write_tools:
             return "write"
@@ -122,14 +125,17 @@ UNKNOWN = Effect("unknown", "unknown")
 
 
 def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
-    """Whether a tool call (or its CALL_START) writes: its own word, then the rules, then its name."""
+    """Whether a tool call (or its CALL_START) writes: its own word, then the rules, then what it is asked to do."""
     meta: Any = event.get("meta")
     declared = meta.get("effect") if isinstance(meta, dict) else None
     if declared in ("write", "read"):
         return Effect(declared, "declared")
-    name = _tool_name(event, _dict(event.get("payload")))
+    payload = _dict(event.get("payload"))
+    name = _tool_name(event, payload)
     configured = rules.kind_of(name)
-    return Effect(configured, "configured") if configured else guess(name)
+    if configured:
+        return Effect(configured, "configured")
+    return guess(name, parse_embedded(payload.get("input" if event.get("event_type") == "CALL_START" else "args")))
 
 
 def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
@@ -152,7 +158,6 @@ class EffectReader:
         self._rules = rules
         self._done: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
-        self._by_name: dict[str, Effect] = {}
 
     def add(self, number: int, event: Event) -> Effect | None:
         """Take the next event; gives its effect if it is a tool's call, or the start of one."""
@@ -163,7 +168,7 @@ class EffectReader:
         if event_type == "CALL_START" and payload.get("kind") != "tool":
             return None
         name = _tool_name(event, payload)
-        effect = self._effect(event, name)
+        effect = effect_of(event, self._rules)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
         if effect.kind == "read":
@@ -182,15 +187,6 @@ class EffectReader:
     def found(self) -> list[SideEffect]:
         """The calls so far; one that has not returned is one of them."""
         return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
-
-    def _effect(self, event: Event, name: str) -> Effect:
-        """`effect_of`; the few tools of an agent are called again and again."""
-        if "effect" in _dict(event.get("meta")):  # of this call alone
-            return effect_of(event, self._rules)
-        known = self._by_name.get(name)
-        if known is None:
-            known = self._by_name[name] = effect_of(event, self._rules)
-        return known
 
 
 def normal_form(args: Any) -> Any:
@@ -238,54 +234,12 @@ def _in_order(table: dict[str, Any]) -> list[str]:
         return sorted(table, key=str)
 
 
-@lru_cache(maxsize=4096)
-def guess(name: str) -> Effect:
-    """
-    What a tool's name says: the first verb in it decides (`create_issue`, `github.deleteBranch`, `get_updates`).
-
-    A name without a verb we know (`bash`, `weather`) says nothing, and nobody may read a promise into it.
-    """
-    # A hand-over to another agent (`transfer_to_billing`, the name frameworks give it) moves the talk, not the world.
-    if name.lower().startswith("transfer_to_"):
-        return Effect("read", "guessed")
-    words = [word.lower() for word in _WORD.findall(name)]
-    first = next((at for at, word in enumerate(words) if word in _WRITES or word in _READS), None)
-    if first is None:
-        # `order_pizza` does something, `order_status` tells something.
-        does = any(word in _WRITES_OR_THINGS for word in words) and words[-1] not in _THINGS_TOLD
-        if does:
-            return Effect("write", "guessed")
-        return Effect("read", "guessed") if any(word in _THINGS_TOLD for word in words) else UNKNOWN
-    # `get_or_create_user` writes too.
-    joined = any(word in _WRITES and words[at] in ("and", "or") for at, word in enumerate(words[1:]))
-    return Effect("write" if words[first] in _WRITES or joined else "read", "guessed")
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_WRITES = _words("""
-    accept activate add allocate append apply approve assign authorize ban buy cancel change clear commit confirm create
-    deactivate delete deploy deposit destroy disable dismiss drop edit enable enqueue erase grant hire insert install
-    invite kill launch merge modify mutate notify overwrite pay persist publish purchase put reboot refund register
-    reject remove rename reopen replace reply reschedule reserve reset restart restore revert revoke rollback save sell
-    send set shutdown submit subscribe suspend terminate truncate uninstall unlock unsubscribe update upgrade upload
-    upsert void withdraw write
-""")
-_READS = _words("""
-    analyse analyze ask browse calculate check classify compare compute convert count describe detect download embed
-    estimate evaluate examine explain explore extract fetch find forecast get glob grep inspect list load lookup parse
-    peek poll predict preview query read recall reason recommend reflect resolve retrieve scan scrape search select show
-    simulate suggest summarise summarize think translate validate verify view visit wait watch
-""")
-# Verbs that are things as often: `file_search` and `order_list` have a clearer word, which decides.
-_WRITES_OR_THINGS = _words("""
-    archive block book charge checkout close copy debit email exchange file issue lock mark message move order patch
-    pause place post push release return schedule ship sign start stop store sync tag trade transfer
-""")
-_THINGS_TOLD = _words("balance detail details history info information policy price rate rates status summary")
+def guess(name: str, args: Any = None) -> Effect:
+    """What a call is guessed to do: by what it is asked to do where that can be told, else by the tool's name."""
+    found = call_effect(name, args)
+    if found.kind == "unknown":
+        return UNKNOWN
+    return Effect(found.kind, "asked" if found.is_asked else "guessed")
 
 
 def _tool_name(event: Mapping[str, Any], payload: dict[str, Any]) -> str:
