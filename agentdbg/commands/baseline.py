@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.analysis.baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.result import joined
-from agentdbg.analysis.checks.unknown_calls import what_to_add
+from agentdbg.analysis.checks.unknown_calls import policy_stub
 from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
-from agentdbg.policy_file import effect_rules, find_policy, tools_policy
+from agentdbg.policy_file import POLICY_FILE, effect_rules, find_policy, tools_policy
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
@@ -72,11 +72,18 @@ def _say(out: Terminal, path: str, baseline: Baseline, policy: Policy) -> None:
         )
     unknown = dict.fromkeys(call.name for call in baseline.unknown_calls)
     if unknown:
-        out.sentence(
-            f"Side effects unknown: {joined(unknown)}. A run that calls {'it' if len(unknown) == 1 else 'them'} in any "
-            f"other way will fail. {what_to_add(unknown, policy)}"
-        )
+        _say_unknown(out, list(unknown), policy)
     out.sentence(f"Compare a run with it: agentdbg assert RUN --baseline {path}")
+
+
+def _say_unknown(out: Terminal, tools: list[str], policy: Policy) -> None:
+    it, does, each = ("it", "writes or reads", "it") if len(tools) == 1 else ("they", "write or read", "each")
+    out.sentence(
+        f"Side effects unknown: {joined(tools)}. A run with other calls of {'it' if it == 'it' else 'them'} will fail "
+        f"until the policy ({POLICY_FILE}) says whether {it} {does}. Keep {each} in one of these lines:"
+    )
+    for line in policy_stub(tools, policy):
+        out.line(line, indent=2, cut=False)
 
 
 def _effects_text(baseline: Baseline) -> str:

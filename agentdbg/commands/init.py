@@ -6,11 +6,13 @@ import os
 from pathlib import Path
 from typing import Annotated
 
+from agentdbg.analysis.checks.result import joined
 from agentdbg.commands.init_files import FIRST_TEST, POLICY, WORKFLOW
+from agentdbg.commands.init_tools import stub_for, unknown_tools
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.exceptions import UsageError
-from agentdbg.policy_file import POLICY_FILE
+from agentdbg.policy_file import POLICY_FILE, tools_policy
 
 EXAMPLES = """
 agentdbg init
@@ -32,21 +34,28 @@ def command(
 ) -> None:
     """
     Write what a project needs to test its agent: a policy with every rule explained, a first test that passes as it is,
-    and a CI workflow. A file that is there already is left as it is.
+    and a CI workflow. The policy has a stub for the tools of your latest runs whose side effects are unknown. A file
+    that is there already is left as it is.
     """
     root = Path(folder)
     if not root.is_dir():
         raise UsageError(f"there is no folder {root}; make it first, or name another one")
     out = Terminal()
+    is_new = force or not os.path.lexists(root / POLICY_FILE)
+    policy = tools_policy(None if is_new else root / POLICY_FILE)
+    unknown = unknown_tools(policy)
     width = max(len(str(path)) for path, _, _ in _FILES)
     written: set[Path] = set()
     for path, content, what in _FILES:
-        if _write(root / path, content, force=force):
+        stub = stub_for(unknown, policy) if path == POLICY_FILE else ""
+        if _write(root / path, content + stub, force=force):
             written.add(path)
             head, note = Styled("wrote  ", "ok"), what
         else:
             head, note = Styled("kept   ", "warn"), "it is there already; --force replaces it"
         out.sentence(head, str(path).ljust(width), Styled(f"  {note}", "muted"), hang=7)
+    if unknown:
+        _say_unknown(out, unknown, "" if POLICY_FILE in written else stub_for(unknown, policy))
     out.line()
     out.sentence("Next:" if folder == "." else f"Next, in {folder}:")
     steps = (
@@ -55,6 +64,14 @@ def command(
     )
     for typed, what in steps:
         out.sentence(f"{typed.ljust(28)}", Styled(what, "muted"), indent=2, hang=2)
+
+
+def _say_unknown(out: Terminal, tools: list[str], stub: str) -> None:
+    """Name the tools that somebody has to settle, and what to add to a policy that was kept."""
+    out.line()
+    out.sentence(f"Side effects unknown: {joined(tools)}. Say in {POLICY_FILE} what they do{':' if stub else '.'}")
+    for line in stub.splitlines()[3:]:
+        out.line(line.removeprefix("# "), indent=2, cut=False)
 
 
 def _write(path: Path, content: str, *, force: bool) -> bool:

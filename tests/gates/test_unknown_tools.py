@@ -249,3 +249,53 @@ def test_reads_known_by_name_or_by_word_stay_silent(cli: Cli, data_dir: Path) ->
     assert cli("assert", other, "-b", "b.json").code == 0
     assert "unknown" not in cli("assert", other, "-b", "b.json").out
     assert "Neither run changed anything outside the agent." in cli("diff", run("Rome"), other).out
+
+
+def test_a_baseline_lists_what_nobody_knows_with_the_lines_to_fill_in(cli: Cli, data_dir: Path) -> None:
+    """When it is made is the best time to say it: whoever makes it has just looked at the run."""
+    made = cli("baseline", store(data_dir, _frob("one")), "--out", "b.json").out
+
+    assert "Wrote b.json: 1 run, 0 side effects, 1 call with unknown ones.\n" in made
+    assert "Side effects unknown: `frobnicate`. A run with other calls of it will fail until the policy" in made
+    assert "\n  write_tools: [frobnicate]\n  read_tools: [frobnicate]\n" in made
+
+
+def test_init_writes_the_stub_for_the_tools_of_the_latest_runs(cli: Cli, data_dir: Path) -> None:
+    """A new project's first gate should not stumble over its own tools."""
+    run = store(data_dir, _calls(("frobnicate", {}), ("bash", {"command": "frob"}), ("bash", {"command": "ls"})))
+    made = cli("init")
+
+    assert "Side effects unknown: `bash` and `frobnicate`." in made.out
+    written = _POLICY.read_text()
+    assert "\n# write_tools: [bash, frobnicate]\n# read_tools: [bash, frobnicate]\n" in written
+    assert cli("assert", run, "--effects", "none").code == 1
+    _POLICY.write_text(written.replace("# read_tools: [bash, frobnicate]", "read_tools: [bash, frobnicate]"))
+    assert cli("assert", run, "--effects", "none").code == 0
+
+
+def test_init_keeps_a_policy_and_says_what_is_missing_in_it(cli: Cli, data_dir: Path) -> None:
+    """A file of the user's is not written over, and the line has what it says already."""
+    store(data_dir, _calls(("frobnicate", {}), ("peruse", {})))
+    _POLICY.parent.mkdir()
+    _POLICY.write_text("read_tools: [peruse]\n")
+    made = cli("init").out
+
+    assert _POLICY.read_text() == "read_tools: [peruse]\n"
+    assert "\n  write_tools: [frobnicate]\n  read_tools: [peruse, frobnicate]\n" in made
+
+
+def test_a_shell_is_stopped_for_what_it_is_asked_to_do(cli: Cli, data_dir: Path) -> None:
+    """`ls` one day and `rm -rf /` the next: the first is no news, the second is the one thing a gate is for."""
+
+    def shell(*commands: str) -> str:
+        return store(data_dir, _calls(*(("bash", {"command": command}) for command in commands)))
+
+    cli("baseline", shell("ls -la", "pytest -q"), "--out", "b.json")
+    looked, deleted, other = shell("cat x", "git diff", "pytest -q"), shell("pytest -q", "rm -rf /"), shell("make")
+
+    assert cli("assert", looked, "-b", "b.json").code == 0
+    failed = cli("assert", deleted, "-b", "b.json")
+    assert failed.code == 1
+    assert "Other side effects: #3: `bash` is new." in failed.out
+    assert "guess" not in failed.out
+    assert "Side effects unknown: #2: `bash` has other arguments." in cli("assert", other, "-b", "b.json").out

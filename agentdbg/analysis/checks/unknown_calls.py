@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.effects import SideEffect
 
-__all__ = ["not_in_baseline", "policy_line", "what_to_add", "without_retries"]
+__all__ = ["not_in_baseline", "policy_line", "policy_stub", "what_to_add", "without_retries"]
 
 _MOST_ADDED = 12
 _PLAIN = re.compile(r"(?!(?:true|false|null)$)[A-Za-z_][\w./*-]*", re.ASCII | re.IGNORECASE)
@@ -44,14 +44,19 @@ def not_in_baseline(tools: Iterable[str], baseline: Baseline | None) -> str:
 
 def what_to_add(tools: Collection[str], policy: Policy) -> str:
     """The line that settles it, for whoever knows what the tools do."""
-    added = list(tools)[:_MOST_ADDED]
     one = len(tools) == 1
-    reads = policy_line("read_tools", policy.read_tools, added)
-    writes = policy_line("write_tools", policy.write_tools, added)
+    writes, reads = policy_stub(list(tools)[:_MOST_ADDED], policy)
     return (
         f"If {'it changes' if one else 'they change'} nothing, put `{reads}` into the policy "
         f"(.agentdbg/policy.yaml); if {'it does' if one else 'they do'}, `{writes}`."
     )
+
+
+def policy_stub(tools: Iterable[str], policy: Policy) -> tuple[str, str]:
+    """The two lines of the policy, for writes and for reads, each with all of the tools: one is too many in each."""
+    names = list(tools)
+    writes = policy_line("write_tools", policy.write_tools, names)
+    return writes, policy_line("read_tools", policy.read_tools, names)
 
 
 def policy_line(rule: str, patterns: Iterable[str], names: Iterable[str]) -> str:
