@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_KINDS
+from agentdbg.analysis.columns import CALL_KINDS, SPAN
 from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.loop_cost import LoopCost, measure_loop
 from agentdbg.analysis.stats import FailedCalls, RecordedError, Tally, payload_of, run_duration_ms
@@ -33,7 +33,12 @@ class Case:
 
     @cached_property
     def groups(self) -> list[FailedCalls]:
-        return self.tally.groups()
+        """What failed, the most frequent first; not the spans that only passed on what ended the run."""
+        ending = self.ending if self.run.get("status") == "error" else None
+        found = self.tally.groups()
+        if ending is None:
+            return found
+        return [group for group in found if group.kind != SPAN or not ending.is_part_of(group.failure)]
 
     @cached_property
     def run_ms(self) -> int | None:

@@ -21,6 +21,8 @@ _FOREIGN = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]Lib[/\\]|^<frozen "
     r"|[/\\]agentdbg[/\\](?:functions|seams|tracing|recording|pipeline|context|integrations[/\\]\w+)\.py$"
 )
+_TELLING = 80
+"""So many characters of a message say which error it is."""
 _SAYS_NOTHING = frozenset({"", "Exception", "Error", "RuntimeError", "BaseException", "ToolError", "ToolException"})
 
 
@@ -53,6 +55,10 @@ class Failure:
         if self.error_type in _SAYS_NOTHING or self.message.startswith(self.error_type):
             return self.message or self.error_type or "an error without a message"
         return f"{self.error_type}: {self.message}" if self.message else self.error_type
+
+    def is_part_of(self, other: Failure) -> bool:
+        """Whether `other` is this failure on its way out: frameworks wrap what went wrong into errors of their own."""
+        return self.text == other.text or bool(self.message and self.message[:_TELLING] in other.text)
 
     @property
     def frame(self) -> Frame | None:

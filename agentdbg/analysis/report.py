@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, TOOL
+from agentdbg.analysis.columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.outcome import final_answer, first_request
 from agentdbg.analysis.rows import RowBuilder, row_sentence
@@ -83,7 +83,7 @@ def _events_to_open(tally: Tally, lines: list[Line]) -> list[int]:
         shown.append(with_stack)
     # What a guardrail says of itself stands in the verdict already.
     guards = {error.number for error in tally.errors if error.guardrail}
-    kinds = (LLM, TOOL, EXCEPTION, LOOP, CALL_START)
+    kinds = (LLM, TOOL, SPAN, EXCEPTION, LOOP, CALL_START)
     return [number for number in shown if columns.kind[number - 1] in kinds and number not in guards][:3]
 
 

@@ -26,6 +26,7 @@ from agentdbg.analysis.columns import (
     LOOP,
     NO_VALUE,
     SEVERITIES,
+    SPAN,
     START,
     TOOL,
 )
@@ -66,7 +67,7 @@ class Figures(TypedDict):
 
 @dataclass
 class FailedCalls:
-    """Calls of one name that failed with one and the same error."""
+    """Calls, or spans, of one name that failed with one and the same error."""
 
     name: str
     failure: Failure
@@ -165,6 +166,8 @@ class Tally:
         self.repeated_errors = 0
         """ERROR events that only repeat what a failed call already said."""
         self._known_failures = KnownFailures()
+        self._opened: list[tuple[int, Failure]] = []
+        """The failed calls and spans that were looked at."""
         self.start: int | None = None
         self.end: int | None = None
         self.first_llm: int | None = None
@@ -263,24 +266,37 @@ class Tally:
         if last_call >= 0:
             self.last_call = begin + last_call + 1
         for number in _positions(statuses, ERROR, begin):
-            if columns.kind[number - 1] in (LLM, TOOL):
-                self._open_failure(number)
-            elif columns.kind[number - 1] == EXCEPTION:
+            kind = columns.kind[number - 1]
+            if kind in CALL_KINDS or kind == SPAN:
+                self._open_failure(number, kind)
+            elif kind == EXCEPTION:
                 self._open_error(number)
 
-    def _open_failure(self, number: int) -> None:
-        self.failed_calls += 1
-        if self.failed_calls > _FAILURES_OPENED:
+    def _open_failure(self, number: int, kind: int) -> None:
+        self.failed_calls += kind in CALL_KINDS
+        if len(self._opened) >= _FAILURES_OPENED:
             self.failures_unopened += 1
             return
         event = self.columns.event(number)
         failure = failure_of(event.get("payload"))
-        self._known_failures.remember(error_of(payload_of(event)))
-        name = str(event.get("name") or "a call")
-        group = self.failures.setdefault(
-            (name, failure.text), FailedCalls(name, failure, self.columns.kind[number - 1])
-        )
-        group.numbers.append(number)
+        if kind == SPAN:
+            inside = [inner for at, inner in self._opened if self._span_around(at) == number]
+            is_passed_on = any(inner.is_part_of(failure) for inner in inside)
+        else:
+            is_passed_on = False
+            self._known_failures.remember(error_of(payload_of(event)))
+        self._opened.append((number, failure))
+        if not is_passed_on:
+            name = str(event.get("name") or "a call")
+            group = self.failures.setdefault((name, failure.text), FailedCalls(name, failure, kind))
+            group.numbers.append(number)
+
+    def _span_around(self, number: int) -> int:
+        """What an event stands directly inside; a tool stands where the model call does that asked for it."""
+        around = self.columns.parent_n[number - 1]
+        if around and self.columns.kind[around - 1] == LLM:
+            return self.columns.parent_n[around - 1]
+        return around
 
     def _open_error(self, number: int) -> None:
         payload: Any = self.columns.event(number).get("payload")
@@ -297,7 +313,8 @@ class Tally:
         """The calls that failed with this very error."""
         if not failure.error_type and not failure.message:
             return None
-        return next((group for group in reversed(self.failures.values()) if group.failure.text == failure.text), None)
+        calls = (group for group in reversed(self.failures.values()) if group.kind in CALL_KINDS)
+        return next((group for group in calls if group.failure.text == failure.text), None)
 
 
 def _positions(column: bytes, code: int, begin: int) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from agentdbg.analysis.case import MANY, Case
+from agentdbg.analysis.columns import SPAN
 from agentdbg.analysis.endings import died_line, guardrail_line, interrupt_line, now_line, raised_line, spent_on
 from agentdbg.analysis.outcome import final_answer
 from agentdbg.analysis.sentences import code, line, quote, times
@@ -96,9 +97,10 @@ def _other_failures(case: Case) -> Line:
     if count == 1:
         return line(first.numbers[0], code(first.name), " failed too: ", quote(first.failure.text))
     over = "over " if case.tally.failures_unopened else ""
+    failed = "other failures" if any(group.kind == SPAN for group in rest) else "other calls failed"
     return line(
         first.numbers[0],
-        f"{over}{count:,} other calls failed, among them ".capitalize(),
+        f"{over}{count:,} {failed}, among them ".capitalize(),
         code(first.name),
         ": ",
         quote(first.failure.text),

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.compared import Told
     from agentdbg.analysis.diff import Change, Diff, Row
+    from agentdbg.analysis.diff.side_totals import Totals
     from agentdbg.analysis.diff.told import Sentence
-    from agentdbg.analysis.diff.totals import Totals
     from agentdbg.commands.terminal import Terminal
 
 __all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "mark_of", "print_diff", "step_counts"]

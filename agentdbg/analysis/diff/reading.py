@@ -27,8 +27,8 @@ from agentdbg.analysis.columns import (
 from agentdbg.analysis.diff.fingerprints import combined, fingerprint
 from agentdbg.analysis.diff.given import GivenReader
 from agentdbg.analysis.diff.prompts import PromptReader
+from agentdbg.analysis.diff.side_totals import TotalsCounter
 from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, comparable
-from agentdbg.analysis.diff.totals import TotalsCounter
 from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import parse_embedded

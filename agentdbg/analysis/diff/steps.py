@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from agentdbg.analysis.diff.prompts import History
-    from agentdbg.analysis.diff.totals import Totals
+    from agentdbg.analysis.diff.side_totals import Totals
 
 __all__ = ["IN_WORDS", "NOT_CONTENT", "Side", "Step", "comparable", "families_of"]
 

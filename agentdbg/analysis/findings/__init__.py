@@ -15,6 +15,7 @@ from agentdbg.analysis.findings.answers_cut import CutAnswers
 from agentdbg.analysis.findings.argument_fit import ArgumentFit
 from agentdbg.analysis.findings.context_growth import ContextGrowth
 from agentdbg.analysis.findings.died_in_call import DiedInCall
+from agentdbg.analysis.findings.failures import Failures
 from agentdbg.analysis.findings.finding import Finding, Severity, severity_rank
 from agentdbg.analysis.findings.first_failure import FirstFailure
 from agentdbg.analysis.findings.loop_warnings import LoopWarnings
@@ -54,9 +55,10 @@ def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
 
     `run` tells how the run stands (still running, or ended by a process that went away); without it the events decide.
     """
+    failures = Failures()
     watchers: list[Watcher] = [
-        FirstFailure(),
-        SwallowedErrors(),
+        FirstFailure(failures),
+        SwallowedErrors(failures),
         UnusableResults(),
         ArgumentFit(),
         ContextGrowth(),
@@ -77,6 +79,7 @@ def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
             continue
         event_type = event["event_type"]
         end.observe(number, event, payload)
+        failures.observe(event, payload)
         for watcher in interested.get(event_type, ()):
             watcher.observe(number, event, payload)
     end.total = number

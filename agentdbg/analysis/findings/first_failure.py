@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import count_noun, cut
 from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.errors import Failure
+    from agentdbg.analysis.findings.failures import Failures
     from agentdbg.analysis.findings.finding import Severity
     from agentdbg.analysis.findings.watched_run import RunEnd
     from agentdbg.analysis.sentences import VerdictPart
@@ -23,16 +24,15 @@ if TYPE_CHECKING:
 __all__ = ["FirstFailure"]
 
 _QUOTED = 200
-_TELLING = 80
-"""So many characters of a message say which error it is."""
 
 
 class FirstFailure:
-    """Remembers the first failed call or recorded error, and what became of it."""
+    """Remembers the first failed call, failed span or recorded error, and what became of it."""
 
-    types = frozenset({"LLM_CALL", "TOOL_CALL", "ERROR"})
+    types = frozenset({"LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR"})
 
-    def __init__(self) -> None:
+    def __init__(self, failures: Failures) -> None:
+        self._failures = failures
         self._first: tuple[int, Event, Failure] | None = None
         self._followed = 0
         self._worked_at: int | None = None
@@ -40,17 +40,17 @@ class FirstFailure:
         self._evidence = Evidence()
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
-        is_error = event["event_type"] == "ERROR"
-        if not is_error and not call_failed(payload):
-            if self._first is not None and self._worked_at is None and event["name"] == self._first[1]["name"]:
+        failure = self._failures.current
+        if failure is None:
+            has_failed = call_failed(payload)  # a span, with what failed inside it
+            is_alike = self._first is not None and event["name"] == self._first[1]["name"]
+            if is_alike and self._worked_at is None and not has_failed and event["event_type"] != "ERROR":
                 self._worked_at = number
             return
         if self._first is None:
-            self._first = (number, event, failure_of(payload))
+            self._first = (number, event, failure)
             self._evidence.add(number, event["event_id"])
             return
-        if is_error and failure_of(payload).text == self._first[2].text:
-            return  # the same exception, recorded again on its way out
         self._followed += 1
         self._evidence.add(number, event["event_id"])
         if event["name"] == self._first[1]["name"] and self._worked_at is None:
@@ -75,8 +75,7 @@ class FirstFailure:
     def _led_to(self, end: RunEnd, failure: Failure) -> tuple[list[str | VerdictPart], Severity]:
         ending = end.error
         if end.run_failed and ending is not None:
-            # Frameworks wrap what went wrong into an exception of their own, so the words are looked for.
-            if ending.text == failure.text or (failure.message and failure.message[:_TELLING] in ending.text):
+            if failure.is_part_of(ending):
                 renamed = ending.error_type and ending.error_type != failure.error_type
                 return ["It ended the run", *((" as ", code(ending.error_type)) if renamed else ()), "."], "critical"
             more = f"{count_noun(self._followed, 'failure')} followed, and the" if self._followed > 1 else "The"

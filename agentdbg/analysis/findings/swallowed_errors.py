@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
 from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
+    from agentdbg.analysis.errors import Failure
+    from agentdbg.analysis.findings.failures import Failures
     from agentdbg.analysis.findings.watched_run import RunEnd
     from agentdbg.events import Event
 
@@ -29,17 +29,18 @@ _VOLATILE = re.compile(
 
 
 class SwallowedErrors:
-    """Groups failed calls by name and error."""
+    """Groups failed calls and spans by name and error."""
 
-    types = frozenset({"LLM_CALL", "TOOL_CALL"})
+    types = frozenset({"LLM_CALL", "TOOL_CALL", "STATE_UPDATE"})
 
-    def __init__(self) -> None:
+    def __init__(self, failures: Failures) -> None:
+        self._failures = failures
         self._groups: dict[tuple[str, str], tuple[Failure, Evidence]] = {}
 
-    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
-        if not call_failed(payload):
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+        failure = self._failures.current
+        if failure is None:
             return
-        failure = failure_of(payload)
         key = (event["name"], _VOLATILE.sub("…", failure.text))
         group = self._groups.get(key)
         if group is None:
@@ -48,14 +49,17 @@ class SwallowedErrors:
             group = self._groups[key] = (failure, Evidence())
         group[1].add(number, event["event_id"])
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002 -- every watcher is told the end
+    def finish(self, end: RunEnd) -> list[Finding]:
         found = []
+        ending = end.error if end.run_failed else None
         for (name, _), (failure, evidence) in self._groups.items():
             if evidence.count >= _OFTEN:
+                is_end = ending is not None and failure.is_part_of(ending)
+                went_on = "; the last time it ended the run: " if is_end else ", and the run went on each time: "
                 said = line(
                     evidence.numbers[0],
                     code(name),
-                    f" failed {evidence.count:,} times with the same error, and the run went on each time: ",
+                    f" failed {evidence.count:,} times with the same error{went_on}",
                     quote(failure.text),
                 )
                 found.append(Finding("swallowed_error", "warning", said, evidence, {"error": failure.text}))
