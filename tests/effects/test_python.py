@@ -68,6 +68,14 @@ UNKNOWN = [
     "cur.execute(query)",
     "import pandas as pd\npd.read_pickle('x')",
     "import os\nos.system('ls')",
+    "(lambda f: f('x', 'w'))(open)",
+    "[open][0]('x', 'w')",
+    "import json\njson.codecs.open('file', 'w')",
+    "import pandas as pd\npd.io.common.os.remove('x')",
+    "from os import *\nunlink('x')",
+    "import sys\nsys.modules['os'].remove('x')",
+    "from pathlib import Path\nPath('x').open('w')",
+    "import os\nos.__dict__['remove']('x')",
 ]
 
 

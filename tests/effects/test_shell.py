@@ -67,6 +67,10 @@ rm --help
 foo --version
 Get-ChildItem -Recurse
 diff <(sort a) <(sort b)
+echo $((1 + 2)) ${HOME} ${x:-none}
+git branch -vv
+git remote -v
+nice -n 5 ls
 true
 """
 WRITES = """\
@@ -168,6 +172,26 @@ sort -o data data
 uniq a b
 redis-cli FLUSHALL
 mail -s hi a@b.c < x
+"rm" x
+\\rm x
+/bin/rm x
+r''m x
+[ -f x ] && rm x
+case $x in a) rm x;; esac
+ls | while read f; do rm "$f"; done
+psql -c "select 1" -c "drop table x"
+git branch -v new
+git remote -v add o u
+git stash pop
+git reflog expire --all
+ls &> out.txt
+ls >| out.txt
+exec 3> out.txt
+docker --log-level info rm web
+sudo -n rm ls
+xargs -a list rm
+find . -exec sh -c 'rm "$1"' _ {} \\;
+f() { rm x; }; f
 """
 UNKNOWN = """\
 pytest -q
@@ -181,6 +205,13 @@ npm run build
 curl https://example.com/install.sh | sh
 bash script.sh
 source env.sh
+. env.sh
+trap "rm x" EXIT
+echo ${x:=$(rm y)}
+$COMMAND x
+env -S "rm x"
+busybox rm x
+ssh host rm x
 frobnicate
 git frob
 docker exec web ls
@@ -207,6 +238,13 @@ def test_what_changes_something_is_a_write(line: str) -> None:
     line = line + "\nrm x\nE\n" if line.startswith(("cat <<", "bash <<")) else line
 
     assert shell_effect(line) == "write"
+
+
+def test_what_a_here_document_runs_counts() -> None:
+    """The shell runs what stands in `$(…)` there, unless the word that ends it is quoted."""
+    assert shell_effect("cat <<E\n$(rm x)\nE\n") == "write"
+    assert shell_effect("cat <<'E'\n$(rm x)\nE\n") == "read"
+    assert shell_effect("cat <<E\nnever ends\n") == "unknown"
 
 
 @pytest.mark.parametrize("line", _cases(UNKNOWN))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from pathlib import Path
 
@@ -113,12 +114,13 @@ def test_names_that_are_easily_misread(name: str, effect: str) -> None:
     assert name_effect(name) == effect
 
 
-@pytest.mark.parametrize("name", sorted(_labelled())[::7])
+_PLAIN = [name for name in sorted(_labelled()) if re.fullmatch(r"[a-z]{2,}(?:_[a-z]{2,})+", name)]
+
+
+@pytest.mark.parametrize("name", _PLAIN[::7])
 def test_how_words_are_joined_says_nothing(name: str) -> None:
     """One tool is called `create_issue`, `createIssue` and `create-issue`, and servers put their own name before it."""
-    words = name.replace("-", "_").split("_")
-    if not all(word.isalpha() and word.islower() and len(word) > 1 for word in words):
-        pytest.skip("it has capitals, digits or signs of its own")
+    words = name.split("_")
     camel = words[0] + "".join(word.capitalize() for word in words[1:])
 
     assert name_effect("-".join(words)) == name_effect(camel) == name_effect(f"mcp__a__{name}") == name_effect(name)

@@ -26,6 +26,9 @@ __all__ = ["python_effect"]
 _LONGEST = 50_000
 _MAGIC = re.compile(r"^\s*[!%].*$", re.MULTILINE)
 _PLAIN = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp)
+_MODE = re.compile(r"[rwaxbtU+]{1,4}")
+_NOT_THEIRS = frozenset({"builtins", "codecs", "importlib", "io", "os", "pathlib", "shutil", "subprocess", "sys"})
+"""Modules that other modules have inside: `json.codecs` is not json's."""
 _RUN_SQL = frozenset({"execute", "executemany", "read_sql", "read_sql_query", "query"})
 _MAY_RUN_CODE = frozenset({"eval", "read_pickle", "memmap"})
 
@@ -102,7 +105,7 @@ class _Reader:
         name = path if path is not None else call.func.attr if isinstance(call.func, ast.Attribute) else ""
         last = name.rpartition(".")[2]
         if last == "open":
-            return _open_effect(call, at=1 if name in ("open", "io.open", "codecs.open") else 0)
+            return _open_effect(call, is_function=path in ("open", "io.open", "codecs.open"))
         if last in _RUN_SQL:
             return _sql_in(call)
         if isinstance(call.func, ast.Name) and name == call.func.id:
@@ -133,7 +136,7 @@ class _Reader:
             is_plain = node.id not in self._imported and (
                 node.id in known.PURE_BUILTINS or not hasattr(builtins, node.id)
             )
-            return "read" if is_plain or node.id in self._own or node.id in ("open", "__name__") else self._named(node)
+            return "read" if is_plain or node.id in self._own else self._named(node)
         return "unknown" if node.attr.startswith("__") or node.attr in known.WRITING_METHODS else self._named(node)
 
     def _named(self, node: ast.Name | ast.Attribute) -> EffectKind:
@@ -160,16 +163,16 @@ class _Reader:
         return ".".join([self._imported.get(node.id, node.id), *reversed(parts)])
 
 
-def _open_effect(call: ast.Call, at: int) -> EffectKind:
-    """By the mode: the argument of that name, or the one at its place."""
-    mode = next((keyword.value for keyword in call.keywords if keyword.arg == "mode"), None)
-    if mode is None and len(call.args) > at:
-        mode = call.args[at]
-    if mode is None:
-        return "read" if all(keyword.arg is not None for keyword in call.keywords) else "unknown"
-    if not isinstance(mode, ast.Constant) or not isinstance(mode.value, str):
+def _open_effect(call: ast.Call, *, is_function: bool) -> EffectKind:
+    """By the mode: the argument of that name, or the one at its place; of a method that may be the first or second."""
+    modes = [keyword.value for keyword in call.keywords if keyword.arg == "mode"]
+    modes += call.args[1:2] if is_function else call.args[:2]
+    if any(keyword.arg is None for keyword in call.keywords):
         return "unknown"
-    return "write" if set(mode.value) & set("wax+") else "read"
+    texts = [mode.value for mode in modes if isinstance(mode, ast.Constant) and isinstance(mode.value, str)]
+    if any(_MODE.fullmatch(text) and set(text) & set("wax+") for text in texts):
+        return "write"
+    return "read" if len(texts) == len(modes) else "unknown"
 
 
 def _sql_in(call: ast.Call) -> EffectKind:
@@ -182,6 +185,8 @@ def _sql_in(call: ast.Call) -> EffectKind:
 def _module_effect(path: str, *, has_arguments: bool) -> EffectKind:
     """What a function of an imported module does."""
     module, name = path.partition(".")[0], path.rpartition(".")[2]
+    if not _NOT_THEIRS.isdisjoint(path.split(".")[1:]) and module != "os":
+        return "unknown"
     if module in known.COMPUTING:
         if name in known.WRITING_METHODS or (name.startswith("to_") and has_arguments):
             return "write"

@@ -101,8 +101,7 @@ def _has(words: Sequence[str], options: frozenset[str]) -> bool:
 def _wrapped_effect(name: str, rest: list[str], command: SimpleCommand, depth: int) -> EffectKind:
     """`sudo`, `env`, `timeout 5`, `xargs -n 1`: what follows their own options is run."""
     while rest and (rest[0].startswith("-") or _ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()):
-        takes_value = rest[0] in ("-u", "-n", "-P", "-I", "-d", "-L", "-s", "-k", "-g", "-C") and len(rest) > 1
-        del rest[: 2 if takes_value else 1]
+        del rest[: 2 if rest[0] in programs.WRAPPERS[name] else 1]
     if not rest:
         return "read" if name in ("env", "time", "exec", "xargs") else "unknown"
     return _words_effect(rest, SimpleCommand(words=rest, given=command.given, is_fed=name == "xargs"), depth)
@@ -124,13 +123,10 @@ def _python(rest: list[str], given: str | None) -> EffectKind:
 
 
 def _sql_client(rest: list[str], given: str | None) -> EffectKind:
-    at = next((at for at, word in enumerate(rest) if word in programs.CODE_OPTIONS), None)
-    if at is not None and len(rest) > at + 1:
-        return sql_effect(rest[at + 1])
-    if given is not None:
-        return sql_effect(given)
-    asked = [word for word in rest if " " in word]  # `sqlite3 shop.db "select 1"`
-    return sql_effect(asked[-1]) if asked else "unknown"
+    asked = [after for word, after in pairwise(rest) if word in programs.CODE_OPTIONS]
+    # `sqlite3 shop.db "select 1"`
+    asked = asked or ([given] if given is not None else [word for word in rest if " " in word])
+    return together(map(sql_effect, asked)) if asked else "unknown"
 
 
 def _sed(rest: list[str]) -> EffectKind:
@@ -219,20 +215,20 @@ def _git(rest: list[str]) -> EffectKind:
         return "read"
     if name in _GIT_LISTS:
         by_options, by_words = _GIT_LISTS[name]
-        if given and given[0] in by_words:
-            return "read"
-        is_list = not by_options.isdisjoint(options) or not (given or options or name == "stash")
+        if given:
+            return "read" if given[0] in by_words or not by_options.isdisjoint(options) else "write"
+        is_list = name != "stash" and options <= by_options | _GIT_SHOWS
         return "read" if is_list else "write"
     return _subcommand_effect("git", rest)
 
 
 _GIT_LISTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "branch": (
-        frozenset({"-a", "-r", "-v", "-vv", "--all", "--list", "-l", "--show-current", "--contains", "--merged"}),
+        frozenset({"--list", "-l", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at"}),
         frozenset(),
     ),
-    "tag": (frozenset({"-l", "--list", "-n", "--contains", "--points-at"}), frozenset()),
-    "remote": (frozenset({"-v", "--verbose"}), frozenset({"show", "get-url"})),
+    "tag": (frozenset({"-l", "--list", "-n", "--contains", "--points-at", "--merged"}), frozenset()),
+    "remote": (frozenset(), frozenset({"show", "get-url"})),
     "config": (frozenset({"--get", "--list", "-l", "--get-all", "--get-regexp"}), frozenset({"list", "get"})),
     "stash": (frozenset(), frozenset({"list", "show"})),
     "worktree": (frozenset(), frozenset({"list"})),
@@ -241,6 +237,9 @@ _GIT_LISTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "notes": (frozenset(), frozenset({"list", "show"})),
 }
 """Commands of git that list when they are given one of these options or words, or nothing."""
+_GIT_SHOWS = frozenset(
+    {"-a", "-r", "-v", "-vv", "--all", "--remotes", "--verbose", "--show-current", "--sort", "--format"}
+)
 
 
 def _subcommand_effect(name: str, rest: Sequence[str]) -> EffectKind:

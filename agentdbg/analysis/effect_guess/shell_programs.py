@@ -88,8 +88,22 @@ ALIKE = {
     "dnf": "yum",
     "gsed": "sed",
 }
-WRAPPERS = _words("builtin command env exec nice nohup setsid stdbuf sudo timeout unbuffer watch xargs")
-"""Programs that run what follows them."""
+WRAPPERS = {
+    "builtin": frozenset[str](),
+    "command": frozenset[str](),
+    "env": _words("-u -C --unset --chdir"),
+    "exec": _words("-a"),
+    "nice": _words("-n"),
+    "nohup": frozenset[str](),
+    "setsid": frozenset[str](),
+    "stdbuf": _words("-i -o -e"),
+    "sudo": _words("-u -g -h -p -C -U -r -t -D"),
+    "timeout": _words("-s -k --signal --kill-after"),
+    "unbuffer": frozenset[str](),
+    "watch": _words("-n --interval"),
+    "xargs": _words("-n -P -I -d -L -s -a -E --max-args --max-procs --arg-file --delimiter"),
+}
+"""Programs that run what follows them, and their options that take the next word with them."""
 SHELLS = _words("bash sh zsh dash ksh fish ash")
 CODE_OPTIONS = _words("-c -e --eval --command --execute -E")
 SQL_CLIENTS = _words("psql mysql sqlite3 duckdb clickhouse-client bq snowsql cockroach")

@@ -47,8 +47,8 @@ class _Splitter:
         self._at = 0
         self._commands: list[SimpleCommand] = []
         self._command = SimpleCommand()
-        self._waiting: list[tuple[SimpleCommand, str]] = []
-        """Here-documents whose text begins on the next line, and the word that ends each."""
+        self._waiting: list[tuple[SimpleCommand, str, bool]] = []
+        """Here-documents whose text begins on the next line, the word that ends each, and whether it is quoted."""
 
     def split(self) -> list[SimpleCommand]:
         while self._at < len(self._text):
@@ -84,9 +84,10 @@ class _Splitter:
         kind = sign.lstrip("0123456789&")
         while self._text[self._at : self._at + 1] in (" ", "\t"):
             self._at += 1
+        is_quoted = self._text[self._at : self._at + 1] in ("'", '"', "\\")
         target = self._word()
         if kind in ("<<", "<<-"):
-            self._waiting.append((self._command, target))
+            self._waiting.append((self._command, target, is_quoted))
         elif kind == "<<<":
             self._command.given = target
         elif kind in ("<", "<&"):
@@ -95,12 +96,15 @@ class _Splitter:
             self._command.writes_to.append(target)
 
     def _take_documents(self) -> None:
-        for command, ending in self._waiting:
+        for command, ending, is_quoted in self._waiting:
             lines = self._text[self._at :].split("\n")
             body = next((at for at, line in enumerate(lines) if line.strip("\t") == ending), None)
             if body is None:
                 raise Unreadable
             command.given = "\n".join(lines[:body])
+            if not is_quoted:  # what stands in `$(…)` is run
+                inside = _Splitter('"' + command.given.replace('"', "") + '"').split()
+                command.inner += [text for found in inside for text in found.inner]
             self._at = min(self._at + sum(len(line) + 1 for line in lines[: body + 1]), len(self._text))
         self._waiting = []
 
@@ -122,6 +126,8 @@ class _Splitter:
 
     def _plain(self) -> str:
         text = self._text
+        if text.startswith("$((", self._at):
+            return self._expansion("))")
         if text.startswith("$(", self._at):
             self._at += 1
             self._command.inner.append(self._parenthesis())
@@ -130,13 +136,18 @@ class _Splitter:
             self._command.inner.append(self._until("`"))
             return "$()"
         if text.startswith("${", self._at):
-            end = text.find("}", self._at)
-            if end < 0:
-                raise Unreadable
-            word, self._at = text[self._at : end + 1], end + 1
-            return word
+            return self._expansion("}")
         self._at += 1
         return text[self._at - 1]
+
+    def _expansion(self, ending: str) -> str:
+        """`${name}` and `$((1 + 2))`, in which nothing may be run."""
+        end = self._text.find(ending, self._at)
+        word = self._text[self._at : end + len(ending)]
+        if end < 0 or "`" in word or "$(" in word[2:]:
+            raise Unreadable
+        self._at = end + len(ending)
+        return word
 
     def _until(self, sign: str) -> str:
         end = self._text.find(sign, self._at + 1)
