@@ -153,4 +153,6 @@ def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
 
 def _stored_call(call: SideEffect) -> dict[str, Any]:
     stored = {"name": call.name, "args": call.args, **({"source": call.source} if call.is_known else {})}
-    return stored if call.returned else {**stored, "returned": False}
+    if not call.returned:
+        return {**stored, "returned": False}
+    return {**stored, "outcome": "unknown"} if call.state == "unknown" else stored

@@ -102,12 +102,15 @@ def _call(call: Any, where: str, *, is_known: bool = True) -> SideEffect:
     name = _get(call, "name", str, where)
     if "args" not in call:
         raise ValueError(f"{where}: {name} has no 'args'")
-    _refuse_unknown(call, ("name", "args", "source", "returned"), f"{where}: {name}: ")
+    _refuse_unknown(call, ("name", "args", "source", "returned", "outcome"), f"{where}: {name}: ")
     sources: dict[str, EffectSource] = {"guessed": "guessed", "configured": "configured", "asked": "asked"}
     source = sources.get(str(call.get("source")), "declared") if is_known else "unknown"
     returned = _typed(call.get("returned", True), bool, f"{where}: returned")
     # A stored call has no event any more; 0 stands for that.
-    return SideEffect(0, "", name, normal_form(call["args"]), source, returned)
+    if call.get("outcome", "unknown") != "unknown":
+        raise ValueError(f"{where}: {name}: outcome is {call['outcome']!r:.40}; it is unknown, or left out")
+    is_done = returned and "outcome" not in call
+    return SideEffect(0, "", name, normal_form(call["args"]), source, returned, "done" if is_done else "unknown")
 
 
 def _refuse_unknown(table: dict[str, Any], known: Collection[str], where: str = "") -> None:

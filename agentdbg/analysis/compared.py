@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agentdbg.analysis.columns import CALL_KINDS, END
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
-from agentdbg.analysis.refusals import is_refusal
 from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import count_noun, cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from agentdbg.analysis.call_outcomes import Outcome
     from agentdbg.analysis.diff.result import Diff, Row
     from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.diff.told import Sentence
     from agentdbg.analysis.sentences import VerdictPart
 
-__all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "tell", "was_refused"]
+__all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "outcome_of_row", "tell"]
 
 Part = Literal["effects", "tools", "prompts"]
 _PATHS_NAMED = 3
@@ -81,9 +81,11 @@ def has_failed(diff: Diff, row: Row) -> bool:
     return row.kind in CALL_KINDS and all(step.failed for step in _steps(diff, row))
 
 
-def was_refused(diff: Diff, row: Row) -> bool:
-    """Whether the call of a row is a write that was answered with an error wherever it was made."""
-    return bool(row.effect) and all(step.failed or is_refusal(step.content.get("result")) for step in _steps(diff, row))
+def outcome_of_row(diff: Diff, row: Row) -> Outcome:
+    """What came of the write of a row, the most that may have come of it where both runs made it."""
+    places = ((diff.side_a, row.a), (diff.side_b, row.b))
+    found = {outcome for side, number in places if (outcome := side.outcomes.get(number or 0)) is not None}
+    return "done" if "done" in found else "unknown" if found else "refused"
 
 
 def never_returned(diff: Diff, row: Row) -> bool:

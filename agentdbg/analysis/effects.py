@@ -7,22 +7,23 @@ named by the settings or a policy, else guessed from what it is asked to do and 
 on guesses can say so. Where nothing says it, the effect is unknown, which is neither a write nor a read: nobody may
 call such a tool harmless.
 
-A write that failed or was refused did nothing and is no effect. A write that never returned may have done its work, so
-it is one. Of a tool that nobody knows every call counts, for a failure may have come after half of the work.
+A write that was refused did nothing and is no effect. One that never returned, or broke off on the way, may have done
+its work, so it is one. Of a tool that nobody knows every call counts, for a failure may have come after half of the
+work; and so it may for a command line or a script.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentdbg.analysis.columns import ERROR, TOOL, status_of
+from agentdbg.analysis.call_outcomes import Outcome, outcome_of
 from agentdbg.analysis.effect_guess.call_effect import call_effect
-from agentdbg.analysis.refusals import is_refusal
+from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import parse_embedded
-from agentdbg.analysis.wording import as_json
+from agentdbg.analysis.wording import as_json, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -42,7 +43,7 @@ __all__ = [
     "effects_of",
     "guess",
     "normal_form",
-    "possible_effects_of",
+    "read_effects",
 ]
 
 EffectSource = Literal["declared", "configured", "asked", "guessed", "unknown"]
@@ -88,7 +89,7 @@ class SideEffect:
     """
     One call that changed something, or, if its source is `unknown`, may have. `number` counts its run's events from 1.
 
-    `failed` is a call of an unknown tool that raised or was refused.
+    `outcome` says whether it was done; `failure` names what it ended with.
     """
 
     number: int
@@ -97,7 +98,10 @@ class SideEffect:
     args: Any
     source: EffectSource
     returned: bool = True
-    failed: bool = False
+    outcome: Outcome = "done"
+    failure: str = ""
+    repeated_by: int = 0
+    """The number of a later call that asks for the same after nobody knows what came of this one."""
 
     @property
     def is_known(self) -> bool:
@@ -107,7 +111,16 @@ class SideEffect:
     @cached_property
     def signature(self) -> str:
         """The same for two calls that did the same: tool and arguments, whatever the order of the keys."""
-        return f"{self.name}({as_json(self.args)})" + ("" if self.returned else " never returned")
+        state = {"done": "", "never returned": " never returned"}.get(self.state, " with unknown outcome")
+        return f"{self.name}({as_json(self.args)}){state}"
+
+    @property
+    def state(self) -> str:
+        """What tells calls apart that were asked for the same."""
+        if not self.returned:
+            return "never returned"
+        # Of a tool that nobody knows, nobody knows either what its failures mean.
+        return self.outcome if self.is_known else "done"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -117,6 +130,7 @@ class SideEffect:
             "args": self.args,
             "source": self.source,
             "returned": self.returned,
+            "outcome": self.outcome,
         }
 
 
@@ -140,15 +154,15 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
 
 def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
     """The calls of a run that changed something, in the order they stand in the file."""
-    return [call for call in possible_effects_of(events, rules) if call.is_known]
+    return [call for call in read_effects(events, rules).found() if call.is_known]
 
 
-def possible_effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
-    """As `effects_of`, and the calls of which nobody knows whether they changed something."""
+def read_effects(events: Iterable[Event], rules: EffectRules = NO_RULES) -> EffectReader:
+    """A reader that has read all events of a run."""
     reader = EffectReader(rules)
     for number, event in enumerate(events, 1):
         reader.add(number, event)
-    return reader.found()
+    return reader
 
 
 class EffectReader:
@@ -156,7 +170,7 @@ class EffectReader:
 
     def __init__(self, rules: EffectRules = NO_RULES) -> None:
         self._rules = rules
-        self._done: list[SideEffect] = []
+        self._ended: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
 
     def add(self, number: int, event: Event) -> Effect | None:
@@ -173,20 +187,47 @@ class EffectReader:
             self._open.pop(event["event_id"], None)
         if effect.kind == "read":
             return effect
+        args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
+        call = SideEffect(number, event["event_id"], name, args, effect.source)
         if event_type == "TOOL_CALL":
-            failed = status_of(TOOL, payload) == ERROR or is_refusal(payload.get("result"))
-            if effect.kind == "unknown" or not failed:
-                args = normal_form(payload.get("args"))
-                self._done.append(SideEffect(number, event["event_id"], name, args, effect.source, failed=failed))
+            self._ended.append(_with_outcome(call, payload))
         else:
-            args = normal_form(payload.get("input"))
-            call = SideEffect(number, event["event_id"], name, args, effect.source, returned=False)
-            self._open[str(payload.get("call_id"))] = call
+            self._open[str(payload.get("call_id"))] = replace(call, returned=False, outcome="unknown")
         return effect
 
     def found(self) -> list[SideEffect]:
-        """The calls so far; one that has not returned is one of them."""
-        return sorted([*self._done, *self._open.values()], key=lambda effect: effect.number)
+        """The calls so far that did something or may have; one that has not returned is one of them."""
+        calls = [call for call in self._ended if call.outcome != "refused" or not call.is_known]
+        return _with_repeats(sorted([*calls, *self._open.values()], key=lambda effect: effect.number))
+
+    def refused(self) -> list[SideEffect]:
+        """The writes so far that were not done."""
+        return [call for call in self._ended if call.outcome == "refused" and call.is_known]
+
+
+def _with_repeats(calls: list[SideEffect]) -> list[SideEffect]:
+    """The calls in order, each write of unknown outcome told which later call asks for the same."""
+    if all(call.outcome == "done" or not call.is_known for call in calls):  # as nearly always
+        return calls
+    later: dict[tuple[str, str], int] = {}
+    found: list[SideEffect] = []
+    for call in reversed(calls):
+        asked = (call.name, as_json(call.args))
+        repeats = call.is_known and call.outcome == "unknown" and asked in later
+        found.append(replace(call, repeated_by=later[asked]) if repeats else call)
+        later[asked] = call.number
+    return found[::-1]
+
+
+def _with_outcome(call: SideEffect, payload: dict[str, Any]) -> SideEffect:
+    outcome = outcome_of(payload)
+    if outcome == "done":
+        return call
+    # A command line that failed may have failed after half of its commands.
+    outcome = "unknown" if call.source == "asked" else outcome
+    failure = failure_of(payload) if payload.get("error") else None
+    named = "" if failure is None else failure.error_type or failure.text
+    return replace(call, outcome=outcome, failure=one_line(named or "an error", 80))
 
 
 def normal_form(args: Any) -> Any:

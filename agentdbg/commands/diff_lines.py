@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import CALL_START
-from agentdbg.analysis.compared import has_failed, never_returned, was_refused
+from agentdbg.analysis.compared import has_failed, never_returned, outcome_of_row
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
 from agentdbg.analysis.values import plain_text, value
@@ -217,10 +217,13 @@ def mark_of(diff: Diff, row: Row) -> str:
     """What stands behind the name of a call: that it failed or did not return, or that it changes something or may."""
     if row.kind == CALL_START or never_returned(diff, row):
         return "did not return"
+    outcome = outcome_of_row(diff, row) if row.effect else "done"
+    if outcome == "unknown":
+        return "may be done"
     if has_failed(diff, row):
         return "failed"
     if row.effect:
-        return "refused" if was_refused(diff, row) else "writes"
+        return "refused" if outcome == "refused" else "writes"
     return "may write" if row.effect is None else ""
 
 

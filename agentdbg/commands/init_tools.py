@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.checks.unknown_calls import policy_stub
-from agentdbg.analysis.effects import possible_effects_of
+from agentdbg.analysis.effects import read_effects
 from agentdbg.policy_file import effect_rules
 from agentdbg.storage.reader import default_data_dir, list_runs, load_events
 
@@ -26,7 +26,7 @@ def unknown_tools(policy: Policy) -> list[str]:
     found: set[str] = set()
     for run in list_runs(_MOST_RUNS, data_dir):
         events = islice(load_events(run["run_id"], data_dir), _MOST_EVENTS)
-        found.update(call.name for call in possible_effects_of(events, rules) if not call.is_known)
+        found.update(call.name for call in read_effects(events, rules).found() if not call.is_known)
     return sorted(found - {""})[:_MOST_TOOLS]
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from agentdbg.analysis.compared import Log, tell, was_refused
+from agentdbg.analysis.compared import Log, outcome_of_row, tell
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
 from agentdbg.analysis.wording import as_json, cut
@@ -146,7 +146,7 @@ def _effect_rows(diff: Diff) -> list[int]:
     return [
         place
         for place, row in enumerate(diff.rows)
-        if row.effect is None or (row.effect and not was_refused(diff, row))
+        if row.effect is None or (row.effect and outcome_of_row(diff, row) != "refused")
     ]
 
 

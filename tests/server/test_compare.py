@@ -52,7 +52,7 @@ def test_the_changes_of_rows_are_asked_for_by_their_places(served: RunningViewer
 def test_how_the_runs_ended_and_what_could_not_be_read_is_told_too(served: RunningViewer, data_dir: Path) -> None:
     """The page shows the sentences as they come; a write that failed is none of its effects."""
     story = refund_story(ended=False)
-    story.tool("send_email", {"to": "me"}, error={"error_type": "Timeout", "message": "30 s"})
+    story.tool("send_email", {"to": "me"}, error={"error_type": "ValueError", "message": "no such address"})
     story.end("error", error={"error_type": "ValueError", "message": "kaputt"})
     a, b = store(data_dir, refund_story()), store(data_dir, story, "error")
     log = data_dir / "runs" / a / "events.jsonl"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, possible_effects_of
+from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.wording import number_or_none
@@ -83,6 +83,8 @@ class RunFacts:
     findings: tuple[Finding, ...] = ()
     calls: tuple[ToolCall, ...] = ()
     effects: tuple[SideEffect, ...] = ()
+    refused: tuple[SideEffect, ...] = ()
+    """Writes that were not done."""
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nothing says whether they have side effects."""
     steps: tuple[Step, ...] = ()
@@ -135,7 +137,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
     findings = find(watched.watch(read()), run)
     event_ids: dict[int, str] = {}
     pointed_at = {finding.number for finding in findings}
-    effects = possible_effects_of(_noting_ids(read(), pointed_at, event_ids), rules)
+    effects = read_effects(_noting_ids(read(), pointed_at, event_ids), rules)
     counted = watched.totals.counts()
     totals: dict[str, float | None] = {
         "steps": len(watched.steps),
@@ -158,8 +160,9 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         findings=tuple(findings),
         # As they were called: which of two parallel ones returns first is chance, and an inner one always does.
         calls=tuple(sorted([*watched.calls, *watched.open_calls.values()], key=lambda call: call.started)),
-        effects=tuple(call for call in effects if call.is_known),
-        unknown_calls=tuple(call for call in effects if not call.is_known),
+        effects=tuple(call for call in effects.found() if call.is_known),
+        refused=tuple(effects.refused()),
+        unknown_calls=tuple(call for call in effects.found() if not call.is_known),
         steps=tuple(watched.steps),
         totals=totals,
         event_ids=event_ids,

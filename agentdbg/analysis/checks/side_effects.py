@@ -44,7 +44,7 @@ def check_effects(facts: RunFacts, policy: Policy, baseline: Baseline | None) ->
     unknown = [_kept(call, policy.ignore_args) for call in facts.unknown_calls]
     if policy.effects == "none":
         return [_check_none(came, unknown, policy)]
-    changes = _nearest(came, unknown, baseline, policy.ignore_args)
+    changes = _nearest(came, unknown, facts.refused, baseline, policy.ignore_args)
     if _holds(changes):
         return [_same(came, changes)]
     return [_differing(changes, baseline, policy)]
@@ -79,14 +79,19 @@ def _check_none(came: Sequence[SideEffect], unknown: Sequence[SideEffect], polic
 
 
 def _nearest(
-    came: Sequence[SideEffect], unknown: Sequence[SideEffect], baseline: Baseline | None, ignored: Sequence[str]
+    came: Sequence[SideEffect],
+    unknown: Sequence[SideEffect],
+    refused: Sequence[SideEffect],
+    baseline: Baseline | None,
+    ignored: Sequence[str],
 ) -> EffectChanges:
     """How the run differs from the variant of the baseline that it comes closest to."""
     variants = () if baseline is None else baseline.effects
     known_calls = () if baseline is None else [_kept(call, ignored) for call in baseline.unknown_calls]
     all_came = (*came, *without_retries(unknown, known_calls))
+    not_done = [_kept(call, ignored) for call in refused]
     found = (
-        compare_effects([*(_kept(call, ignored) for call in variant.calls), *known_calls], all_came)
+        compare_effects([*(_kept(call, ignored) for call in variant.calls), *known_calls], all_came, (), not_done)
         for variant in variants
     )
     return min(found, key=_distance, default=compare_effects((), all_came))
@@ -115,7 +120,17 @@ def _differing(changes: EffectChanges, baseline: Baseline | None, policy: Policy
 def _new(calls: CallChanges) -> list[str]:
     """What the run did and the baseline did not."""
     said = [f"#{effect.b.number}: {quoted(effect.b.name)} {_how(effect)}" for effect in calls.changed]
-    return [*said, *(f"#{effect.number}: {quoted(effect.name)} is new" for effect in calls.only_b)]
+    return [*said, *(f"#{effect.number}: {quoted(effect.name)} {_how_new(effect)}" for effect in calls.only_b)]
+
+
+def _how_new(effect: SideEffect) -> str:
+    if not effect.repeated_by:
+        return "is new"
+    return f"may have been done twice: it {_ended(effect)}, and #{effect.repeated_by} repeats it"
+
+
+def _ended(effect: SideEffect) -> str:
+    return f"ended with {effect.failure}" if effect.failure else "never returned"
 
 
 def _few(said: Sequence[str]) -> str:
@@ -135,9 +150,14 @@ def _made_under_other_rules(known: CallChanges, baseline: Baseline | None) -> st
 
 def _how(effect: ChangedEffect) -> str:
     """What is different about a call of the same tool."""
-    if [change.path for change in effect.changes] != ["returned"]:
+    paths = [change.path for change in effect.changes]
+    if paths == ["returned"]:
+        return "never returned" if effect.a.returned else "returned, which the baseline's never did"
+    if paths != ["outcome"]:
         return "has other arguments"
-    return "never returned" if effect.a.returned else "returned, which the baseline's never did"
+    if effect.b.outcome == "unknown":
+        return f"may not have been done: it {_ended(effect.b)}"
+    return "was refused" if effect.b.outcome == "refused" else "was done, and nobody knows it of the baseline's"
 
 
 def _diff(changes: EffectChanges) -> str:

@@ -28,8 +28,8 @@ _MEANS_MORE = re.compile(r"[*?\[]")
 
 def without_retries(calls: Sequence[SideEffect], accepted: Iterable[SideEffect]) -> list[SideEffect]:
     """The calls without those that failed and were made again, here or in the baseline's runs: a retry is no news."""
-    made = {call.signature for call in (*accepted, *(call for call in calls if not call.failed))}
-    return [call for call in calls if not call.failed or call.signature not in made]
+    made = {call.signature for call in (*accepted, *(call for call in calls if call.outcome == "done"))}
+    return [call for call in calls if call.outcome == "done" or call.signature not in made]
 
 
 def not_in_baseline(tools: Iterable[str], baseline: Baseline | None) -> str:

@@ -74,7 +74,7 @@ def compare_sides(a: Side, b: Side) -> Diff:
     pairing = pair_sides(a, b)
     rows = _RowMaker(a, b, pairing.moved)
     rows.add(lay_out(pairing, a, b))
-    effects = compare_effects(a.effects, b.effects)
+    effects = compare_effects(a.effects, b.effects, a.refused, b.refused)
     return Diff(tuple(rows.rows), effects, tuple(rows.context), a, b, pairing)
 
 

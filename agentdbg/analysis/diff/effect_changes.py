@@ -18,20 +18,20 @@ from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.likeness import Arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from agentdbg.analysis.effects import EffectSource, SideEffect
 
 __all__ = ["CallChanges", "ChangedEffect", "EffectChanges", "compare_effects"]
 
-_What = tuple[str, bytes, bool]
+_What = tuple[str, bytes, str]
 _TABLE = 2_500
 """Beyond this many combinations effects of one tool are paired in their order."""
 
 
 @dataclass(frozen=True)
 class ChangedEffect:
-    """The same tool with other arguments."""
+    """The same tool with other arguments, or with another outcome."""
 
     a: SideEffect
     b: SideEffect
@@ -39,10 +39,14 @@ class ChangedEffect:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What differs, looked for when it is asked for: of many effects only the first few are shown."""
-        found = tuple(sorted_changes(value_changes(self.a.args, self.b.args, "args")))
-        if self.a.returned == self.b.returned:
-            return found
-        return (*found, Change("returned", "changed", self.a.returned, self.b.returned))
+        found = value_changes(self.a.args, self.b.args, "args")
+        if not found and encoded(self.a.args) != encoded(self.b.args):
+            found = _exact_changes(self.a.args, self.b.args)
+        if self.a.returned != self.b.returned:
+            return (*sorted_changes(found), Change("returned", "changed", self.a.returned, self.b.returned))
+        if self.a.outcome != self.b.outcome and (self.a.is_known or self.b.is_known):
+            return (*sorted_changes(found), Change("outcome", "changed", self.a.outcome, self.b.outcome))
+        return tuple(sorted_changes(found))
 
     def swapped(self) -> ChangedEffect:
         return ChangedEffect(self.b, self.a)
@@ -50,6 +54,14 @@ class ChangedEffect:
     def to_json(self) -> dict[str, Any]:
         changes = [change.to_json() for change in self.changes]
         return {"a": self.a.to_json(), "b": self.b.to_json(), "changes": changes}
+
+
+def _exact_changes(was: Any, now: Any) -> list[Change]:
+    """What differs in ids and clocks alone, which are no other wording, but another effect."""
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return [Change("args", "changed", was, now)]
+    both = [key for key in was if key in now and encoded(was[key]) != encoded(now[key])]
+    return [Change(f"args.{key}", "changed", was[key], now[key]) for key in both]
 
 
 @dataclass(frozen=True)
@@ -132,14 +144,21 @@ class EffectChanges:
         }
 
 
-def compare_effects(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> EffectChanges:
-    """Compare what two runs changed or may have changed."""
+def compare_effects(
+    a: Sequence[SideEffect],
+    b: Sequence[SideEffect],
+    refused_a: Sequence[SideEffect] = (),
+    refused_b: Sequence[SideEffect] = (),
+) -> EffectChanges:
+    """Compare what two runs changed or may have changed; what one did may have been refused in the other."""
     done_a, done_b = [_what(effect) for effect in a], [_what(effect) for effect in b]
     both = zip((*a, *b), (*done_a, *done_b), strict=True)
     sources = {what: effect.source for effect, what in both if effect.is_known}
     a, b = _settled(a, done_a, sources), _settled(b, done_b, sources)
     rest_a, rest_b = _without(a, done_a, Counter(done_b)), _without(b, done_b, Counter(done_a))
     pairs = _alike(rest_a, rest_b)
+    pairs += _done_and_refused(rest_a, rest_b, refused_a, refused_b, pairs)
+    pairs.sort(key=lambda pair: (pair.a.number, pair.b.number))
     return EffectChanges(
         known=_part(a, rest_a, rest_b, pairs, is_known=True),
         unknown=_part(a, rest_a, rest_b, pairs, is_known=False),
@@ -147,6 +166,32 @@ def compare_effects(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> EffectC
         guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
         unknown_tools=tuple(sorted({effect.name for effect in (*a, *b) if not effect.is_known})),
     )
+
+
+def _done_and_refused(
+    rest_a: Sequence[SideEffect],
+    rest_b: Sequence[SideEffect],
+    refused_a: Sequence[SideEffect],
+    refused_b: Sequence[SideEffect],
+    pairs: Sequence[ChangedEffect],
+) -> list[ChangedEffect]:
+    """What one run did and the other asked for in the same words, and was turned down."""
+    taken = {id(effect) for pair in pairs for effect in (pair.a, pair.b)}
+    left_a, left_b = ([effect for effect in rest if id(effect) not in taken] for rest in (rest_a, rest_b))
+    found = [ChangedEffect(effect, other) for effect, other in _same_asked(left_a, refused_b)]
+    return found + [ChangedEffect(other, effect) for effect, other in _same_asked(left_b, refused_a)]
+
+
+def _same_asked(
+    effects: Sequence[SideEffect], refused: Sequence[SideEffect]
+) -> Iterator[tuple[SideEffect, SideEffect]]:
+    by_call: dict[tuple[str, bytes], list[SideEffect]] = {}
+    for call in reversed(refused):
+        by_call.setdefault(_what(call)[:2], []).append(call)
+    for effect in effects:
+        others = by_call.get(_what(effect)[:2]) if effect.is_known else None
+        if others:
+            yield effect, others.pop()
 
 
 def _settled(
@@ -183,7 +228,7 @@ def _part(
 
 def _what(effect: SideEffect) -> _What:
     """The same for two calls that did the same: the keys of their arguments are in order already."""
-    return effect.name, encoded(effect.args), effect.returned
+    return effect.name, encoded(effect.args), effect.state
 
 
 def _without(effects: Sequence[SideEffect], done: Sequence[_What], left: Counter[_What]) -> list[SideEffect]:

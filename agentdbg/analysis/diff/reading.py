@@ -168,6 +168,7 @@ class _Reader:
             _in_order(top),
             totals,
             [self._without_ignored(effect) for effect in self._effects.found()],
+            [self._without_ignored(effect) for effect in self._effects.refused()],
             {number: self._by_id[call_id].number for number, call_id in ended.items() if call_id in self._by_id},
             self._count,
             self._has_findings,

@@ -7,7 +7,7 @@ Ids, times, durations, token counts and costs are no content, nor is what a prom
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import END, LLM, SPAN, START, TOOL
@@ -19,6 +19,7 @@ from agentdbg.loops.volatile import VOLATILE_KEYS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agentdbg.analysis.call_outcomes import Outcome
     from agentdbg.analysis.diff.prompts import History
     from agentdbg.analysis.diff.side_totals import Totals
 
@@ -99,10 +100,17 @@ class Side:
     totals: Totals
     effects: list[SideEffect]
     """The calls that changed something, and those of which nobody knows."""
+    refused: list[SideEffect]
+    """Writes that were not done."""
     starts: dict[int, int]
     """The CALL_STARTs that have no step of their own, and the event each belongs to."""
     count: int
     has_findings: bool
+
+    @cached_property
+    def outcomes(self) -> dict[int, Outcome]:
+        """What came of the calls that did something or may have, by their numbers."""
+        return {effect.number: effect.outcome for effect in self.effects}
 
 
 def _action_of(step: Step) -> int | str:

@@ -103,7 +103,10 @@ def _call_sentences(calls: CallChanges, noun: str, doubt: str = "") -> Iterator[
         for effect in only[: _FEW - told] if told < _FEW else ():
             told += 1
             numbers = (effect.number, None) if which == "A" else (None, effect.number)
-            yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect), f"{doubt}.")
+            if effect.repeated_by:
+                yield _say(*numbers, f"{which} may have done ", code(effect.name), f" twice: {_repeat(effect)}.")
+            else:
+                yield _say(*numbers, f"Only {which} called ", code(effect.name), *_with(effect), f"{doubt}.")
     if calls.count > told:
         rest = calls.count - told
         differ = "differs" if rest == 1 else "differ"
@@ -114,8 +117,25 @@ def _changed(effect: ChangedEffect) -> Iterator[str | VerdictPart]:
     change = effect.changes[0]
     if change.path == "returned":  # the last there is: the arguments are the same
         yield " returned in A and never in B" if change.was else " returned in B and never in A"
+    elif change.path == "outcome":
+        yield _outcomes(effect)
     else:
         yield from (" got ", *_got(change), _and_more(len(effect.changes) - 1))
+
+
+def _outcomes(effect: ChangedEffect) -> str:
+    """` was done in A and refused in B`; where nobody knows, why."""
+    sides = sorted((("A", effect.a), ("B", effect.b)), key=lambda side: side[1].outcome == "unknown")
+    (first, known), (second, other) = sides
+    if other.outcome == "unknown":
+        why = f": {other.failure}" if other.failure else ""
+        return f" was {known.outcome} in {first}; whether in {second} nobody knows{why}"
+    return f" was {effect.a.outcome} in A and {effect.b.outcome} in B"
+
+
+def _repeat(effect: SideEffect) -> str:
+    ended = f"ended with {effect.failure}" if effect.failure else "never returned"
+    return f"#{effect.number} {ended}, and #{effect.repeated_by} repeats it"
 
 
 def _got(change: Change) -> Iterator[str | VerdictPart]:
@@ -138,7 +158,8 @@ def _and_more(count: int) -> str:
 
 def _with(effect: SideEffect) -> Iterator[str | VerdictPart]:
     shown = argument_text(effect.args, 120) if isinstance(effect.args, dict) else plain_text(value(effect.args, 120))
-    came_back = "" if effect.returned else ", which never returned"
+    came_back = "" if effect.outcome == "done" else f", which ended with {effect.failure}"
+    came_back = came_back if effect.returned else ", which never returned"
     yield from (" with ", code(shown)) if shown else (" without arguments",)
     yield came_back
 
