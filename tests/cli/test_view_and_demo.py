@@ -126,7 +126,7 @@ def test_the_demo_records_five_agents_and_says_what_each_showed(cli: Callable[..
     assert "✓ Finished  demo: refund an order" in ran.out
     assert "parse_invoice raised KeyError: 'Due', which ended the run." in ran.out
     assert "book failed 4 times with the same error" in ran.out
-    assert "Stopped by stop_on_loop at 4 repetitions, the limit you set." in ran.out
+    assert "Stopped: book repeated 4 times (stop_on_loop limit: 4)." in ran.out
     assert "✓ Finished  demo: research a question" in ran.out
     assert "● Running  demo: crawl a catalogue" in ran.out
     assert "Traceback" not in ran.err

@@ -59,9 +59,9 @@ def test_the_list_of_runs(served: RunningViewer, data_dir: Path) -> None:
 
 
 def test_one_run(served: RunningViewer, data_dir: Path) -> None:
-    """run.json over HTTP is run.json as a reader sees it."""
+    """run.json over HTTP is run.json as a reader sees it: what was spent is counted where the file does not say it."""
     run_id = add(data_dir)
-    assert served.ask(f"/api/runs/{run_id}").json() == run_json(run_id)
+    assert served.ask(f"/api/runs/{run_id}").json() == {**run_json(run_id), "total_tokens": 30, "cost_usd": None}
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_socket_sends_what_is_there_and_then_what_is_written(served: RunningVi
             metas.append(message)
             message = json.loads(socket.recv(timeout=10))
         assert message["data"] == [late]
-    assert metas[0] == {"type": "run", "data": run_json(run_id)}
+    assert metas[0] == {"type": "run", "data": {**run_json(run_id), "total_tokens": None, "cost_usd": None}}
     with connect(socket_url(served, f"/ws/run/{run_id}?offset={offset}")) as socket:
         message = json.loads(socket.recv(timeout=10))
         assert message["data"] == [late]
