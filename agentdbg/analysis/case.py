@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.columns import CALL_KINDS, SPAN
 from agentdbg.analysis.errors import Failure, failure_of
+from agentdbg.analysis.last_word import LastWord, last_word
 from agentdbg.analysis.loop_cost import LoopCost, measure_loop
 from agentdbg.analysis.stats import FailedCalls, RecordedError, Tally, payload_of, run_duration_ms
 from agentdbg.events.facts import error_of
@@ -71,6 +72,14 @@ class Case:
         if self.fatal is not None:
             return self.fatal.failure
         return failure_of(self.end_payload) if error_of(self.end_payload) is not None else None
+
+    @cached_property
+    def last_word(self) -> LastWord | None:
+        """What the run ended with instead of an answer."""
+        tally = self.tally
+        places = (tally.end, tally.last_llm, tally.last_call)
+        end, model, last = (None if number is None else (number, tally.columns.event(number)) for number in places)
+        return last_word(end, model, last, uses_tools=bool(tally.tool_calls))
 
     @property
     def is_live(self) -> bool:

@@ -56,12 +56,17 @@ def _finished(case: Case) -> Verdict:
         # Where the line before has just named the failures, the loop need not repeat them.
         is_said = bool(case.groups) and failures_in(case, case.loop) is case.groups[0]
         lines.append(loop_line(case, case.loop, beside_failures=is_said))
+    ending = case.last_word
+    if ending is not None and ending.severity == "warning":
+        lines.append(ending.line)
     if len(case.groups) > 1:
         lines.append(_other_failures(case))
     if lines:
         return {"tone": "warn", "word": "Finished", "lines": lines[:3]}
     if answer:
         said = line(None, f"Answered: {answer}")
+    elif ending is not None:
+        said = ending.line
     elif case.run_ms is not None:
         said = line(None, f"Finished in {duration(case.run_ms)}, nothing failed.")
     else:

@@ -15,6 +15,7 @@ from agentdbg.analysis.findings.answers_cut import CutAnswers
 from agentdbg.analysis.findings.argument_fit import ArgumentFit
 from agentdbg.analysis.findings.context_growth import ContextGrowth
 from agentdbg.analysis.findings.died_in_call import DiedInCall
+from agentdbg.analysis.findings.endings_without_answer import EndingsWithoutAnswer
 from agentdbg.analysis.findings.failures import Failures
 from agentdbg.analysis.findings.finding import Finding, Severity, severity_rank
 from agentdbg.analysis.findings.first_failure import FirstFailure
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Severity", "add_to_verdict", "find", "headline_lines", "is_said_by"]
 
 _MOST_VERDICT_LINES = 3
-_SAID_BY_VERDICT = frozenset({"first_failure", "swallowed_error", "loop", "died_in_call"})
+_SAID_BY_VERDICT = frozenset(
+    {"first_failure", "swallowed_error", "loop", "died_in_call", "no_answer", "error_as_answer"}
+)
 
 
 class Watcher(Protocol):
@@ -65,6 +68,7 @@ def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
         CutAnswers(),
         LoopWarnings(),
         DiedInCall(),
+        EndingsWithoutAnswer(),
         TimeSpent(),
     ]
     interested: dict[str, list[Watcher]] = defaultdict(list)

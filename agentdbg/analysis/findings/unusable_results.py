@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis import conversation
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings.finding import Evidence, Finding
+from agentdbg.analysis.last_word import reads_something
 from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.tool_results import error_in_result, is_empty
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.events.facts import call_failed
 
@@ -23,12 +24,8 @@ if TYPE_CHECKING:
     from agentdbg.analysis.findings.watched_run import RunEnd
     from agentdbg.events import Event
 
-__all__ = ["UnusableResults", "error_in_result", "is_empty"]
+__all__ = ["UnusableResults"]
 
-_GIVES_SOMETHING = re.compile(
-    r"(?:^|[_.\-\s])(?:search|find|get|list|read|fetch|query|look|lookup|retrieve|load|browse|visit|ask|calc\w*)"
-    r"(?:$|[_.\-\s])|^(?:search|find|get|list|read|fetch|query|lookup|retrieve)(?=[A-Z])",
-)
 # Any of these in an answer may be how it says that something was missing; then nothing is claimed.
 _ADMITS = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|without|unable|cannot|fail\w*|errors?|unfortunately|sorry|apolog\w*|empty"
@@ -37,7 +34,6 @@ _ADMITS = re.compile(
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"\b(?:the|is|are|you|your|has|have|was|for|and|of|to)\b", re.IGNORECASE)
-_ERROR_TEXT = re.compile(r"\s*(?:[A-Za-z_][\w.]*)?(?:Error|Exception)\s*:|\s*Traceback \(most recent call last\)")
 _MOST_TOOLS = 1_000
 _MOST_HOMES = 1_000
 _MOST_WAITING = 100
@@ -77,7 +73,7 @@ class UnusableResults:
             self._waiting = []
             if len(self._gave_something) < _MOST_TOOLS:
                 self._gave_something.add(name)
-        elif name in self._gave_something or _GIVES_SOMETHING.search(name):
+        elif name in self._gave_something or reads_something(name):
             self._waiting.append((number, event, "gave nothing"))
         else:
             self._waiting = []
@@ -117,22 +113,3 @@ class UnusableResults:
             quote(one_line(text, 160)),
         )
         self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))
-
-
-def is_empty(result: Any) -> bool:
-    """Whether a result holds nothing."""
-    result = parse_embedded(result) if isinstance(result, str) and len(result) < 100 else result
-    return result is None or result in ("", [], {}) or (isinstance(result, str) and not result.strip())
-
-
-def error_in_result(result: Any) -> str | None:
-    """The error a result reports although its call counts as done; None when it reports none."""
-    if isinstance(result, str):
-        if _ERROR_TEXT.match(result[:200]):
-            return one_line(result, 160)
-        if '"error"' not in result[:100]:
-            return None
-        result = parse_embedded(result)
-    if isinstance(result, dict) and isinstance(result.get("error"), (str, dict)) and result["error"]:
-        return one_line(failure_of({"error": result["error"]}).text, 160)
-    return None

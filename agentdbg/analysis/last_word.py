@@ -1,0 +1,143 @@
+"""
+The last word of a run that ended by itself: an answer, an error in the place of one, or no answer at all.
+
+A run may end without a failure and still have nothing to show: its last call failed and was swallowed, a search came
+back and nobody read it, the model asked for a tool that was not called, or what it returned is a traceback. `last_word`
+looks at three events at most: the end of the run, its last model call and its last call of any kind.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentdbg.analysis import conversation
+from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.sentences import code, line, quote
+from agentdbg.analysis.tool_results import error_in_result
+from agentdbg.analysis.wording import one_line
+from agentdbg.events.facts import call_failed
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.sentences import Line
+    from agentdbg.events import Event
+
+__all__ = ["LastWord", "Numbered", "ends_a_run", "last_word", "reads_something"]
+
+Numbered = tuple[int, "Event"]
+"""An event and its number in the file."""
+
+_READS = re.compile(
+    r"(?:^|[_.\-\s])(?:search|find|get|list|read|fetch|query|look|lookup|retrieve|load|browse|visit|ask|calc\w*)"
+    r"(?:$|[_.\-\s])|^(?:search|find|get|list|read|fetch|query|lookup|retrieve)(?=[A-Z])",
+)
+_BEGINS_TO_READ = re.compile(r"(?:search|find|get|list|read|fetch|query|look|retrieve|load)(?=[A-Z_.\-\s])")
+_ENDS = re.compile(
+    r"(?:^|[_.\-\s])(?:final|finish\w*|answer|submit|done|complete|completed|respond|response|reply|output|result|end|exit"
+    r"|stop|terminate|transfer|handoff|handover|hand|escalate|delegate)(?:$|[_.\-\s])"
+    r"|^(?:final|finish|answer|submit|complete|respond|transfer|handoff|escalate)(?=[A-Z])",
+    re.IGNORECASE,
+)
+_GAVE_UP = re.compile(
+    r"\s*(?:agent stopped due to (?:iteration|max iterations|time) limit|sorry, need more steps to process this request"
+    r"|agent stopped due to max iterations|reached max(?:imum)? (?:number of )?(?:steps|iterations|turns)\b)",
+    re.IGNORECASE,
+)
+
+
+def reads_something(name: str) -> bool:
+    """Whether a tool is meant to give something, going by its name: `search`, `get_order`, `readFile`."""
+    return _READS.search(name) is not None
+
+
+def ends_a_run(name: str) -> bool:
+    """Whether a tool ends a run, going by its name: it hands in an answer, or hands the user over."""
+    return _ENDS.search(name) is not None and not _BEGINS_TO_READ.match(name)
+
+
+class LastWord(NamedTuple):
+    """What a run ended with instead of an answer."""
+
+    kind: Literal["no_answer", "error_as_answer"]
+    severity: Literal["warning", "info"] | None
+    """`info` where the last step may well have been the purpose of the run, None where its name says so."""
+    line: Line
+
+
+def last_word(
+    end: Numbered | None, model: Numbered | None, last: Numbered | None, *, uses_tools: bool
+) -> LastWord | None:
+    """What a run ended with; None for an answer, and where the log does not say."""
+    returned = None if end is None else _payload(end).get("result")
+    if returned is not None and returned not in ("", [], {}) and not isinstance(returned, bool):
+        return _bad_answer(end, returned)
+    if model is None or last is None:
+        return None
+    said = conversation.answer(_payload(model).get("response"))
+    if said.text.strip() and not said.calls and not call_failed(_payload(model)):
+        return _bad_answer(model, said.text)
+    if call_failed(_payload(last)):
+        return _after_failure(last, "failed", failure_of(_payload(last)).text)
+    if last[1]["event_type"] == "TOOL_CALL":
+        return _after_tool(last)
+    return _after_model(last, said, uses_tools=uses_tools)
+
+
+def _bad_answer(place: Numbered | None, answer: Any) -> LastWord | None:
+    number = None if place is None else place[0]
+    error = error_in_result(answer)
+    if error is not None:
+        return LastWord("error_as_answer", "warning", line(number, "The answer is an error message: ", quote(error)))
+    if isinstance(answer, str) and _GAVE_UP.match(answer[:200]):
+        said = quote(one_line(answer, 160))
+        return LastWord("no_answer", "warning", line(number, "The agent stopped before it had an answer: ", said))
+    return None
+
+
+def _after_failure(last: Numbered, what: str, words: str) -> LastWord:
+    number, event = last
+    name = code(event["name"])
+    said = line(number, "The run ended without an answer: its last call, ", name, f" #{number}, {what}: ", quote(words))
+    return LastWord("no_answer", "warning", said)
+
+
+def _after_tool(last: Numbered) -> LastWord | None:
+    number, event = last
+    error = error_in_result(_payload(last).get("result"))
+    name = event["name"]
+    if error is not None:
+        return _after_failure(last, "gave an error", error)
+    if ends_a_run(name):
+        return LastWord("no_answer", None, line(number, "Finished with ", code(name), f" #{number}; nothing failed."))
+    if reads_something(name):
+        said = line(number, "The run ended with the result of ", code(name), f" #{number}; no answer followed.")
+        return LastWord("no_answer", "warning", said)
+    said = line(number, "The last step was ", code(name), f" #{number}; no answer followed.")
+    return LastWord("no_answer", "info", said)
+
+
+def _after_model(last: Numbered, said: conversation.Turn, *, uses_tools: bool) -> LastWord | None:
+    number, event = last
+    if said.calls:
+        asked = said.calls[-1].name
+        # Where no tool is recorded, asking for one may be how the model fills in a form.
+        if not uses_tools or ends_a_run(asked):
+            return None
+        sentence = line(number, "The last answer, ", f"#{number}, asks for ", code(asked), ", which was not called.")
+        return LastWord("no_answer", "warning" if reads_something(asked) else "info", sentence)
+    if _is_empty_message(_payload(last).get("response")):
+        sentence = line(number, "The last answer of ", code(event["name"]), f", #{number}, is empty.")
+        return LastWord("no_answer", "warning", sentence)
+    return None
+
+
+def _is_empty_message(response: Any) -> bool:
+    """Whether a model answered with nothing; a response that was not recorded, or is no message, is another matter."""
+    if isinstance(response, dict):
+        return "content" in response and response["content"] in (None, "", []) and not response.get("refusal")
+    return isinstance(response, str) and not response.strip()
+
+
+def _payload(place: Numbered) -> dict[str, Any]:
+    payload: Any = place[1].get("payload")
+    return payload if isinstance(payload, dict) else {}

@@ -1,0 +1,103 @@
+"""What a tool's result says of itself, in the shapes that tools for models use."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentdbg.analysis.tool_results import error_in_result, is_empty
+
+FAILED: list[tuple[Any, str]] = [
+    ({"isError": True, "content": [{"type": "text", "text": "no such file"}]}, "no such file"),
+    ({"is_error": True, "content": "denied"}, "denied"),
+    ({"ok": False, "reason": "no seat left"}, "no seat left"),
+    ({"success": False}, "success is false"),
+    ({"success": False, "message": "no seat left", "data": None}, "no seat left"),
+    ({"exit_code": 1, "stdout": "", "stderr": "boom"}, "boom"),
+    ({"returncode": -9, "output": ""}, "returncode -9"),
+    ({"status_code": 404, "body": "<html>"}, "<html>"),
+    ({"statusCode": 503}, "statusCode 503"),
+    ({"status": 500, "message": "down"}, "down"),
+    ({"status": "error", "message": "quota"}, "quota"),
+    ({"errors": [{"message": "field x"}]}, "field x"),
+    ({"error": "no such order", "ok": False}, "no such order"),
+    ({"error": {"code": 7, "message": "gone"}}, "gone"),
+    ('{"error": "no such order"}', "no such order"),
+    ("HTTP 404: Not Found", "HTTP 404"),
+    ("HTTP/1.1 500 Internal Server Error", "HTTP/1.1 500"),
+    ("404 Not Found", "404 Not Found"),
+    ("Request failed with status code 429", "429"),
+    ("Error: no such table", "no such table"),
+    ("error: unknown option", "unknown option"),
+    ("ValueError: x", "ValueError: x"),
+    ("Traceback (most recent call last):\n  File", "Traceback"),
+    ("bash: foo: command not found", "command not found"),
+    ([{"type": "text", "text": "Error: denied"}], "Error: denied"),
+]
+FINE: list[Any] = [
+    None,
+    "",
+    "All good, no errors.",
+    "Error handling in Python is done with try.",
+    "404 pages were read",
+    "500 dollars were paid.",
+    {"ok": True},
+    {"exit_code": 0, "stderr": "a warning"},
+    {"status_code": 200},
+    {"status": "ok", "error": None},
+    {"success": True, "error": ""},
+    {"is_error": False},
+    {"errors": [], "data": 1},
+    {"status": 404_000},
+    {"code": 7},
+    [{"ok": False}, {"ok": True}],
+    42,
+    True,
+]
+EMPTY: list[Any] = [
+    None,
+    "",
+    "  ",
+    [],
+    {},
+    "[]",
+    "null",
+    {"hits": []},
+    {"query": "x", "results": [], "total": 0},
+    '{"items": []}',
+    "No results found for 'x'.",
+    "0 matches found",
+    [{"type": "text", "text": "[]"}],
+]
+FULL: list[Any] = [
+    0,
+    False,
+    "none of your business",
+    {"results": [1]},
+    {"hits": [], "data": {"a": 1}},
+    ["x"],
+    {"a": []},
+]
+
+
+@pytest.mark.parametrize(("result", "words"), FAILED, ids=json.dumps)
+def test_a_result_that_is_an_error_is_known_in_every_shape(result: Any, words: str) -> None:
+    """The call counts as done, so nobody else says it."""
+    said = error_in_result(result)
+
+    assert said is not None
+    assert words in said
+
+
+@pytest.mark.parametrize("result", FINE, ids=json.dumps)
+def test_a_result_that_is_no_error_is_left_alone(result: Any) -> None:
+    """A false alarm makes people ignore the true ones."""
+    assert error_in_result(result) is None
+
+
+def test_a_result_that_holds_nothing_is_known_in_every_shape() -> None:
+    """A search engine's nothing is rarely an empty list."""
+    assert [result for result in EMPTY if not is_empty(result)] == []
+    assert [result for result in FULL if is_empty(result)] == []
