@@ -11,10 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-try:
-    import re2
-except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
-    re2 = None
+from agentdbg.redaction.forked_re2 import HAS_RE2, LinearPattern
+
 try:
     from re import _parser as parser  # type: ignore[attr-defined,unused-ignore]
 except ImportError:  # Python 3.10
@@ -54,8 +52,7 @@ def compile_patterns(patterns: Iterable[str], *, use_re2: bool = True) -> tuple[
         try:
             reason = _reason_against(pattern)
             if reason is None:
-                compiled = _with_re2(pattern) if use_re2 and re2 is not None else re.compile(pattern, re.ASCII)
-                usable.append(UserPattern(compiled))
+                usable.append(UserPattern(_compiled(pattern, use_re2=use_re2 and HAS_RE2)))
         except Exception as error:  # noqa: BLE001 -- two engines, each with errors of its own
             reason = f"it is not a valid pattern ({error})"
         if reason is not None:
@@ -68,10 +65,12 @@ def _shown(pattern: object) -> str:
     return shown if len(shown) <= 80 else shown[:79] + "…"
 
 
-def _with_re2(pattern: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    return re2.compile(pattern, options)
+def _compiled(pattern: str, *, use_re2: bool) -> Any:
+    if not use_re2:
+        return re.compile(pattern, re.ASCII)
+    linear = LinearPattern(pattern)
+    linear.compile()
+    return linear
 
 
 def _reason_against(pattern: object) -> str | None:

@@ -12,13 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.redaction.forked_re2 import HAS_RE2, LinearPattern
 from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
 from agentdbg.redaction.shapes import SHAPES
-
-try:
-    import re2
-except ImportError:  # pragma: no cover -- the lane without wheels runs the same tests
-    re2 = None
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -57,12 +53,14 @@ class Suspicion:
         self._named: Any
         self._shaped: Any
         self._either: Any
-        if use_re2 and re2 is not None:
+        if use_re2 and HAS_RE2:
             named = _named_expression(tuple(anywhere), tuple(whole))
             shaped = _shaped_expression()
-            self._named = _WhenAsked(named)
-            self._shaped = _WhenAsked(shaped)
-            self._either = _compiled(f"{named}|{shaped}")
+            # Most texts are clear of both kinds, and nobody asks which.
+            self._named = _pattern(named)
+            self._shaped = _pattern(shaped)
+            self._either = _pattern(f"{named}|{shaped}")
+            self._either.compile()
         else:
             self._named = _Literals((), named_literals, odd_letters=True)
             self._shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
@@ -80,28 +78,8 @@ class Suspicion:
         return self._named.search(encoded) is not None, self._shaped.search(encoded) is not None
 
 
-class _WhenAsked:
-    """An expression compiled when it is first asked: most texts are clear of both kinds, and nobody asks which."""
-
-    __slots__ = ("_compiled", "_expression")
-
-    def __init__(self, expression: str) -> None:
-        self._expression = expression
-        self._compiled: Any = None
-
-    def search(self, encoded: bytes) -> Any:
-        """What the compiled expression finds."""
-        if self._compiled is None:
-            self._compiled = _compiled(self._expression)
-        return self._compiled.search(encoded)
-
-
-def _compiled(expression: str) -> Any:
-    options = re2.Options()
-    options.log_errors = False
-    options.never_capture = True
-    options.max_mem = 64 << 20
-    return re2.compile(expression, options)
+def _pattern(expression: str) -> LinearPattern:
+    return LinearPattern(expression, never_capture=True, max_mem=64 << 20)
 
 
 def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
