@@ -150,3 +150,23 @@ def test_what_ended_the_run_is_not_called_swallowed() -> None:
     assert found["swallowed_error"][0].sentence == (
         "read failed 3 times with the same error; the last time it ended the run: ValueError: no page 7"
     )
+
+
+def test_a_step_that_the_agent_survived_is_not_what_ended_the_run() -> None:
+    """The failure that ended the run comes first, and the earlier one is told beside it."""
+    story = Story()
+    survived = span(story, "Step 6", BOOM)
+    limit = story.llm(error={"error_type": "RateLimitError", "message": "429 too many requests"})
+    story.error("AgentError", "no output: RateLimitError: 429 too many requests")
+    story.end(
+        "error", error={"error_type": "AgentError", "message": "no output: RateLimitError: 429 too many requests"}
+    )
+
+    _, _, found = said(story, "error")
+
+    (first,) = found["first_failure"]
+    assert first.number == limit
+    assert first.sentence == (
+        "What failed last was gpt-4o: RateLimitError: 429 too many requests. It ended the run as AgentError. "
+        f"Before it Step 6 failed at #{survived}, and the run went on."
+    )

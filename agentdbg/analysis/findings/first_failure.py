@@ -34,6 +34,7 @@ class FirstFailure:
     def __init__(self, failures: Failures) -> None:
         self._failures = failures
         self._first: tuple[int, Event, Failure] | None = None
+        self._latest: tuple[int, Event, Failure] | None = None
         self._followed = 0
         self._worked_at: int | None = None
         self._tried_again = 0
@@ -47,8 +48,9 @@ class FirstFailure:
             if is_alike and self._worked_at is None and not has_failed and event["event_type"] != "ERROR":
                 self._worked_at = number
             return
+        self._latest = (number, event, failure)
         if self._first is None:
-            self._first = (number, event, failure)
+            self._first = self._latest
             self._evidence.add(number, event["event_id"])
             return
         self._followed += 1
@@ -60,17 +62,30 @@ class FirstFailure:
         if self._first is None:
             return []
         number, event, failure = self._first
-        opening: list[str | VerdictPart] = ["The first failure was ", code(event["name"]), ": "]
-        opening.append(quote(cut(failure.text, _QUOTED)))
+        begins, before = "The first failure was ", ""
+        if self._was_survived(end) and self._latest is not None:
+            # A step of an agent that failed and was followed by others is not what ended the run.
+            before = f" Before it {event['name']} failed at #{number}, and the run went on."
+            number, event, failure = self._latest
+            begins = "What failed last was "
+        opening: list[str | VerdictPart] = [begins, code(event["name"]), ": ", quote(cut(failure.text, _QUOTED))]
         if event["event_type"] == "ERROR":
-            opening = ["The first failure was ", quote(cut(failure.text, _QUOTED))]
+            opening = [begins, quote(cut(failure.text, _QUOTED))]
         led_to, severity = self._led_to(end, failure)
+        led_to.append(before)
         figures: dict[str, Any] = {
             "error": failure.text,
             "failures_after": self._followed,
             "worked_at": self._worked_at,
         }
         return [Finding("first_failure", severity, line(number, *opening, ". ", *led_to), self._evidence, figures)]
+
+    def _was_survived(self, end: RunEnd) -> bool:
+        """Whether the first failure was a span's, and the run ended with another one."""
+        if self._first is None or self._latest is None or not end.run_failed or end.error is None:
+            return False
+        is_span = self._first[1]["event_type"] == "STATE_UPDATE"
+        return is_span and not self._first[2].is_part_of(end.error) and self._latest[2].is_part_of(end.error)
 
     def _led_to(self, end: RunEnd, failure: Failure) -> tuple[list[str | VerdictPart], Severity]:
         ending = end.error
