@@ -16,7 +16,6 @@ __all__ = [
     "UserCode",
     "exception_arguments",
     "mapping_items",
-    "sequence_items",
     "static_attribute",
     "tells_endlessly",
     "type_name",
@@ -99,11 +98,6 @@ def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
         except RuntimeError:  # it changed size while we looked
             continue
     return []
-
-
-def sequence_items(items: Any, most: int) -> list[Any]:
-    """At most `most` + 1 items of a list or tuple."""
-    return list(items[: most + 1])
 
 
 def exception_arguments(error: BaseException) -> Any:

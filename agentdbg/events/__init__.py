@@ -17,6 +17,7 @@ __all__ = [
     "EVENT_KEYS",
     "EVENT_TYPES",
     "MAX_LINE_BYTES",
+    "MEDIA",
     "REDACTED",
     "SPEC_VERSION",
     "TRUNCATED",
@@ -33,6 +34,8 @@ __all__ = [
 SPEC_VERSION = "0.1"
 REDACTED = "__REDACTED__"
 TRUNCATED = "__TRUNCATED__"
+MEDIA = "__MEDIA__"
+"""Begins the descriptor that stands for an image, a sound or a document: its type, its size and its hash."""
 MAX_LINE_BYTES = 1_000_000
 
 EVENT_TYPES = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR", "LOOP_WARNING", "CALL_START")

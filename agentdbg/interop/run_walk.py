@@ -205,10 +205,8 @@ class RunWalk:
 
     def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
         fields = step.fields
-        if step.event_type == "LLM_CALL" and not step.is_told:
-            fields["prompt"] = self._workshop.prompts.fit(fields["prompt"])
-            if fields["cost_usd"] is None:
-                fields["cost_usd"] = self._workshop.prices.cost_usd(fields["model"], fields["usage"])
+        if step.event_type == "LLM_CALL" and not step.is_told and fields["cost_usd"] is None:
+            fields["cost_usd"] = self._workshop.prices.cost_usd(fields["model"], fields["usage"])
         sealed = self._redactor.seal(fields)
         if step.event_type != "STATE_UPDATE" or step.is_span:
             return sealed.value, sealed.encoded

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentdbg.encoding import encode_json
-from agentdbg.interop.prompts import PromptFitter
 from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.guardrails import Limits
 from agentdbg.recorder.prices import PriceTable
@@ -44,7 +43,6 @@ class Workshop:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.prices = PriceTable(config.prices)
-        self.prompts = PromptFitter(config.max_field_bytes)
         self.redactor = redactor_of(config)
         self.names = _ByName(self._clean)
         self.starts = _ByName(self._seal_start)

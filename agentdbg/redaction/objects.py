@@ -26,6 +26,7 @@ from itertools import islice
 from typing import Any
 
 from agentdbg.events import TRUNCATED
+from agentdbg.redaction.media import describe_bytes
 from agentdbg.user_code import (
     UserCode,
     exception_arguments,
@@ -58,7 +59,7 @@ def describe(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _str(value: Any, user: UserCode, max_bytes: int) -> Any:
-    return str.__getitem__(str.__str__(value), slice(0, max_bytes))
+    return str.__str__(value)
 
 
 def _enum(value: Any, user: UserCode, max_bytes: int) -> Any:
@@ -78,6 +79,8 @@ def _float(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 def _bytes(value: Any, user: UserCode, max_bytes: int) -> Any:
     whole = len(memoryview(value)) if not isinstance(value, memoryview) else value.nbytes
+    if not isinstance(value, memoryview) and (described := describe_bytes(value)):
+        return described
     if isinstance(value, memoryview):
         head = bytes(value[:max_bytes]) if value.ndim == 1 and value.contiguous else b""
     else:
@@ -100,11 +103,11 @@ def _dict(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 
 def _list(value: Any, user: UserCode, max_bytes: int) -> Any:
-    return list.__getitem__(value, slice(0, _MOST_ITEMS))
+    return list.__getitem__(value, slice(None))
 
 
 def _tuple(value: Any, user: UserCode, max_bytes: int) -> Any:
-    items = tuple.__getitem__(value, slice(0, _MOST_ITEMS))
+    items = tuple.__getitem__(value, slice(None))
     names = static_attribute(type(value), "_fields")
     if type(names) is tuple and len(names) == len(items) and all(type(name) is str for name in names):
         return dict(zip(names, items, strict=True))
@@ -124,11 +127,11 @@ def _set(value: Any, user: UserCode, max_bytes: int) -> Any:
 
 def _user_string(value: Any, user: UserCode, max_bytes: int) -> Any:
     text = value.__dict__.get("data")
-    return str.__getitem__(text, slice(0, max_bytes)) if isinstance(text, str) else f"<{type_name(value)}>"
+    return str.__str__(text) if isinstance(text, str) else f"<{type_name(value)}>"
 
 
 def _deque(value: Any, user: UserCode, max_bytes: int) -> Any:
-    return list(islice(collections.deque.__iter__(value), _MOST_ITEMS))
+    return list(collections.deque.__iter__(value))
 
 
 def _view(value: Any, user: UserCode, max_bytes: int) -> Any:

@@ -2,8 +2,8 @@
 Any Python value to plain JSON, redacted and bounded on the way: the careful walk.
 
 One walk does it all: keys are judged, text is cleaned, depth, nodes, bytes and time are counted. Nothing here changes
-or consumes what it is shown, and no method a user could have overridden is called except through `UserCode`. The result
-of a field is at most a little larger than its limit; `sizes` then makes it exact.
+or consumes what it is shown, and no method a user could have overridden is called except through `UserCode`. Of a list
+the ends are walked, as far as they could be kept; `sizes` then cuts the result to its exact size.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.kept import is_schema, logprob_names, stays, without_samples
 from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, SECRET, USERS_OWN
+from agentdbg.redaction.media import LEAST_MEDIA, without_media
 from agentdbg.redaction.objects import describe
-from agentdbg.redaction.sizes import cut_string
-from agentdbg.user_code import UserCode, mapping_items, sequence_items
+from agentdbg.redaction.picking import MARGIN_BYTES, Limits, narrow, take_ends
+from agentdbg.redaction.sizes import cut_string, limits_of
+from agentdbg.user_code import UserCode, mapping_items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from agentdbg.redaction.keys import KeyJudge
 
-__all__ = ["LONGEST_NAME_READ", "MARGIN_BYTES", "MAX_DEPTH", "Walk", "readable_text"]
+__all__ = ["LONGEST_NAME_READ", "MAX_DEPTH", "Walk", "readable_text"]
 
 MAX_DEPTH = 10
 _MAX_NODES = 60_000
@@ -39,8 +41,6 @@ LONGEST_NAME_READ = 200
 """The first of a pair is a name only up to this length."""
 _NODES_BETWEEN_LOOKS = 16
 """The clock costs more than a node, so it is not read for each."""
-MARGIN_BYTES = 4096
-"""How far past a limit text is read before it is cut, so that a secret across the cut is still seen whole."""
 
 _LONGEST_REMEMBERED_NAME = 64
 _MOST_REMEMBERED_NAMES = 4096
@@ -73,17 +73,21 @@ class Walk:
 
     __slots__ = (
         "_all_nodes_left",
-        "_bytes_left",
         "_clean",
         "_clean_names",
         "_deadline",
         "_end",
         "_judge",
+        "_least",
+        "_limits",
         "_max_field_bytes",
         "_next_look",
         "_nodes_left",
         "_on_path",
+        "_room",
+        "_text_bytes",
         "_user",
+        "ran_out",
     )
 
     def __init__(
@@ -99,7 +103,14 @@ class Walk:
         self._max_field_bytes = max_field_bytes
         self._all_nodes_left = _MAX_NODES
         self._nodes_left = self._next_look = _MAX_NODES
-        self._bytes_left = 0
+        self.ran_out = False
+        """Whether something was left out for want of time."""
+        self._text_bytes = 0
+        self._limits = Limits.of(max_field_bytes)
+        self._room = max_field_bytes
+        """What the value that is being walked can take at the most."""
+        self._least = 0
+        """What was walked takes at the least, when its long texts and lists are cut."""
         self._end = self._deadline = thread_time() + _TIME_BUDGET_S
         self._on_path: set[int] = set()
         self._user = UserCode()
@@ -107,7 +118,6 @@ class Walk:
     def fields(self, fields: dict[Any, Any]) -> dict[str, Any]:
         """The payload itself: each of its fields gets a budget of its own."""
         plain: dict[str, Any] = {}
-        spent = 0
         small_ones_left = _SMALL_ONES
         self._on_path.add(id(fields))
         items = list(islice(dict.items(fields), _MAX_NODES + 1))
@@ -117,13 +127,13 @@ class Walk:
                 small_ones_left -= 1
                 if not _is_small(value):
                     value = TRUNCATED  # noqa: PLW2901 -- time is up; what is small is still worth its place
-            if spent > _MOST_BYTES or not small_ones_left:
+            if self._text_bytes > _MOST_BYTES or not small_ones_left:
                 plain[TRUNCATED] = TRUNCATED
                 break
-            before = self._bytes_left = self._max_field_bytes + MARGIN_BYTES
+            self._limits = limits_of(key, self._max_field_bytes)
+            self._room = self._max_field_bytes
             nodes = self._nodes_left
             self._entry(plain, key, value, 0, place)
-            spent += before - self._bytes_left
             self._all_nodes_left -= nodes - self._nodes_left
         return plain
 
@@ -137,22 +147,23 @@ class Walk:
 
     def text(self, value: Any) -> str:
         """Any value as one redacted line of text."""
-        self._bytes_left = self._max_field_bytes + MARGIN_BYTES
         plain = self._value(value, MAX_DEPTH - 2)
         return plain if isinstance(plain, str) else readable_text(str(plain))
 
     def _exhausted(self) -> bool:
         if self._nodes_left > self._next_look:
             return False
-        self._next_look = self._nodes_left - _NODES_BETWEEN_LOOKS
-        return self._nodes_left <= 0 or thread_time() - self._user.seconds > self._deadline
+        is_over = self._nodes_left <= 0 or thread_time() - self._user.seconds > self._deadline
+        self.ran_out |= is_over
+        self._next_look = _MAX_NODES if is_over else self._nodes_left - _NODES_BETWEEN_LOOKS
+        return is_over
 
     def _value(self, value: Any, depth: int) -> Any:
         self._nodes_left -= 1
-        self._bytes_left -= 2
         kind = type(value)
         if kind is str:
             return self._text(value)
+        self._least += 1
         if value is None or kind is bool:
             return value
         if kind is int:
@@ -186,13 +197,19 @@ class Walk:
 
     def _dict(self, entries: dict[Any, Any], depth: int) -> dict[str, Any]:
         plain: dict[str, Any] = {}
-        items = mapping_items(entries, max(1, min(self._bytes_left, _MAX_NODES)))
+        room, before = self._room, self._least
+        items = mapping_items(entries, max(1, min(room, _MAX_NODES)))
         place = self._place(items)
         for key, value in items:
-            if self._bytes_left <= 0 or self._exhausted():
+            left = room - self._least + before
+            if left < 0 or self._exhausted():
                 plain[TRUNCATED] = TRUNCATED
                 break
+            self._room = max(left, self._limits.floor)
+            if type(value) is str and len(value) >= LEAST_MEDIA:
+                value = without_media(value, entries)  # noqa: PLW2901 -- the same entry, shorter
             self._entry(plain, key, value, depth, place)
+        self._room = room
         return plain
 
     def _entry(self, plain: dict[str, Any], key: Any, value: Any, depth: int, place: _Place) -> None:
@@ -204,11 +221,12 @@ class Walk:
                 verdict, judged_as = place.pair, place.pair_name
             elif verdict != USERS_OWN and name in place.logprobs:
                 verdict = SAFE
+        before = self._least
         if name not in self._clean_names:
             name = self._name(name)
+        self._least = before + len(name) + 4
         if name in plain:
             name = _kept_apart(plain, name)
-        self._bytes_left -= 2
         plain[name] = self._judged(value, depth + 1, verdict, judged_as)
 
     def _name(self, name: str) -> str:
@@ -220,12 +238,12 @@ class Walk:
         return cleaned
 
     def _judged(self, value: Any, depth: int, verdict: int, name: str) -> Any:
-        if verdict == USERS_OWN or (verdict == SECRET and not stays(name, value) and not is_schema(value)):
-            self._bytes_left -= len(REDACTED)
-            return REDACTED
-        if depth > MAX_DEPTH:
-            self._bytes_left -= len(TRUNCATED)
-            return TRUNCATED
+        is_secret = verdict == USERS_OWN or (verdict == SECRET and not stays(name, value) and not is_schema(value))
+        if is_secret or depth > MAX_DEPTH:
+            marker = REDACTED if is_secret else TRUNCATED
+            self._nodes_left -= 1
+            self._least += len(marker) + 2
+            return marker
         plain = self._value(value, depth)
         if verdict == SAFE:
             return plain
@@ -243,19 +261,24 @@ class Walk:
         return REDACTED if isinstance(plain, str) and self._judge.hides(name, plain) else plain
 
     def _list(self, items: Any, depth: int) -> list[Any]:
-        taken = sequence_items(items, max(1, min(self._bytes_left, _MAX_NODES)))
-        plain: list[Any] = []
-        verdict, name = self._first_of_pair(taken)
-        for item in taken:
-            if self._bytes_left <= 0 or self._exhausted():
-                plain.append(TRUNCATED)
-                return plain
-            plain.append(self._judged(item, depth + 1, SAFE if not plain else verdict, name))
-            if len(taken) != 2 or verdict == SAFE:
-                verdict, name = self._flag_before(item)
+        whole = items[:]  # another thread may be changing it
+        room, before = self._room, self._least
+        pair = self._first_of_pair(whole)
+
+        def take(position: int, room: int) -> tuple[Any, int] | None:
+            if self._exhausted():
+                return None
+            verdict, name = pair if position else (SAFE, "")
+            if position and verdict == SAFE:
+                verdict, name = self._flag_before(whole[position - 1])
+            self._room, self._least = room, 0
+            return self._judged(whole[position], depth + 1, verdict, name), self._least
+
+        plain, least = take_ends(whole, self._limits, room, take)
+        self._room, self._least = room, before + least
         return plain
 
-    def _first_of_pair(self, items: list[Any]) -> tuple[int, str]:
+    def _first_of_pair(self, items: Sequence[Any]) -> tuple[int, str]:
         """`[name, value]`: the first of two judges the second."""
         if self._judge is None or len(items) != 2:
             return SAFE, ""
@@ -306,15 +329,18 @@ class Walk:
 
     def _text(self, text: str) -> str:
         """One string: readable as UTF-8, cleaned, and within the limit."""
-        limit = self._max_field_bytes
-        if len(text) > limit + MARGIN_BYTES:
-            text = text[: limit + MARGIN_BYTES]
+        limits = self._limits
+        if len(text) >= LEAST_MEDIA:
+            text = narrow(without_media(text), limits)
+        elif len(text) > limits.max_bytes:
+            text = narrow(text, limits)
         if not text.isascii():
             text = readable_text(text)
         if self._clean is not None and len(text) > 5:
             text = self._clean(text)
-        shortened = cut_string(text, limit)
-        self._bytes_left -= len(shortened)
+        shortened = cut_string(text, limits.max_bytes, both_ends=limits.both_ends)
+        self._text_bytes += len(shortened)
+        self._least += min(len(shortened) + 2, limits.floor)
         return shortened
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.redaction.keys import COUNTER, LONGEST_CACHED_KEY, RANDOM, SECRET
-from agentdbg.redaction.plain import LONGEST_NAME_READ, MARGIN_BYTES, MAX_DEPTH
+from agentdbg.redaction.media import LEAST_MEDIA, may_hold_media
+from agentdbg.redaction.picking import Gap
+from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
 from agentdbg.redaction.randomness import LEAST_RANDOM
 
 if TYPE_CHECKING:
@@ -20,14 +22,17 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.keys import KeyJudge
 
-__all__ = ["LONG_LIST", "MOST_NODES", "TooLong", "Unproved", "prove", "prove_types", "prove_values"]
+__all__ = ["MOST_NODES", "NO_LIMIT", "TooLong", "Unproved", "prove", "prove_types", "prove_values"]
 
 MOST_NODES = 5000
+NO_LIMIT = 1 << 60
+"""For values whose long texts and lists have been dealt with."""
+_LONG_TEXT = LEAST_MEDIA
 _NUMBERS = frozenset({int, bool, type(None)})
 _COUNTS = frozenset({int, type(None)})
 _TEXT = frozenset({str})
 _FLOAT = frozenset({float})
-LONG_LIST = 64
+_LONG_LIST = 64
 """Of a list with more items than these it is asked first whether the rest of it matters."""
 _WORTH_ASKING_AT_ONCE = 8
 """From this many values on, asking for all types at once beats the loop, although the answer may be no."""
@@ -42,7 +47,7 @@ class Unproved(Exception):
 
 
 class TooLong(Unproved):
-    """A list is so long that no more than its first `LONG_LIST` items can be kept."""
+    """Something is so long that only a part of it can be kept, or is media, which is described instead."""
 
 
 def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
@@ -51,7 +56,7 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
         raise Unproved
     room -= len(fields)
     if room < 0:
-        raise Unproved
+        raise TooLong
     keys = tuple(fields)
     if keys in known.safe_shapes:
         values = fields.values()
@@ -75,8 +80,8 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
             if verdict and not _is_harmless_under(verdict, key, value, known):
                 raise Unproved
         if kind is str:
-            if len(value) > limit:
-                raise Unproved
+            if len(value) >= _LONG_TEXT or len(value) > limit:
+                _look_at_long(value, limit)
         elif kind is int or value is None or kind is bool:
             pass
         elif kind is dict:
@@ -104,8 +109,8 @@ def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int,
     for value in values:
         kind = type(value)
         if kind is str:
-            if len(value) > limit:
-                raise Unproved
+            if len(value) >= _LONG_TEXT or len(value) > limit:
+                _look_at_long(value, limit)
         elif value is None or kind is int or kind is bool:
             pass
         elif kind is dict:
@@ -117,50 +122,64 @@ def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int,
     return room
 
 
-def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901 -- see above
+def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
     """Every item plain and short, and no `[name, value]` or `--flag` among them that says otherwise."""
     room -= len(items)
-    if room < 0 or (depth > MAX_DEPTH and items):
+    if room < 0:
+        raise TooLong
+    if depth > MAX_DEPTH and items:
         raise Unproved
     if len(items) == 2 and type(items[0]) is str and items[0] not in known.safe and len(items[0]) <= LONGEST_NAME_READ:
         room -= len(items[0]) >> 4
         if room < 0 or known.judge(items[0]):
             raise Unproved
-    if len(items) > LONG_LIST:
-        room = _prove_beginning(items[:LONG_LIST], known, limit, depth, room)
-        items = items[LONG_LIST:]
+    if len(items) > _LONG_LIST:
+        room = _prove_beginning(items[:_LONG_LIST], len(items), known, limit, depth, room)
+        items = items[_LONG_LIST:]
     if len(items) >= _WORTH_ASKING_AT_ONCE and _are_alike(items, limit):
         return room
     for item in items:
         kind = type(item)
         if kind is str:
-            if len(item) > limit or item[:1] == "-":
+            if item[:1] == "-":
                 raise Unproved
+            if len(item) >= _LONG_TEXT or len(item) > limit:
+                _look_at_long(item, limit)
         elif kind is dict:
             room = prove(item, known, limit, depth + 1, room)
         elif kind is int or item is None or kind is bool:
             pass
         elif kind is list:
             room = _prove_list(item, known, limit, depth + 1, room)
+        elif kind is Gap:
+            if item.hides_flag():
+                raise Unproved
         elif kind is not float or item - item != 0.0:
             raise Unproved
     return room
+
+
+def _look_at_long(text: str, limit: int) -> None:
+    if len(text) > limit or (limit < NO_LIMIT and len(text) >= LEAST_MEDIA and may_hold_media(text)):
+        raise TooLong
 
 
 def _are_alike(items: list[Any], limit: int) -> bool:
     """Whether all items are numbers, or all of them texts that are short together: that shows without the loop."""
     kinds = set(map(type, items))
     if kinds == _TEXT:
-        return sum(map(len, items)) <= limit and "\n-" not in "\n".join(("", *items))
+        short = max(map(len, items)) < _LONG_TEXT and sum(map(len, items)) <= limit
+        return short and "\n-" not in "\n".join(("", *items))
     if kinds == _FLOAT:
         total: float = sum(items)
         return total - total == 0.0  # neither NaN nor infinity is among them
     return kinds <= _NUMBERS
 
 
-def _prove_beginning(items: list[Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:
+def _prove_beginning(items: list[Any], whole: int, known: KeyJudge, limit: int, depth: int, room: int) -> int:
+    """The first of that many items; it is not worth going on when all of them seem to be far too long."""
     room = _prove_list(items, known, limit, depth, room)
-    if len(encoding.encode(items)) > limit + MARGIN_BYTES:
+    if len(encoding.encode(items)) * whole > 2 * len(items) * limit:
         raise TooLong
     return room
 
@@ -171,7 +190,7 @@ def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: 
         raise Unproved
     room -= len(value)
     if room < 0:
-        raise Unproved
+        raise TooLong
     if type(value) is dict:
         for key in value:
             if type(key) is not str or len(key) > limit:
@@ -182,13 +201,13 @@ def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: 
     for child in children:
         kind = type(child)
         if kind is str:
-            if len(child) > limit:
-                raise Unproved
+            if len(child) >= _LONG_TEXT or len(child) > limit:
+                _look_at_long(child, limit)
         elif kind is dict or kind is list:
             room = prove_types(child, limit, depth + 1, room)
         elif kind is float:
             if child - child != 0.0:
                 raise Unproved
-        elif not (kind is int or child is None or kind is bool):
+        elif not (kind is int or child is None or kind is bool or kind is Gap):
             raise Unproved
     return room

@@ -16,9 +16,11 @@ from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.argv import clean_arguments
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.plain import MARGIN_BYTES, Walk, readable_text
-from agentdbg.redaction.proof import LONG_LIST, MOST_NODES, TooLong, Unproved, prove, prove_types, prove_values
-from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_value, fit_fields
+from agentdbg.redaction.picking import pick, without_gaps
+from agentdbg.redaction.plain import Walk, readable_text
+from agentdbg.redaction.proof import MOST_NODES, NO_LIMIT, TooLong, Unproved, prove, prove_types, prove_values
+from agentdbg.redaction.remembered import RememberedTexts
+from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, limits_of
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, telling_words
 
@@ -54,6 +56,7 @@ class Redactor:
         "_judge",
         "_max_field_bytes",
         "_patterns",
+        "_remembered",
         "_suspicion",
         "problems",
     )
@@ -65,6 +68,7 @@ class Redactor:
         self._clean_names: set[str] = set()
         self._harmless: dict[int, bytes] = {}
         """The last encoded payload of each length in which there was nothing to suspect."""
+        self._remembered = RememberedTexts()
         self._suspicion: Suspicion | None = None
         self._cleaner: TextCleaner | None = None
         if self._judge is not None:
@@ -99,17 +103,19 @@ class Redactor:
                 prove_values(given, judge, limit, 1, MOST_NODES)
             encoded = encoding.encode(fields)
             size = len(encoded)
-            if size > limit and not _all_fit(fields, limit):
-                return self._cut_if_harmless(fields)
-            if size > MAX_ENCODED_BYTES:
-                return self._seal_carefully(fields)
+            fits = size <= limit or _all_fit(fields, limit)
+            if size > (MAX_ENCODED_BYTES if fits else 2 * limit):
+                raise TooLong
             # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
             if self._suspicion is not None and self._harmless.get(size) != encoded:
                 self._search(encoded)
                 if size <= _LONGEST_REMEMBERED:
                     self._remember_harmless(size, encoded)
+            if not fits:
+                fields = self._fitted(dict(fields))
+                encoded = encoding.encode(fields)
         except TooLong:
-            return self._seal_beginning(fields)
+            return self._seal_large(fields)
         except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
             return self._seal_carefully(fields)
         return fields, encoded
@@ -135,41 +141,39 @@ class Redactor:
     def _walk(self) -> Walk:
         return Walk(
             self._judge,
-            self._cleaner.clean if self._cleaner else None,
+            self._clean_remembered if self._cleaner else None,
             self._max_field_bytes,
             self._clean_names,
         )
 
-    def _seal_beginning(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The same where a list is far too long: what comes after its first items can be neither kept nor searched."""
+    def _clean_remembered(self, text: str) -> str:
+        assert self._cleaner is not None
+        cleaned = self._remembered.find(text)
+        if cleaned is None:
+            cleaned = self._cleaner.clean(text)
+            self._remembered.add(text, cleaned)
+        return cleaned
+
+    def _seal_large(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """The same where only a part can be kept, as of the history of a long talk: nothing but that part is read."""
+        limit = self._max_field_bytes
         try:
-            long = [key for key, value in fields.items() if type(value) is list and len(value) > LONG_LIST]
-            shorter = {**fields, **{key: fields[key][:LONG_LIST] for key in long}}
-            assert self._judge is not None
-            prove(shorter, self._judge, self._max_field_bytes, 1, MOST_NODES)
-            if any(len(encoding.encode(shorter[key])) <= self._max_field_bytes + MARGIN_BYTES for key in long):
-                raise Unproved
-            return self._cut_if_harmless(shorter)
+            long: list[str] = []
+            picked = {key: pick(value, limits_of(key, limit), long) for key, value in fields.items()}
+            if self._judge is None:
+                prove_types(picked, NO_LIMIT, 1, MOST_NODES)
+            else:
+                prove(picked, self._judge, NO_LIMIT, 1, MOST_NODES)
+            if self._suspicion is not None:
+                new = [text for text in long if self._remembered.find(text) is not text]
+                is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
+                self._search(encoding.encode(self._remembered.without_clean(picked) if is_mostly_known else picked))
+                for text in new:
+                    self._remembered.add(text, text)
+            value = self._fitted(picked)
+            return value, encoding.encode(value)
         except Exception:  # noqa: BLE001 -- as above
             return self._seal_carefully(fields)
-
-    def _cut_if_harmless(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The same where a list or a dict is too long, as the history of a long talk is: only a beginning is kept."""
-        limit = self._max_field_bytes
-        searched, kept = dict(fields), dict(fields)
-        for key, value in fields.items():
-            if not _fits(value, limit):
-                if type(value) is str:
-                    raise Unproved
-                # Searched beyond the cut, so that a secret which it goes through is seen whole.
-                searched[key] = cut_value(value, limit + MARGIN_BYTES)
-                kept[key] = cut_value(searched[key], limit)
-        if self._suspicion is not None:
-            self._search(encoding.encode(searched))
-        encoded = encoding.encode(kept)
-        if len(encoded) > MAX_ENCODED_BYTES:
-            raise Unproved
-        return kept, encoded
 
     def _search(self, encoded: bytes) -> None:
         assert self._suspicion is not None
@@ -184,16 +188,24 @@ class Redactor:
 
     def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         try:
-            value = self._fitted(self._walk().fields(fields))
+            value = self._fitted(self._walked(fields))
             return value, encoding.encode(value)
         except Exception:  # noqa: BLE001 -- fail closed: one field at a time, so that one bad value costs only itself
             return self._seal_what_can_be(fields)
 
+    def _walked(self, fields: dict[Any, Any]) -> dict[str, Any]:
+        walk = self._walk()
+        plain = walk.fields(fields)
+        return {key: without_gaps(value) for key, value in plain.items()} if walk.ran_out else plain
+
     def _fitted(self, plain: dict[str, Any]) -> dict[str, Any]:
         limit = self._max_field_bytes
         for key, value in plain.items():
-            if isinstance(value, (dict, list)):
-                plain[key] = cut_value(value, limit)
+            limits = limits_of(key, limit)
+            if isinstance(value, str):
+                plain[key] = cut_string(value, limit, both_ends=limits.both_ends)
+            elif isinstance(value, (dict, list)):
+                plain[key] = cut_value(value, limit, limits)
         return plain if len(encoding.encode(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
 
     def _seal_what_can_be(self, fields: Any) -> tuple[dict[str, Any], bytes]:
@@ -202,7 +214,7 @@ class Redactor:
             for key in list(dict.keys(fields))[:200]:
                 name = readable_text(key) if type(key) is str else "?"
                 try:
-                    kept.update(self._fitted(self._walk().fields({key: dict.get(fields, key)})))
+                    kept.update(self._fitted(self._walked({key: dict.get(fields, key)})))
                 except Exception:  # noqa: BLE001 -- fail closed
                     kept[self.clean_text(name)] = UNREADABLE
             value = self._fitted(kept)
@@ -222,4 +234,11 @@ def _all_fit(fields: dict[str, Any], limit: int) -> bool:
 def _fits(value: Any, limit: int) -> bool:
     if type(value) is str:
         return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
-    return not isinstance(value, (dict, list)) or len(encoding.encode(value)) <= limit
+    if not isinstance(value, (dict, list)):
+        return True
+    size = 2
+    for child in value if isinstance(value, list) else value.items():  # a long history need not be encoded to its end
+        size += len(encoding.encode(child))
+        if size > limit:
+            return len(encoding.encode(value)) <= limit
+    return True

@@ -1,117 +1,193 @@
 """
-Make plain JSON values fit, keeping their beginnings and saying where something was left out.
+Make plain JSON values fit, and say in each place how much was left out.
 
-Strings end in the marker, lists get it as their last item, dicts as their last entry. What does not fit is cut from
-the inside too, so that a first item which alone is too big is kept in part. Values come in plain and go out plain.
+A list keeps its beginning and its end; a marker in the middle says what is missing. Other containers keep their first
+entries and end in the marker, and so does a text, except in a prompt, where a text keeps both ends. What is cut first:
+lists inside the value, then long texts, then whole items. Values come in plain (or as `picking` left them) and go out
+plain. docs/decisions/0008 says why.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import TRUNCATED
+from agentdbg.redaction.picking import SMALLEST_SHARE, Gap, Limits
 
-__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields", "limits_of"]
 
 MAX_ENCODED_BYTES = 990_000
 """What one payload may take, so that the line around it stays below a megabyte."""
 
+_BOTH_ENDS = frozenset({"prompt", "input"})
+"""The fields that hold what a model was asked: the question may stand at the end of a text as well as at its start."""
 _MARKER_BYTES = len(TRUNCATED)
-_SMALLEST_SHARE = 64
-_LIST_END = len(f'["{TRUNCATED}"]') + 1
-_DICT_END = len(f'{{"{TRUNCATED}":"{TRUNCATED}"}}') + 1
+_DICT_END = len(f'"{TRUNCATED}":"{TRUNCATED}",')
+_LEAST_PART = 64
+"""A part of an entry that is smaller than this tells nothing."""
 
 
-def cut_string(text: str, max_bytes: int) -> str:
-    """`text`, or a prefix of it and the marker, together at most `max_bytes` of UTF-8."""
+def limits_of(field: str, max_bytes: int) -> Limits:
+    """What one field of a payload may take, and how its texts are cut."""
+    return Limits.of(max_bytes, both_ends=field in _BOTH_ENDS)
+
+
+def cut_string(text: str, max_bytes: int, *, both_ends: bool = False) -> str:
+    """`text`, or a part of it and the marker, together at most `max_bytes` of UTF-8."""
     if len(text) * 4 <= max_bytes:
         return text
     if len(text) <= max_bytes and (text.isascii() or len(text.encode()) <= max_bytes):
         return text
     room = max(0, max_bytes - _MARKER_BYTES)
-    return text[:room].encode()[:room].decode(errors="ignore") + TRUNCATED
+    end = room // 2 if both_ends else 0
+    tail = text[-end:].encode()[-end:].decode(errors="ignore") if end else ""
+    room -= end
+    return text[:room].encode()[:room].decode(errors="ignore") + TRUNCATED + tail
 
 
-def cut_value(value: Any, max_bytes: int) -> Any:
+def cut_value(value: Any, max_bytes: int, limits: Limits | None = None) -> Any:
     """A plain value whose encoding is at most `max_bytes`, where that leaves room for a marker at all."""
-    if isinstance(value, str):
-        return _cut_encoded_string(value, max_bytes)
-    if isinstance(value, (list, dict)) and len(encoding.encode(value)) > max_bytes:
-        return _cut_list(value, max_bytes) if isinstance(value, list) else _cut_dict(value, max_bytes)
+    if isinstance(value, (str, list, dict)):
+        return _cut(value, max_bytes, limits or Limits.of(max_bytes))
     return value
-
-
-def _cut_encoded_string(text: str, max_bytes: int) -> str:
-    """Cut by encoded size: quotes and escapes count."""
-    if len(encoding.encode(text)) <= max_bytes:
-        return text
-    if max_bytes < _MARKER_BYTES + 2:
-        return TRUNCATED
-    low, high = 0, min(len(text), max_bytes)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if len(encoding.encode(text[:middle])) + _MARKER_BYTES <= max_bytes:
-            low = middle
-        else:
-            high = middle - 1
-    return text[:low] + TRUNCATED
-
-
-def _cut_list(items: list[Any], max_bytes: int) -> list[Any]:
-    room = max_bytes - _LIST_END - 1
-    kept: list[Any] = []
-    for item in items:
-        size = len(encoding.encode(item)) + 1
-        if size > room:
-            part = _part(item, room - 1)
-            if part is not None:
-                kept.append(part)
-            break
-        kept.append(item)
-        room -= size
-    if kept[-1:] != [TRUNCATED]:
-        kept.append(TRUNCATED)
-    return kept
-
-
-def _cut_dict(entries: dict[str, Any], max_bytes: int) -> dict[str, Any]:
-    room = max_bytes - _DICT_END - 1
-    kept: dict[str, Any] = {}
-    for key, value in entries.items():
-        key_size = len(encoding.encode(key)) + 2
-        size = key_size + len(encoding.encode(value))
-        if size > room:
-            part = _part(value, room - key_size)
-            if part is not None:
-                kept[key] = part
-            break
-        kept[key] = value
-        room -= size
-    kept.pop(TRUNCATED, None)
-    kept[TRUNCATED] = TRUNCATED
-    return kept
-
-
-def _part(value: Any, room: int) -> Any:
-    """The beginning of a value that does not fit whole; None when not even that is worth keeping."""
-    if room < _SMALLEST_SHARE or not isinstance(value, (str, list, dict)):
-        return None
-    return cut_value(value, room)
 
 
 def fit_fields(fields: dict[str, Any], max_bytes: int) -> dict[str, Any]:
     """The same fields within `max_bytes`: the largest are cut first, all to the same size."""
     sizes = {key: len(encoding.encode(value)) for key, value in fields.items()}
     overhead = sum(len(encoding.encode(key)) + 2 for key in fields) + 2
-    share = _fair_share(sorted(sizes.values()), max_bytes - overhead)
-    if share < _SMALLEST_SHARE:
-        return _cut_dict(fields, max_bytes)
-    return {key: cut_value(value, share) if sizes[key] > share else value for key, value in fields.items()}
+    share = _fair_share(sizes.values(), max_bytes - overhead)
+    if share < _LEAST_PART:
+        return _cut_dict(fields, max_bytes, Limits.of(max_bytes))
+    return {
+        key: cut_value(value, share, limits_of(key, share)) if sizes[key] > share else value
+        for key, value in fields.items()
+    }
 
 
-def _fair_share(ascending: list[int], room: int) -> int:
+def _cut(value: Any, room: int, limits: Limits) -> Any:
+    kind = type(value)
+    if kind is str:
+        return _cut_encoded_string(value, room, both_ends=limits.both_ends)
+    if (kind is not list and kind is not dict) or len(encoding.encode(value)) <= room:
+        return value
+    return _shorten(value, room, limits)
+
+
+def _shorten(value: Any, room: int, limits: Limits) -> Any:
+    """Cut a value that is known not to fit."""
+    kind = type(value)
+    if kind is str:
+        return _cut_encoded_string(value, room, both_ends=limits.both_ends)
+    return _ListCut(value, room, limits).result() if kind is list else _cut_dict(value, room, limits)
+
+
+# --- texts
+
+
+def _cut_encoded_string(text: str, room: int, *, both_ends: bool) -> str:
+    """Cut by encoded size: quotes and escapes count."""
+    if len(text) + 2 <= room and len(encoding.encode(text)) <= room:
+        return text
+    room -= _MARKER_BYTES + 2
+    if room <= 0:
+        return TRUNCATED
+    end = _longest(text, room // 2, from_end=True) if both_ends else 0
+    start = _longest(text, room - room // 2 if both_ends else room, from_end=False)
+    return text[:start] + TRUNCATED + (text[-end:] if end else "")
+
+
+def _longest(text: str, room: int, *, from_end: bool) -> int:
+    """How many characters of one end take at most `room` bytes when they are encoded."""
+    most = min(len(text), room)
+    excess = len(encoding.encode(text[len(text) - most :] if from_end else text[:most])) - 2 - room
+    if excess <= 0:  # most texts have nothing to escape
+        return most
+    low, high = max(most - excess, 0), most - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        if len(encoding.encode(text[-middle:] if from_end else text[:middle])) - 2 <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+# --- containers
+
+
+_Sizes = tuple[int, int, int]
+"""What a value takes: at the least, with its texts whole and the lists in it at their least, and whole."""
+
+
+def _sizes(value: Any, limits: Limits) -> _Sizes:
+    whole = len(encoding.encode(value))
+    floor = limits.floor
+    if whole <= floor:
+        return whole, whole, whole
+    kind = type(value)
+    if kind is str:
+        return floor, whole, whole
+    if kind is list:
+        return floor, floor, whole
+    if kind is not dict:
+        return whole, whole, whole
+    least = texts_whole = 1  # braces, and one comma fewer than entries
+    for key, child in value.items():
+        key_size = len(encoding.encode(key)) + 2
+        sizes = _sizes(child, limits)
+        least += key_size + sizes[0]
+        texts_whole += key_size + sizes[1]
+    return least, texts_whole, whole
+
+
+def _cut_dict(entries: dict[str, Any], room: int, limits: Limits) -> dict[str, Any]:
+    kept: dict[str, _Sizes] = {}
+    left = room - 1
+    for key, value in entries.items():
+        sizes = _sizes(value, limits)
+        size = len(encoding.encode(key)) + 2 + sizes[0]
+        if size > left:
+            return _cut_dict_short(entries, kept, left, limits)
+        left -= size
+        kept[key] = sizes
+    cut = dict(entries)
+    shares = {key: sizes[0] for key, sizes in kept.items() if sizes[0] < sizes[2]}
+    for wanted in (1, 2):  # first the texts, then the lists
+        needs = {key: min(kept[key][wanted], room) - share for key, share in shares.items()}
+        most = _fair_share(needs.values(), left)
+        for key, need in needs.items():
+            shares[key] += min(need, most)
+            left -= min(need, most)
+    for key, share in shares.items():
+        if share < kept[key][2]:
+            cut[key] = _shorten(entries[key], share, limits)
+    return cut
+
+
+def _cut_dict_short(entries: dict[str, Any], kept: dict[str, _Sizes], left: int, limits: Limits) -> dict[str, Any]:
+    """The first entries, at their least size, and the marker as the last; `left` bytes are free without it."""
+    left -= _DICT_END
+    while left < 0 and kept:
+        key, sizes = kept.popitem()
+        left += len(encoding.encode(key)) + 2 + sizes[0]
+    cut = {key: _cut(entries[key], sizes[0], limits) for key, sizes in kept.items()}
+    key = next(key for key in entries if key not in kept)
+    left -= len(encoding.encode(key)) + 2
+    if left >= _LEAST_PART and isinstance(entries[key], (str, list, dict)):
+        cut[key] = _cut(entries[key], left, limits)
+    cut.pop(TRUNCATED, None)
+    cut[TRUNCATED] = TRUNCATED
+    return cut
+
+
+def _fair_share(sizes: Iterable[int], room: int) -> int:
     """The size to which the largest must come down so that all together fit."""
+    ascending = sorted(sizes)
     left = len(ascending)
     for size in ascending:
         if size * left > room:
@@ -119,3 +195,84 @@ def _fair_share(ascending: list[int], room: int) -> int:
         room -= size
         left -= 1
     return ascending[-1] if ascending else 0
+
+
+class _ListCut:
+    """
+    The beginning and the end of a list, and between them the marker.
+
+    A quarter is for the beginning. The last item may take half, so that the newest is there whole if it can be; the
+    others take their least size each, as many as there is room for. What is left over then makes texts whole, and after
+    that the lists in the items: of the newest item, of the first one, and on from the end backwards.
+    """
+
+    def __init__(self, items: list[Any], room: int, limits: Limits) -> None:
+        at = next((position for position, item in enumerate(items) if type(item) is Gap), None)
+        self._whole: Sequence[Any] = items if at is None else items[at].items_of_list
+        self._head = items if at is None else items[:at]
+        self._tail = items if at is None else items[at + 1 :]
+        self._limits = limits
+        self._room = self._left = room - 1  # brackets, and one comma fewer than items
+        self._most = max(room // 4, SMALLEST_SHARE)
+        self._marker_size = len(f'{{"{TRUNCATED}":"{len(self._whole)} messages, about 1000 bytes"}},')
+        self._sizes: dict[int, _Sizes] = {}
+        self._shares: dict[int, int] = {}
+        """What each item may take that does not get all it needs, by its position; the others are kept whole."""
+
+    def result(self) -> list[Any]:
+        count = len(self._whole)
+        wanted = min(self._room // 2, self._room - self._marker_size - 1) if count > 1 else self._room - 1
+        if not self._tail or not self._take(count - 1, self._tail[-1], wanted, count - 1):
+            return [TRUNCATED]
+        first = self._take_first(min(count - 1, len(self._head)))
+        last = count - 1
+        lowest = max(first, count - len(self._tail))
+        while last > lowest and self._take(last - 1, self._tail[last - 1 - count], 0, last - 1 - first):
+            last -= 1
+        if first < last:
+            self._left -= self._marker_size
+        self._share_out(count)
+        kept = self._head[:first]
+        if first < last:
+            kept.append(Gap(self._whole, first, last).marker())
+        kept += self._tail[last - count :]
+        for position, share in self._shares.items():
+            if share < self._sizes[position][2]:
+                place = position if position < first else position - count
+                kept[place] = _shorten(kept[place], share, self._limits)
+        return kept
+
+    def _take_first(self, most: int) -> int:
+        """Keep the beginning within a quarter of the room; how many items it has."""
+        end = self._left - self._room // 4
+        position = 0
+        while position < most and self._left > end:
+            wanted = self._room // 8 if position == 0 else 0
+            if not self._take(position, self._head[position], wanted, len(self._whole) - position - 2):
+                break
+            position += 1
+        return position
+
+    def _take(self, position: int, item: Any, wanted: int, others: int) -> bool:
+        """Keep an item, at its least size or what is wanted for it; `others` not kept so far may need a marker."""
+        least, texts_whole, whole = _sizes(item, self._limits)
+        share = whole
+        if whole > self._limits.floor or whole > self._most:
+            share = min(whole, max(min(least, self._most), wanted, SMALLEST_SHARE))
+        if share + 1 + (self._marker_size if others else 0) > self._left:
+            return False
+        self._left -= share + 1
+        if share < whole:
+            self._shares[position] = share
+            self._sizes[position] = least, texts_whole, whole
+        return True
+
+    def _share_out(self, count: int) -> None:
+        """Give what is left to the texts, then to the lists in the items: the newest, the first, and on backwards."""
+        order = sorted(self._shares, key=lambda position: -position if position else 1.5 - count)
+        for wanted in (1, 2):
+            for position in order:
+                more = min(self._left, self._sizes[position][wanted] - self._shares[position])
+                if more > 0:
+                    self._shares[position] += more
+                    self._left -= more

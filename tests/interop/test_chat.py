@@ -164,9 +164,10 @@ def test_a_long_prompt_keeps_its_newest_messages(tmp_path: Path, data_dir: Path)
     prompt = imported(write(tmp_path / "long.json", chat), data_dir)[1]["payload"]["prompt"]
 
     assert prompt[0] == {"role": "system", "content": "Rules."}
-    assert prompt[1] == "__TRUNCATED__"
+    (marker,) = [message["__TRUNCATED__"] for message in prompt if "__TRUNCATED__" in message]
+    assert marker == f"{21 - len(prompt) + 1} messages, {round((21 - len(prompt) + 1) * 3.04)} kB"
     assert prompt[-1]["content"].startswith("turn 19 ")
-    assert len(json.dumps(prompt)) <= 20_000
+    assert len(json.dumps(prompt, separators=(",", ":"))) <= 20_000
 
 
 def test_loops_are_found_as_if_recorded(tmp_path: Path, data_dir: Path) -> None:

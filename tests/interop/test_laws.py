@@ -12,7 +12,6 @@ import pytest
 from agentdbg.config import load_config
 from agentdbg.interop.importing import writing_aside
 from agentdbg.interop.imports import Importing
-from agentdbg.interop.prompts import PromptFitter
 from agentdbg.interop.sources import NotReadable, Source, moment_ms
 from tests.interop.files import CHAT, events_of, write
 from tests.interop.test_formats import GENAI, _inspect
@@ -120,28 +119,3 @@ def test_moments_are_read_in_every_unit(given: Any, milliseconds: float | None) 
     found = moment_ms(given)
 
     assert found == milliseconds if milliseconds is None else found == pytest.approx(milliseconds, abs=1)
-
-
-@pytest.mark.parametrize("sizes", [[10], [50_000], [10, 50_000], [3_000] * 30, [30_000, 10, 10], [10, 10, 30_000]])
-def test_a_fitted_prompt_fits_and_ends_with_the_newest_message(sizes: list[int]) -> None:
-    """Whatever the messages are like, the last one is what matters most."""
-    prompt = [{"role": "user", "content": f"{number} " + "é" * (size // 2)} for number, size in enumerate(sizes)]
-
-    fitted = PromptFitter(20_000).fit(prompt)
-
-    assert len(json.dumps(fitted, ensure_ascii=False, separators=(",", ":")).encode()) <= 20_000
-    assert fitted[-1]["content"].startswith(f"{len(sizes) - 1} ")
-    assert (fitted == prompt) == (sum(sizes) < 19_000)
-
-
-def test_a_prompt_is_measured_by_itself_and_not_by_one_before_it() -> None:
-    """What was fitted before is gone, and its place in memory belongs to another message."""
-    fitter = PromptFitter(20_000)
-    kept = [fitter.fit([{"role": "user", "content": "é" * length}]) for length in (10, 50_000) * 20]
-
-    assert all(len(json.dumps(prompt, ensure_ascii=False).encode()) <= 20_000 for prompt in kept)
-    for length in (10, 50_000) * 20:
-        fitted = fitter.fit([{"role": "user", "content": "é" * length}])  # let go at once
-
-        assert len(json.dumps(fitted, ensure_ascii=False).encode()) <= 20_000
-        del fitted

@@ -189,8 +189,18 @@ def test_a_list_of_one_kind_is_judged_like_any_other(items: list[Any]) -> None:
     assert WITH_RE2.seal(payload).encoded == WITH_RE2._seal_carefully(payload)[1]
 
 
+LONG = st.tuples(SCRAPS, st.sampled_from([" words", "\n", "ü", "-x ", "iVBORw0KGgoAAAANSUhEUg"]), SCRAPS).flatmap(
+    lambda parts: st.sampled_from([50, 500, 5_000]).map(lambda times: parts[0] + parts[1] * times + parts[2])
+)
+"""Texts of which only a part can be kept, with something at each end."""
+
+
 @given(
-    talk=st.lists(st.fixed_dictionaries({"role": st.just("user"), "content": STRUCTURES}), min_size=1, max_size=6),
+    talk=st.lists(
+        st.fixed_dictionaries({"role": st.just("user"), "content": STRUCTURES | LONG | st.lists(LONG)}),
+        min_size=1,
+        max_size=6,
+    ),
     times=st.sampled_from([1, 10, 30, 100]),
     limit=st.sampled_from([40, 300, 2_000, 20_000]),
     ending=SCRAPS,
@@ -199,7 +209,8 @@ def test_a_list_of_one_kind_is_judged_like_any_other(items: list[Any]) -> None:
 def test_a_long_talk_is_cut_the_same_in_every_way(talk: list[Any], times: int, limit: int, ending: str) -> None:
     """An agent hands over its whole history with each call, which soon is more than is kept."""
     redactor = Redactor(RedactionRules(max_field_bytes=limit))
-    payload = {"prompt": [*talk * times, {"role": "user", "content": ending}], "response": "Well, yes."}
+    prompt = [*talk * times, {"role": "user", "content": ending}]
+    payload = {"prompt": prompt, "response": "Well, yes.", "state": {"history": prompt, "n": 1}}
     before = repr(payload)
     with pytest.MonkeyPatch.context() as patch:
         # The careful walk leaves out what it has no time for, and a busy machine has less of it.

@@ -32,11 +32,23 @@ SMALL = Redactor(RedactionRules(max_field_bytes=200))
 @pytest.mark.parametrize("letter", ["x", "ü", "日", "😀"])
 def test_a_long_text_keeps_a_prefix_within_the_limit(redactor: Redactor, letter: str) -> None:
     """The limit is in bytes, and a character is never cut in half."""
-    text = redactor.seal({"prompt": letter * 20_001}).value["prompt"]
+    text = redactor.seal({"response": letter * 20_001}).value["response"]
 
     assert text.endswith(TRUNCATED)
     assert 20_000 - 4 < len(text.encode()) <= 20_000
     assert set(text.removesuffix(TRUNCATED)) == {letter}
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", "日", "😀"])
+def test_a_long_prompt_keeps_both_ends_within_the_limit(redactor: Redactor, letter: str) -> None:
+    """What was asked may stand at either end."""
+    text = redactor.seal({"prompt": "a" + letter * 20_001 + "z"}).value["prompt"]
+
+    beginning, end = text.split(TRUNCATED)
+    assert 20_000 - 8 < len(text.encode()) <= 20_000
+    assert set(beginning[1:]) == set(end[:-1]) == {letter}
+    assert (beginning[0], end[-1]) == ("a", "z")
+    assert abs(len(beginning) - len(end)) <= 8
 
 
 def test_a_text_at_the_limit_is_whole(redactor: Redactor) -> None:
@@ -44,12 +56,15 @@ def test_a_text_at_the_limit_is_whole(redactor: Redactor) -> None:
     assert redactor.seal({"prompt": "x" * 20_000}).value == {"prompt": "x" * 20_000}
 
 
-def test_a_large_list_keeps_its_first_items_and_says_so(redactor: Redactor) -> None:
-    """The beginning of a long conversation is better than nothing."""
-    items = redactor.seal({"messages": [f"message {number}" for number in range(5000)]}).value["messages"]
+def test_a_large_list_keeps_its_beginning_and_its_end_and_says_what_is_missing(redactor: Redactor) -> None:
+    """A quarter of what is kept is from the beginning."""
+    items = redactor.seal({"rows": [f"message {number}" for number in range(5000)]}).value["rows"]
+    at = next(at for at, item in enumerate(items) if isinstance(item, dict))
 
-    assert items[:2] == ["message 0", "message 1"]
-    assert items[-1] == TRUNCATED
+    assert items[:at] == [f"message {number}" for number in range(at)]
+    assert items[at + 1 :] == [f"message {number}" for number in range(5000 - len(items) + at + 1, 5000)]
+    assert items[at] == {TRUNCATED: f"{5000 - len(items) + 1} items, about 51 kB"}
+    assert 0.2 < at / len(items) < 0.3
     assert 19_900 < len(json.dumps(items, separators=(",", ":"))) <= 20_000
 
 
@@ -62,15 +77,28 @@ def test_a_large_dict_keeps_its_first_entries_and_says_so(redactor: Redactor) ->
     assert 19_800 < len(json.dumps(state, separators=(",", ":"))) <= 20_000
 
 
-def test_a_first_item_that_is_too_big_is_kept_in_part(redactor: Redactor) -> None:
+def test_an_only_item_that_is_too_big_is_kept_in_part(redactor: Redactor) -> None:
     """A list with one huge message would otherwise be an empty list."""
     message = {"role": "user", "content": ["x" * 15_000, "y" * 15_000]}
     messages = redactor.seal({"messages": [message]}).value["messages"]
 
+    assert len(messages) == 1
     assert messages[0]["role"] == "user"
-    assert messages[0]["content"][0] == "x" * 15_000
-    assert messages[0]["content"][1].startswith("yyy")
-    assert messages[-1] == TRUNCATED
+    assert messages[0]["content"][0].startswith("xxx")
+    assert messages[0]["content"][1] == "y" * 15_000
+
+
+@pytest.mark.parametrize("limit", [100, 1_000, 20_000])
+@pytest.mark.parametrize("size", [1, 100, 10_000])
+@pytest.mark.parametrize("count", [2, 3, 30, 3_000])
+def test_the_last_item_of_a_list_is_there_whatever_the_limit(limit: int, size: int, count: int) -> None:
+    """At least its beginning and its end."""
+    items = [f"{number}<" + "x" * size + f">{number}" for number in range(count)]
+    sealed = Redactor(RedactionRules(max_field_bytes=limit)).seal({"prompt": items}).value["prompt"]
+
+    assert len(encode_json(sealed)) <= limit
+    assert sealed[-1].endswith(f">{count - 1}")
+    assert sealed[0].startswith("0<") or limit == 100
 
 
 def test_what_lies_deeper_than_ten_becomes_the_marker(redactor: Redactor) -> None:
@@ -144,9 +172,34 @@ def test_a_cut_value_fits_and_a_fitting_value_is_not_cut(value: Any, limit: int)
 def test_a_cut_text_is_a_prefix_within_the_limit(text: str, limit: int) -> None:
     """Text is cut by bytes and read by people."""
     cut = cut_string(text, limit)
+    ends = cut_string(text, limit, both_ends=True)
 
     assert len(cut.encode()) <= limit
     assert cut == text or (text.startswith(cut.removesuffix(TRUNCATED)) and len(text.encode()) > limit)
+    assert len(ends.encode()) <= limit
+    if ends != text:
+        beginning, _, end = ends.rpartition(TRUNCATED)
+        assert text.startswith(beginning)
+        assert text.endswith(end)
+
+
+@given(items=st.lists(JSON, min_size=2, max_size=40), limit=st.integers(min_value=120, max_value=600))
+@settings(max_examples=100, deadline=None)
+def test_a_cut_list_is_its_two_ends_around_one_marker_that_counts_right(items: list[Any], limit: int) -> None:
+    """Nothing between the ends disappears without being counted."""
+    cut = cut_value(items, limit)
+    if cut == items or cut == [TRUNCATED]:
+        return
+
+    at = [at for at, item in enumerate(cut) if isinstance(item, dict) and str(item.get(TRUNCATED, "")).split()[1:2]]
+    if at:
+        count, noun = cut[at[0]][TRUNCATED].split(",")[0].split()
+        assert len(cut) - 1 + int(count) == len(items)
+        assert noun == "item" + "s" * (count != "1")
+    else:
+        assert len(cut) == len(items)
+    for kept, item in zip(cut[-1:] if at else cut, items[-1:] if at else items, strict=True):
+        assert kept == item or TRUNCATED in json.dumps(kept)
 
 
 @given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=12), limit=st.integers(min_value=200, max_value=2000))
