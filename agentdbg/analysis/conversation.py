@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_text
-from agentdbg.events import TRUNCATED
+from agentdbg.events.markers import is_gap, not_recorded
 
 __all__ = ["Call", "Turn", "answer", "last_text", "text_of", "turns"]
 
@@ -33,11 +33,13 @@ class Call(NamedTuple):
 
 @dataclass(slots=True)
 class Turn:
-    """One message: who spoke, the words, and the tools asked for."""
+    """One message: who spoke, the words, and the tools asked for; or how much of the prompt was not stored."""
 
     role: str = ""
     text: str = ""
     calls: list[Call] = field(default_factory=list)
+    missing: str = ""
+    """`31 messages, 84 kB, were not recorded`: this is no message, and has neither role nor text."""
 
     def say(self, text: Any) -> None:
         if isinstance(text, str) and text:
@@ -48,7 +50,7 @@ def turns(prompt: Any, last: int | None = None) -> list[Turn]:
     """
     The messages of a prompt, in order; only the `last` few when that is all the caller needs.
 
-    A prompt that was cut to its first messages ends in a turn without role and text: what came last is not known.
+    A turn without role and text stands for messages that were not stored; in an old run it may be the last one.
     """
     messages = _messages(prompt)
     if last is not None:
@@ -132,8 +134,8 @@ def _type_of(item: dict[str, Any]) -> str:
 
 
 def _turn(message: Any) -> Turn:
-    if message == TRUNCATED:
-        return Turn()
+    if is_gap(message):
+        return Turn(missing=not_recorded(message))
     if isinstance(message, str):
         return Turn(role="user", text=message)
     if isinstance(message, list) and len(message) == 2 and all(isinstance(item, str) for item in message):

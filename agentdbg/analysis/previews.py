@@ -204,8 +204,11 @@ def state_preview(payload: dict[str, Any], before: Any = None) -> Preview:
 
 def _compare(before: dict[str, Any], after: dict[str, Any]) -> list[tuple[str, str, Any, Any]]:
     changed = [("~", key, before[key], item) for key, item in after.items() if key in before and before[key] != item]
-    added = [("+", key, None, item) for key, item in after.items() if key not in before]
-    removed = [("-", key, None, None) for key in before if key not in after]
+    # What one of them does not hold because it was cut was neither added nor removed.
+    added = [("+", key, None, item) for key, item in after.items() if key not in before and TRUNCATED not in before]
+    removed = [("-", key, None, None) for key in before if key not in after and TRUNCATED not in after]
+    added = [change for change in added if change[1] != TRUNCATED]
+    removed = [change for change in removed if change[1] != TRUNCATED]
     return [(sign, key_text(key), old, new) for sign, key, old, new in (*changed, *added, *removed)]
 
 

@@ -15,6 +15,7 @@ from agentdbg.analysis.rows import RowBuilder, row_sentence
 from agentdbg.analysis.stats import Figures, Tally, figures, payload_of
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import as_json, count_noun, cut, duration, money, one_line, tokens
+from agentdbg.events.markers import in_words
 
 if TYPE_CHECKING:
     from agentdbg.analysis.sentences import Line
@@ -137,6 +138,7 @@ def _steps_before(builder: RowBuilder, tally: Tally, number: int, *, running: bo
 
 
 def _block(title: str, value: Any, limit: int, *, tail: bool = False) -> str:
+    value = in_words(value)
     text = value if isinstance(value, str) else as_json(value)
     text = text.replace("```", "'''")
     if len(text) > limit:

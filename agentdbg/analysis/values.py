@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentdbg.analysis.wording import as_json, as_text, cut, one_line
 from agentdbg.encoding import decode_json
-from agentdbg.events import REDACTED, TRUNCATED
+from agentdbg.events import MEDIA, REDACTED, TRUNCATED
+from agentdbg.events.markers import is_gap, media_in_words, missing_count, missing_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -106,17 +107,24 @@ class Parts:
     def _add_string(self, text: str) -> None:
         if text == REDACTED:
             self.add("redacted", "redacted")
-        elif text.endswith(TRUNCATED):
-            head = text[: -len(TRUNCATED)]
+        elif TRUNCATED in text:
+            head, _, tail = text.partition(TRUNCATED)
+            room = max(self.left - 8, 8) // (2 if tail else 1)
             if head:
-                self.add(json.dumps(one_line(head, max(self.left - 8, 8)), ensure_ascii=False)[:-1] + " ", "mono")
+                self.add(json.dumps(one_line(head, room), ensure_ascii=False)[:-1] + " ", "mono")
             self.add("cut", "cut")
+            if tail:
+                self.add(" " + json.dumps(_end_of(tail, room), ensure_ascii=False)[1:], "mono")
         else:
+            text = media_in_words(text) if MEDIA in text else text
             # A quoted value keeps its own signs: `*` may be the very argument that matters.
             flat = cut(" ".join(text[:2000].split()), max(self.left, 8), more=len(text) > 2000)
             self.add(json.dumps(flat, ensure_ascii=False), "mono")
 
     def _add_dict(self, items: dict[str, Any], depth: int) -> None:
+        if is_gap(items):
+            self.add(f"{missing_part(items)} not recorded", "cut")
+            return
         if not items or depth >= _MAX_DEPTH:
             self.add("{…}" if items else "{}", "mono")
             return
@@ -129,9 +137,7 @@ class Parts:
             self.add("[…]" if items else "[]", "mono")
         elif len(items) > 1 and isinstance(items[0], (dict, list)):
             # The first of many alike says more than the beginning of all of them.
-            is_cut = items[-1] == TRUNCATED
-            count = f"over {len(items) - 1:,}" if is_cut else f"{len(items):,}"
-            self.add(f"{count} × ", "mono")  # noqa: RUF001
+            self.add(f"{_count_of(items)} × ", "mono")  # noqa: RUF001
             self.add_value(items[0], depth + 1)
         else:
             self.add("[", "mono")
@@ -194,12 +200,29 @@ def outcome_of(result: Any, args: Any = None, room: int = ROOM) -> list[Part]:
 def _add_prose(parts: Parts, text: str) -> None:
     if text == REDACTED:
         parts.add("redacted", "redacted")
-    elif text.endswith(TRUNCATED):
-        parts.add(one_line(text[: -len(TRUNCATED)], parts.left - 6), "plain")
+    elif TRUNCATED in text:
+        head, _, tail = text.partition(TRUNCATED)
+        room = (parts.left - 6) // (2 if tail else 1)
+        parts.add(one_line(head, room), "plain")
         parts.add(" ")
         parts.add("cut", "cut")
+        if tail:
+            parts.add(" " + _end_of(tail, room - 1), "plain")
     else:
-        parts.add(one_line(text, parts.left), "plain")
+        parts.add(one_line(media_in_words(text) if MEDIA in text else text, parts.left), "plain")
+
+
+def _end_of(text: str, room: int) -> str:
+    """The end of a text in one line."""
+    line = one_line(text[-4 * room :], 4 * room)
+    return line if len(line) <= room else "…" + line[len(line) - room + 1 :]
+
+
+def _count_of(items: list[Any]) -> str:
+    """How many items a list had before it was cut."""
+    gaps = [missing_count(item) for item in items if is_gap(item)]
+    known = len(items) - len(gaps)
+    return f"over {known:,}" if None in gaps else f"{known + sum(count or 0 for count in gaps):,}"
 
 
 def is_cut(item: Any) -> bool:

@@ -74,13 +74,15 @@ def make_matcher(pattern: str, *, fixed: bool) -> Callable[[str], tuple[str, int
                 raise UsageError(f"{pattern!r} matches an empty text, so it would match everywhere; be more precise")
             expression = f"(?:{expression})|(?:{pattern})"
     matching = re.compile(expression)
-    cut_off = re.compile(_beginnings(pattern) + re.escape(TRUNCATED) + r"\Z") if len(pattern) > _PARTIAL else None
+    before_cut = re.compile(_beginnings(pattern) + re.escape(TRUNCATED)) if len(pattern) > _PARTIAL else None
+    after_cut = re.compile(re.escape(TRUNCATED) + _endings(pattern)) if len(pattern) > _PARTIAL else None
 
     def replace(text: str) -> tuple[str, int]:
         text, count = matching.subn(REDACTED, text)
-        if cut_off is not None and text.endswith(TRUNCATED):
-            text, more = cut_off.subn(REDACTED + TRUNCATED, text)
-            count += more
+        if before_cut is not None and after_cut is not None and TRUNCATED in text:
+            text, before = before_cut.subn(REDACTED + TRUNCATED, text)
+            text, after = after_cut.subn(TRUNCATED + REDACTED, text)
+            count += before + after
         return text, count
 
     return replace
@@ -99,6 +101,14 @@ def _beginnings(secret: str) -> str:
     for character in reversed(secret[_PARTIAL:]):
         expression = f"(?:{re.escape(character)}{expression})?"
     return re.escape(secret[:_PARTIAL]) + expression
+
+
+def _endings(secret: str) -> str:
+    """An expression for the last eight characters or more of a text."""
+    expression = ""
+    for character in secret[:-_PARTIAL]:
+        expression = f"(?:{expression}{re.escape(character)})?"
+    return expression + re.escape(secret[-_PARTIAL:])
 
 
 def stored_folders(data_dir: Path) -> list[Path]:

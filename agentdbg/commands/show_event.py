@@ -14,6 +14,7 @@ from agentdbg.analysis.wording import as_text, duration, grouped
 from agentdbg.commands.row_lines import print_row
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.commands.times import local_time
+from agentdbg.events.markers import in_words, text_in_words
 
 if TYPE_CHECKING:
     from agentdbg.analysis.rows import Row
@@ -61,7 +62,11 @@ def _facts(row: Row) -> str:
 
 def _print_conversation(out: Terminal, payload: dict[str, Any]) -> None:
     for turn in conversation.turns(payload.get("prompt")):
-        _print_turn(out, turn, turn.role or "cut", "accent" if turn.role == "user" else "muted")
+        if turn.missing:
+            out.line()
+            out.line(Styled(f"… {turn.missing} …", "muted"), indent=3)
+        else:
+            _print_turn(out, turn, turn.role or "message", "accent" if turn.role == "user" else "muted")
     if payload.get("response") is not None:
         said = conversation.answer(payload["response"])
         if said.text or said.calls:
@@ -73,11 +78,11 @@ def _print_conversation(out: Terminal, payload: dict[str, Any]) -> None:
 def _print_turn(out: Terminal, turn: conversation.Turn, title: str, style: str) -> None:
     _title(out, title, style)
     if turn.text:
-        out.block(turn.text.strip(), indent=5)
+        out.block(text_in_words(turn.text.strip()), indent=5)
     for call in turn.calls:
         out.line(Styled(f"calls {call.name}", "tool"), indent=5, cut=False)
         if call.args:
-            out.block(_pretty(call.args), indent=7)
+            out.block(_pretty(in_words(call.args)), indent=7)
 
 
 def _print_failure(out: Terminal, payload: dict[str, Any]) -> None:
@@ -93,7 +98,7 @@ def _print_failure(out: Terminal, payload: dict[str, Any]) -> None:
 
 def _print_value(out: Terminal, title: str, value: Any) -> None:
     _title(out, title, "muted")
-    value = parse_embedded(value)
+    value = in_words(parse_embedded(value))
     out.block(value if isinstance(value, str) else _pretty(value), indent=5)
 
 

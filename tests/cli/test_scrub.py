@@ -169,6 +169,15 @@ def test_the_beginning_of_the_secret_before_a_cut_goes_too() -> None:
     assert replace("key sk-li__TRUNCATED__")[1] == 0
 
 
+def test_the_end_of_the_secret_after_a_cut_goes_too() -> None:
+    """A long prompt keeps both ends, and the cut may go through the secret from either side."""
+    replace = make_matcher("sk-live-0123456789", fixed=True)
+
+    assert replace("a__TRUNCATED__0123456789 b") == ("a__TRUNCATED____REDACTED__ b", 1)
+    assert replace("key sk-live-01__TRUNCATED__123456789 b") == ("key __REDACTED____TRUNCATED____REDACTED__ b", 2)
+    assert replace("a__TRUNCATED__789 b")[1] == 0
+
+
 @settings(max_examples=100, deadline=None)
 @given(
     st.recursive(

@@ -186,3 +186,19 @@ def test_an_encoding_without_our_signs_has_letters_for_them(failed_run: str) -> 
     assert "\n|    #" in ran.out
     assert "?" not in ran.out
     assert "a name ?" in run_process("rename", "latest", "a name 漢", PYTHONIOENCODING="ascii").out
+
+
+def test_what_was_not_recorded_is_a_sentence(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Where messages are missing, a line says how many, and no speaker stands before it."""
+    story = Story()
+    gap = {"__TRUNCATED__": "31 messages, 84 kB"}
+    prompt = [{"role": "system", "content": "Be kind."}, gap, {"role": "user", "content": "Which flights?"}]
+    number = story.llm(prompt, "None.")
+    call = story.tool("write", {"path": "a.py", "__TRUNCATED__": "__TRUNCATED__"}, "done")
+    store(data_dir, story)
+    printed, arguments = cli("show", "--event", str(number)).out, cli("show", "--event", str(call)).out
+
+    assert "   … 31 messages, 84 kB, were not recorded …" in printed.splitlines()
+    assert "Which flights?" in printed
+    assert "__TRUNCATED__" not in printed + arguments
+    assert '"…": "more was not recorded"' in arguments

@@ -30,6 +30,9 @@ def _paths(was: Any, now: Any) -> list[tuple[str, str]]:
         ("took at 10:11:12", "took at 10:11:13", []),
         ("a long text __TRUNCATED__", "a long text that goes on", []),
         ("a long text__TRUNCATED__", "another text", [("x", "changed")]),
+        ("a long__TRUNCATED__ goes on\n", "a long text that goes on\n", []),
+        ("a long te__TRUNCATED__t goes on\n", "a long __TRUNCATED__es on\n", []),
+        ("a long__TRUNCATED__ goes on", "a long text that stops", [("x", "changed")]),
     ],
 )
 def test_differences_are_named_by_their_paths(was: Any, now: Any, paths: list[tuple[str, str]]) -> None:

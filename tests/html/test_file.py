@@ -167,7 +167,10 @@ def test_the_receipt_counts_what_was_taken_out_by_rule(data_dir: Path, config: C
         "odd": "__REDACTED__",
         "text": "key __REDACTED__ and __REDACTED__",
         "long": "abc__TRUNCATED__",
+        "both_ends": "abc__TRUNCATED__xyz",
         "list": [1, "__TRUNCATED__"],
+        "rows": [1, {"__TRUNCATED__": "31 items, 84 kB"}, 33],
+        "image": "__MEDIA__ image/png, 30123 bytes",
         "dict": {"__TRUNCATED__": "__TRUNCATED__"},
     }
     write_run(
@@ -187,7 +190,7 @@ def test_the_receipt_counts_what_was_taken_out_by_rule(data_dir: Path, config: C
     assert receipt["redaction"]["redacted"] == 7
     assert receipt["redaction"]["recorded_with"] == "on"
     assert receipt["redaction"]["rules"]["enabled"] is True
-    assert receipt["cut"] == {"lists and objects": 2, "texts": 1}
+    assert receipt["cut"] == {"lists and objects": 3, "texts": 2, "media": 1}
     assert receipt["source"] == {
         "file": "events.jsonl",
         "sha256": sha256(log).hexdigest(),

@@ -20,6 +20,8 @@ from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.words import Segment, other_wording, word_segments
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_json, cut
+from agentdbg.events import TRUNCATED
+from agentdbg.events.markers import has_gap, is_gap, missing_count
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
@@ -287,25 +289,31 @@ def _compare_inside(was: Any, now: Any, path: str, depth: int, found: list[Chang
 def _compare_tables(
     was: dict[str, Any], now: dict[str, Any], path: str, depth: int, found: list[Change], passed_over: frozenset[str]
 ) -> None:
+    # Of a table that was cut, nobody knows whether an entry was not there or only not stored.
+    is_cut, is_cut_now = TRUNCATED in was, TRUNCATED in now
     for key, old in was.items():
-        if key in passed_over:
+        if key in passed_over or key == TRUNCATED:
             continue
         new = now.get(key, _MISSING)
         if new is _MISSING:
-            found.append(Change(f"{path}.{key}" if path else str(key), "removed", old))
+            if not is_cut_now:
+                found.append(Change(f"{path}.{key}" if path else str(key), "removed", old))
         elif old is new or (old == new and _are_equal_json(old, new)):
             continue
         else:
             _compare_values(old, new, f"{path}.{key}" if path else str(key), depth + 1, found)
         if len(found) >= _MOST:
             return
-    for key, new in now.items():
-        if key not in was and key not in passed_over:
+    for key, new in now.items() if not is_cut else ():
+        if key not in was and key not in passed_over and key != TRUNCATED:
             added = Change(f"{path}.{key}" if path else str(key), "added", None, new)
             found.append(added)
 
 
 def _compare_lists(was: list[Any], now: list[Any], path: str, depth: int, found: list[Change]) -> None:
+    if has_gap(was) or has_gap(now):
+        _compare_ends(was, now, path, depth, found)
+        return
     if len(was) == len(now):
         for at, (old, new) in enumerate(zip(was, now, strict=True)):
             if old is new or (old == new and _are_equal_json(old, new)):
@@ -328,6 +336,31 @@ def _compare_lists(was: list[Any], now: list[Any], path: str, depth: int, found:
         found += [Change(f"{path}[{gone}]", "removed", was[gone]) for gone in range(at, end)]
         found += [Change(f"{path}[{come}]", "added", None, now[come]) for come in range(at_now, end_now)]
         at, at_now = end + 1, end_now + 1
+
+
+def _compare_ends(was: list[Any], now: list[Any], path: str, depth: int, found: list[Change]) -> None:
+    """Compare lists whose middle was not stored: their length, and what both have of the beginning and of the end."""
+    (head, tail, missing), (head_now, tail_now, missing_now) = _ends(was), _ends(now)
+    count, count_now = (
+        None if unknown is None else len(first) + unknown + len(last)
+        for first, last, unknown in ((head, tail, missing), (head_now, tail_now, missing_now))
+    )
+    if count != count_now and count is not None and count_now is not None:
+        found.append(Change(f"{path}.length", "changed", count, count_now))
+    for at, (old, new) in enumerate(zip(head, head_now, strict=False)):
+        if not _are_equal(old, new) and len(found) < _MOST:
+            _compare_values(old, new, f"{path}[{at}]", depth + 1, found)
+    for at, (old, new) in enumerate(zip(reversed(tail), reversed(tail_now), strict=False), 1):
+        if not _are_equal(old, new) and len(found) < _MOST:
+            _compare_values(old, new, f"{path}[-{at}]", depth + 1, found)
+
+
+def _ends(items: list[Any]) -> tuple[list[Any], list[Any], int | None]:
+    """What stands before and after the gap of a list, and how much is missing; a whole list has both ends in full."""
+    at = next((at for at, item in enumerate(items) if is_gap(item)), None)
+    if at is None:
+        return items, items, -len(items)
+    return items[:at], items[at + 1 :], missing_count(items[at])
 
 
 def _matched(was: list[_Item], now: list[_Item]) -> list[tuple[int, int]]:

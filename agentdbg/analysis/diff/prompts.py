@@ -11,7 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agentdbg.analysis.diff.fingerprints import fingerprint
+from agentdbg.analysis.diff.fingerprints import encoded, fingerprint
+from agentdbg.analysis.diff.words import same_but_for_cuts
+from agentdbg.events import TRUNCATED
+from agentdbg.events.markers import is_gap
 
 __all__ = ["History", "NewPart", "PromptReader", "without_ids"]
 
@@ -24,6 +27,7 @@ _NO_ROLES: frozenset[str] = frozenset()
 _NOTHING: dict[str, Any] = {}
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
+_END_OF_TEXT = 80
 _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
@@ -71,6 +75,10 @@ class PromptReader:
 
     def __init__(self) -> None:
         self._conversations: list[_Conversation] = []
+        self._has_cuts = False
+        """Whether a prompt was stored in part, so that messages are compared by what is kept of them in any case."""
+        self._instructions: list[str] = []
+        """The latest instructions that were stored whole."""
         self._said: list[Any] = []
         self._leading: list[Any] = []
         self._system: Any = None
@@ -84,7 +92,7 @@ class PromptReader:
         before = len(self._said)
         if before and said[:before] == self._said:  # it goes on with the one before, as nearly always
             known, new = self._conversations[0], said[before:]
-            known.messages += new
+            known.messages += self._compared(new)
             self._said = said
         else:
             known, new = self._begin(said)
@@ -112,20 +120,40 @@ class PromptReader:
 
     def _begin(self, said: list[Any]) -> tuple[_Conversation, list[Any]]:
         """Read what does not go on with the prompt before: its conversation, and the messages new in it."""
+        if not self._has_cuts and TRUNCATED.encode() in encoded(said):
+            self._has_cuts = True
+            for conversation in self._conversations:
+                conversation.messages = self._compared(conversation.messages)
+        whole, said = said, [message for message in said if not is_gap(message)] if self._has_cuts else said
         leading = []
         for message in said:
             if _role(message) not in _SYSTEM:
                 break
-            leading.append(_content(message))
-        messages = said[len(leading) :]
+            leading.append(self._whole(_content(message)))
+        new = said[len(leading) :]
+        messages = self._compared(new)
         known, shared, begin = self._find(messages)
         prints = known.prints[:shared]
         if shared < begin:
             prints += _prints_of_slid(messages[shared:begin], known)
         known.messages, known.prints = messages, prints
         self._leading, self._system = leading, leading[0] if len(leading) == 1 else leading or None
-        self._said = said if messages else []  # or more instructions may follow
-        return known, messages[begin:]
+        self._said = whole if messages else []  # or more instructions may follow
+        return known, new[begin:]
+
+    def _whole(self, instructions: Any) -> Any:
+        """The instructions as an earlier prompt has them whole, where this one has only a part of the same."""
+        if not isinstance(instructions, str):
+            return instructions
+        if TRUNCATED in instructions:
+            return next((known for known in self._instructions if same_but_for_cuts(instructions, known)), instructions)
+        if instructions not in self._instructions:
+            self._instructions = [instructions, *self._instructions[: _CONVERSATIONS - 1]]
+        return instructions
+
+    def _compared(self, messages: list[Any]) -> list[Any]:
+        """The messages as they are compared: a list of its own, which may grow."""
+        return [_outline(message) for message in messages] if self._has_cuts else messages[:]
 
     def _find(self, messages: list[Any]) -> tuple[_Conversation, int, int]:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
@@ -151,6 +179,17 @@ class PromptReader:
         elif best is not self._conversations[0]:
             self._conversations = [best, *(other for other in self._conversations if other is not best)]
         return best, shared, begin
+
+
+def _outline(value: Any) -> Any:
+    """What of a message is stored however long the prompt is: the ends of its texts and lists."""
+    if isinstance(value, str):
+        return value if len(value) <= 2 * _END_OF_TEXT else value[:_END_OF_TEXT] + value[-_END_OF_TEXT:]
+    if isinstance(value, dict):
+        return {key: _outline(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_outline(item) for item in (value if len(value) < 3 else (value[0], value[-1]))]
+    return value
 
 
 def _prints_of_slid(messages: list[Any], known: _Conversation) -> list[int]:

@@ -18,7 +18,7 @@ from agentdbg.loops.volatile import strip_volatile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Segment", "has_digit", "is_prose", "other_wording", "word_segments"]
+__all__ = ["Segment", "has_digit", "is_prose", "other_wording", "same_but_for_cuts", "word_segments"]
 
 Segment = tuple[Literal["same", "was", "now"], str]
 """A stretch of text, and whether both texts have it."""
@@ -57,8 +57,7 @@ def other_wording(was: str, now: str) -> bool | None:
         return False
     # Looking for one sign is much quicker than for a word, and most texts have none.
     if ("_" in was and TRUNCATED in was) or ("_" in now and TRUNCATED in now):
-        kept, kept_now = was.partition(TRUNCATED)[0].rstrip(), now.partition(TRUNCATED)[0].rstrip()
-        if kept.startswith(kept_now) or kept_now.startswith(kept):
+        if same_but_for_cuts(was, now):
             return None
     # Without a digit there is neither an id nor a clock nor a fact in a text, as in most.
     elif not has_digit(was) or not has_digit(now):
@@ -66,6 +65,19 @@ def other_wording(was: str, now: str) -> bool | None:
     elif _are_same_but_for_ids(was, now):
         return None
     return is_prose(was) and is_prose(now) and not _contradict(was, now)
+
+
+def same_but_for_cuts(was: str, now: str) -> bool:
+    """Whether two texts of which not all was stored are the same as far as can be seen."""
+    head, _, tail = was.partition(TRUNCATED)
+    head_now, _, tail_now = now.partition(TRUNCATED)
+    head, head_now = head.rstrip(), head_now.rstrip()
+    if not head.startswith(head_now) and not head_now.startswith(head):
+        return False
+    # Of a text that is whole, the end is its own; one that was cut at its end says nothing about it.
+    tail = tail.rstrip() if TRUNCATED in was else head
+    tail_now = tail_now.rstrip() if TRUNCATED in now else head_now
+    return tail.endswith(tail_now) or tail_now.endswith(tail)
 
 
 def has_digit(text: str) -> bool:

@@ -18,6 +18,7 @@ from agentdbg.analysis.sentences import code, line, quote
 from agentdbg.analysis.wording import as_json, count_noun, tokens
 from agentdbg.events import TRUNCATED
 from agentdbg.events.facts import call_failed, tokens_of
+from agentdbg.events.markers import has_gap
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.watched_run import RunEnd
@@ -167,7 +168,7 @@ def _note_drop(known: _Conversation, before: _Call, call: _Call) -> None:
 
 def _step(before: _Call, call: _Call) -> _Step:
     grown = None if call.tokens is None or before.tokens is None else call.tokens - before.tokens
-    if before.messages is None or call.messages is None or TRUNCATED in before.messages or TRUNCATED in call.messages:
+    if before.messages is None or call.messages is None or not (_are_whole(before) and _are_whole(call)):
         return _Step(grown, before, call, None, None)
     earlier = Counter(as_json(message) for message in before.messages)
     later = Counter(as_json(message) for message in call.messages)
@@ -231,7 +232,12 @@ def _is_shorter(before: _Call, call: _Call) -> bool:
     """Whether a prompt has fewer messages than the one before it, as far as both are stored whole."""
     if before.messages is None or call.messages is None or len(call.messages) >= len(before.messages):
         return False
-    return TRUNCATED not in before.messages and TRUNCATED not in call.messages
+    return not has_gap(before.messages) and not has_gap(call.messages)
+
+
+def _are_whole(call: _Call) -> bool:
+    """Whether every message is stored as it was: of a long prompt some are missing, and others in part."""
+    return TRUNCATED not in as_json(call.messages)
 
 
 def _messages(prompt: Any) -> list[Any] | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentdbg.analysis.wording import one_line
 from agentdbg.events import REDACTED, TRUNCATED
+from agentdbg.events.markers import has_gap
 
 __all__ = ["declared_tools", "misfit"]
 
@@ -86,7 +87,7 @@ def _wrong_value(value: Any, schema: Any) -> str | None:
     if not isinstance(schema, dict) or _says_otherwise(schema) or _is_hidden(value):
         return None
     allowed = schema.get("enum")
-    if isinstance(allowed, list) and allowed and value not in allowed and TRUNCATED not in allowed:
+    if isinstance(allowed, list) and allowed and value not in allowed and not has_gap(allowed):
         return f"is {_shown(value)}, not one of {', '.join(_shown(choice) for choice in allowed[:6])}"
     wanted = schema.get("type")
     names = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
@@ -111,7 +112,7 @@ def _says_otherwise(schema: dict[str, Any]) -> bool:
 
 
 def _is_hidden(value: Any) -> bool:
-    return isinstance(value, str) and (REDACTED in value or value.endswith(TRUNCATED))
+    return isinstance(value, str) and (REDACTED in value or TRUNCATED in value)
 
 
 def _names(names: list[Any]) -> str:

@@ -13,6 +13,7 @@ from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, tokens
 from agentdbg.events.facts import tokens_of
+from agentdbg.events.markers import in_words
 from agentdbg.interop.exports.markdown_text import code, cut_middle, fenced
 
 if TYPE_CHECKING:
@@ -58,10 +59,12 @@ def event_section(number: int, event: Event, kind: int, limit: int) -> str:
 
 def _model_call(payload: dict[str, Any], limit: int) -> list[str]:
     """The last messages of the prompt, which are what was new, and the answer."""
-    messages = conversation.turns(payload.get("prompt"))
-    parts = []
+    turns = conversation.turns(payload.get("prompt"))
+    messages = [turn for turn in turns if not turn.missing]
+    parts = [f"Of the prompt, {turn.missing}." for turn in turns if turn.missing]
     if len(messages) > _LAST_MESSAGES:
-        parts.append(f"The prompt has {len(messages):,} messages; these are its last {_LAST_MESSAGES}.")
+        noun = "messages" if len(messages) == len(turns) else "recorded messages"
+        parts.append(f"The prompt has {len(messages):,} {noun}; these are its last {_LAST_MESSAGES}.")
     for message in messages[-_LAST_MESSAGES:]:
         parts += _block(code(message.role or "message", 40), _turn_text(message), limit)
     if payload.get("error"):
@@ -82,8 +85,8 @@ def _block(title: str, value: Any, limit: int) -> list[str]:
 
 
 def _readable(value: Any) -> str:
-    """Prose as it is, JSON with its lines broken."""
-    value = parse_embedded(value)
+    """Prose as it is, JSON with its lines broken, and words where something was not stored."""
+    value = in_words(parse_embedded(value))
     if isinstance(value, str):
         return value
     try:

@@ -13,7 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.events import REDACTED, TRUNCATED, utc_timestamp
+from agentdbg.events import MEDIA, REDACTED, TRUNCATED, utc_timestamp
 from agentdbg.redaction.keys import plain_spelling, words_of
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 from agentdbg.version import __version__
@@ -27,7 +27,7 @@ __all__ = ["IN_TEXT", "OTHER_KEY", "Receipt"]
 IN_TEXT = "inside text"
 OTHER_KEY = "another key"
 
-_MARKERS = re.compile(f"{REDACTED}|{TRUNCATED}".encode())
+_MARKERS = re.compile(f"{REDACTED}|{TRUNCATED}|{MEDIA}".encode())
 _NAMES_OF_PAIRS = ("name", "key", "header")
 _BETWEEN_LETTERS = re.compile(r"[\W_]+")
 # As `<` is written here it means nothing to HTML, whatever a rule is called.
@@ -69,10 +69,12 @@ class Receipt:
             self._redacted[self._rule(key)] += 1
         elif REDACTED in text:
             self._redacted[IN_TEXT] += text.count(REDACTED)
-        if text == TRUNCATED:
+        if TRUNCATED in (text, key):
             self._cut["lists and objects"] += 1
-        elif text.endswith(TRUNCATED):
+        elif TRUNCATED in text:
             self._cut["texts"] += 1
+        if MEDIA in text:
+            self._cut["media"] += text.count(MEDIA)
 
     def _rule(self, key: str) -> str:
         """The rule that took the value of a key."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from agentdbg.analysis.values import parse_embedded
 from agentdbg.encoding import encode_json
+from agentdbg.events.markers import is_gap
 from agentdbg.interop.shapes import as_word
 
 __all__ = ["input_messages", "output_messages", "tool_definitions"]
@@ -51,7 +52,7 @@ def input_messages(prompt: Any, provider: str = "") -> tuple[list[dict[str, Any]
     if isinstance(prompt, list) and prompt and all(isinstance(item, list) and not _is_pair(item) for item in prompt):
         prompt = prompt[-1]  # LangChain hands over batches
     listed = prompt if isinstance(prompt, list) else [] if prompt is None else [prompt]
-    messages = [made for item in listed for made in _messages(item)]
+    messages = [made for item in listed if not is_gap(item) for made in _messages(item)]
     if provider in _TAKE_INSTRUCTIONS_APART:
         while messages and messages[0]["role"] == "system":
             instructions += messages.pop(0)["parts"]

@@ -1,5 +1,6 @@
 // @ts-check
 /** How much of a conversation the reader has seen already: what an earlier model call had too, and what is new. */
+import { sameAsStored } from "./markers.js";
 import { sameValue } from "./values.js";
 
 /** @typedef {import("./messages.js").Message} Message */
@@ -29,7 +30,7 @@ export function newPart(messages, earlier) {
   let system = 0;
   while (system < messages.length && messages[system].role === "system") system += 1;
   if (earlier !== null) {
-    const shared = commonStart(earlier, messages);
+    const shared = Math.max(commonStart(earlier, messages), afterLast(earlier, messages));
     // The very same prompt again, as in a retry: the last message is still worth showing.
     return { system, from: Math.max(system, Math.min(shared, messages.length - 1)) };
   }
@@ -55,7 +56,22 @@ export function messageText(one) {
     .join("\n\n");
 }
 
+/**
+ * Where the messages begin that came after the earlier call's last one, in a conversation whose middle was not stored.
+ * @param {Message[]} earlier
+ * @param {Message[]} later
+ */
+function afterLast(earlier, later) {
+  if (earlier.length === 0 || !later.some((one) => one.role === "missing")) return 0;
+  return later.findLastIndex((one) => sameMessage(earlier[earlier.length - 1], one)) + 1;
+}
+
 /** @param {Message} one @param {Message} other */
 function sameMessage(one, other) {
-  return one.role === other.role && sameValue(one.parts, other.parts);
+  if (one.role !== other.role || one.parts.length !== other.parts.length) return false;
+  return one.parts.every((part, at) => {
+    const like = other.parts[at];
+    if (part.type === "text" && like.type === "text") return sameAsStored(part.text, like.text);
+    return sameValue(part, like);
+  });
 }

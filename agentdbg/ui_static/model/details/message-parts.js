@@ -1,5 +1,6 @@
 // @ts-check
 /** The blocks inside a message, from every provider's shape to one. */
+import { isGap, notRecorded } from "./markers.js";
 import { imageOf } from "./values.js";
 
 /** @typedef {import("./messages.js").MessagePart} MessagePart */
@@ -66,6 +67,7 @@ export function readArguments(given) {
 /** @param {any} block @returns {MessagePart[]} */
 function partOf(block) {
   if (block === null || block === undefined) return [];
+  if (isGap(block)) return [{ type: "missing", text: notRecorded(block) }];
   const image = imageOf(block);
   if (image) return [{ type: "image", url: image.url, mediaType: image.mediaType, bytes: image.bytes }];
   if (typeof block === "string") return [{ type: "text", text: block }];

@@ -3,7 +3,8 @@
  * Any prompt and any answer as a conversation: who spoke, and what the message was made of.
  *
  * Known shapes: plain strings, OpenAI chat and Responses, Anthropic blocks, Gemini contents, LangChain messages (also
- * serialised), pydantic-ai parts. What is not known is kept whole as one part of type `other`, so nothing is lost.
+ * serialised), pydantic-ai parts. What is not known is kept whole as one part of type `other`, so nothing is lost. Where
+ * messages were not stored, a message of the role `missing` says how many.
  *
  * @typedef {{ type: "text", text: string }
  *   | { type: "thinking", text: string }
@@ -11,10 +12,12 @@
  *   | { type: "call", id: string | null, name: string, args: any }
  *   | { type: "result", callId: string | null, name: string | null, value: any, failed: boolean }
  *   | { type: "image", url: string, mediaType: string, bytes: number }
+ *   | { type: "missing", text: string }
  *   | { type: "other", label: string | null, value: any }} MessagePart
  *
  * @typedef {{ role: string, name: string | null, parts: MessagePart[] }} Message
  */
+import { isGap } from "./markers.js";
 import { partsOf, toolCallsOf } from "./message-parts.js";
 
 /** Other people's names for the same speaker. @type {Record<string, string>} */
@@ -168,6 +171,7 @@ function isSerialised(item) {
 
 /** @param {any} item @param {string} speaker @returns {Message[]} */
 function messagesOf(item, speaker) {
+  if (isGap(item)) return [message("missing", partsOf(item))];
   if (typeof item === "string") return [message(speaker, partsOf(item))];
   if (typeof item !== "object" || item === null || Array.isArray(item)) return [message(speaker, partsOf(item))];
   if (isSerialised(item)) {

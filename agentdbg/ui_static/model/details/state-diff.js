@@ -4,7 +4,8 @@
  *
  * @typedef {{ sign: "~" | "+" | "\u2212", path: string, before?: any, after?: any }} Change
  */
-import { sameValue, TRUNCATED } from "./values.js";
+import { TRUNCATED } from "./markers.js";
+import { sameValue } from "./values.js";
 
 const MOST = 2000;
 const DEPTH = 12;
@@ -27,9 +28,9 @@ export function changesOf(diff, state) {
     Object.keys(diff).some((key) => !grouped.includes(key) && key !== TRUNCATED && !isEmpty(diff[key]))
   ) {
     const gone = (/** @type {string} */ key) => diff[key] === null && isObject(state) && !Object.hasOwn(state, key);
-    return Object.keys(diff).map((key) =>
-      gone(key) ? { sign: "\u2212", path: key } : { sign: "~", path: key, after: diff[key] },
-    );
+    return Object.keys(diff)
+      .filter((key) => key !== TRUNCATED)
+      .map((key) => (gone(key) ? { sign: "\u2212", path: key } : { sign: "~", path: key, after: diff[key] }));
   }
   /** @type {Change[]} */
   const changes = [];
@@ -63,13 +64,16 @@ function compare(before, after, path, changes, depth) {
     changes.push({ sign: "~", path, before, after });
     return;
   }
+  // What one of them does not hold because it was cut was neither added nor removed.
+  const [cutBefore, cutAfter] = [Object.hasOwn(before, TRUNCATED), Object.hasOwn(after, TRUNCATED)];
   for (const key of Object.keys(after)) {
+    if (key === TRUNCATED) continue;
     const inner = path === "" ? key : `${path}.${key}`;
-    if (!Object.hasOwn(before, key)) changes.push({ sign: "+", path: inner, after: after[key] });
-    else compare(before[key], after[key], inner, changes, depth + 1);
+    if (Object.hasOwn(before, key)) compare(before[key], after[key], inner, changes, depth + 1);
+    else if (!cutBefore) changes.push({ sign: "+", path: inner, after: after[key] });
   }
   for (const key of Object.keys(before)) {
-    if (!Object.hasOwn(after, key))
+    if (!Object.hasOwn(after, key) && !cutAfter && key !== TRUNCATED)
       changes.push({ sign: "\u2212", path: path === "" ? key : `${path}.${key}`, before: before[key] });
   }
 }

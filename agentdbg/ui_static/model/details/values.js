@@ -4,6 +4,7 @@
  *
  * @typedef {{ kind: "empty", text: string }
  *   | { kind: "redacted" }
+ *   | { kind: "missing", text: string }
  *   | { kind: "cut", bytes: number | null }
  *   | { kind: "scalar", text: string, type: "number" | "boolean" }
  *   | { kind: "string", text: string, cut: number | null }
@@ -13,10 +14,8 @@
  *   | { kind: "list", items: any[], cut: boolean }
  *   | { kind: "object", keys: string[], value: Record<string, any>, cut: boolean }} Shape
  */
+import { isGap, markedPieces, notRecorded, REDACTED, TRUNCATED } from "./markers.js";
 import { byteLength, keyText, oneLine, visibleText } from "./text.js";
-
-export const REDACTED = "__REDACTED__";
-export const TRUNCATED = "__TRUNCATED__";
 
 const PROSE_FROM = 72;
 const MAX_COLUMNS = 6;
@@ -31,6 +30,7 @@ export function classify(value) {
   if (typeof value === "number" || typeof value === "bigint")
     return { kind: "scalar", text: String(value), type: "number" };
   if (typeof value === "boolean") return { kind: "scalar", text: String(value), type: "boolean" };
+  if (isGap(value)) return { kind: "missing", text: notRecorded(value) };
   const image = imageOf(value);
   if (image) return image;
   return Array.isArray(value) ? classifyList(value) : classifyObject(value);
@@ -111,11 +111,6 @@ function sizeOf(value) {
     : 0;
 }
 
-/** Split text at the places where a secret was taken out. @param {string} text @returns {string[]} */
-export function aroundRedactions(text) {
-  return text.split(REDACTED);
-}
-
 /** Whether two stored values are the same, key order apart. @param {any} left @param {any} right */
 export function sameValue(left, right) {
   /** @type {[any, any][]} */
@@ -176,7 +171,7 @@ function classifyList(list) {
   if (list.length === 0) return { kind: "empty", text: "empty list" };
   const cut = list[list.length - 1] === TRUNCATED;
   const items = cut ? list.slice(0, -1) : list;
-  const columns = alikeColumns(items);
+  const columns = alikeColumns(items.filter((item) => !isGap(item)));
   return columns ? { kind: "table", columns, rows: items, cut } : { kind: "list", items, cut };
 }
 
@@ -252,7 +247,7 @@ function writeInline(value, out, budget, depth) {
   if (typeof value === "string") {
     if (value === REDACTED) put("redacted");
     else if (value === TRUNCATED) put("\u2026");
-    else put(`"${visibleText(value.slice(0, budget.room + 1))}"`);
+    else put(`"${visibleText(inWords(value).slice(0, budget.room + 1))}"`);
   } else if (typeof value !== "object" || value === null) put(String(value));
   else if (depth > 4) put("\u2026");
   else if (Array.isArray(value)) {
@@ -263,15 +258,28 @@ function writeInline(value, out, budget, depth) {
     }
     put("]");
   } else {
+    if (isGap(value)) {
+      put(`\u2026 ${notRecorded(value)} \u2026`);
+      return;
+    }
     put("{");
     let first = true;
     for (const key in value) {
+      if (key === TRUNCATED) continue;
       if (budget.room <= 0) break;
       if (!first) put(", ");
       first = false;
       put(`${keyText(key.slice(0, 60))}: `);
       writeInline(value[key], out, budget, depth + 1);
     }
-    put("}");
+    put(Object.hasOwn(value, TRUNCATED) ? ", \u2026}" : "}");
   }
+}
+
+/** A text with an ellipsis where it was cut, and media by what they were. @param {string} text */
+function inWords(text) {
+  if (!text.includes(TRUNCATED) && !text.includes("__MEDIA__")) return text;
+  return markedPieces(text)
+    .map((piece) => (piece.kind === "cut" ? "\u2026" : piece.kind === "media" ? `[${piece.text}]` : piece.text))
+    .join("");
 }

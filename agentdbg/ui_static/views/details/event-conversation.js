@@ -7,7 +7,7 @@ import { previousModelCall, rowsBetween } from "../../model/details/lookups.js";
 import { promptMessages, responseMessages } from "../../model/details/messages.js";
 import { byteLength, oneLine, visibleText } from "../../model/details/text.js";
 import { classify } from "../../model/details/values.js";
-import { action, foldedText, textNodes } from "./fold.js";
+import { action, foldedText, missingMark, textNodes } from "./fold.js";
 import { eventLink } from "./links.js";
 import { errorView, isFilled } from "./stack-view.js";
 import { imageView, pairsView, valueView } from "./value-view.js";
@@ -162,7 +162,7 @@ export class EventConversation extends HTMLElement {
     const rest = one.parts.filter((part) => part.type !== "result");
     const views = results.map((part) => this.#resultTurn(part));
     if (rest.length > 0 || results.length === 0) {
-      const who = h("span", { class: "who" }, visibleText(one.role));
+      const who = h("span", { class: "who" }, one.role === "missing" ? "" : visibleText(one.role));
       const parts =
         rest.length > 0 ? rest.map((part) => this.#partView(part, false)) : [h("span", { class: "quiet" }, "empty")];
       views.push(h("div", { class: "turn", "data-role": one.role }, who, h("div", { class: "said" }, ...parts)));
@@ -200,6 +200,8 @@ export class EventConversation extends HTMLElement {
         return resultView(part.value);
       case "image":
         return imageView(part);
+      case "missing":
+        return missingMark(part.text);
       case "other":
         return h(
           "div",

@@ -4,8 +4,8 @@
  */
 import { h } from "../../core/dom.js";
 import { size } from "../../model/details/format.js";
+import { markedPieces } from "../../model/details/markers.js";
 import { byteLength, foldPoint, insidePair, looksLaidOut, visibleText } from "../../model/details/text.js";
-import { aroundRedactions } from "../../model/details/values.js";
 
 const CHUNK = 50_000;
 
@@ -98,21 +98,22 @@ export function cutMark(bytes) {
   );
 }
 
+/** The mark in the place of what was not stored. @param {string} text */
+export function missingMark(text) {
+  return h("span", { class: "truncated" }, visibleText(text));
+}
+
 /** The mark on a value that was taken out. */
 export function redactedMark() {
   return h("span", { class: "redacted" }, "redacted");
 }
 
-/** Text with the marks for what was taken out of it. @param {string} text @returns {Node[]} */
+/** Text with the marks for what was taken out of it or not stored. @param {string} text @returns {Node[]} */
 export function textNodes(text) {
-  const pieces = aroundRedactions(text);
-  /** @type {Node[]} */
-  const nodes = [];
-  pieces.forEach((piece, index) => {
-    if (index > 0) nodes.push(redactedMark());
-    if (piece !== "") nodes.push(document.createTextNode(visibleText(piece)));
+  return markedPieces(text).map((piece) => {
+    if (piece.kind === "redacted") return redactedMark();
+    return piece.kind === "text" ? document.createTextNode(visibleText(piece.text)) : missingMark(piece.text);
   });
-  return nodes;
 }
 
 /** @param {Node | null} node @returns {Node[]} */

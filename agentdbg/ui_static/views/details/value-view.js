@@ -2,10 +2,11 @@
 /** Stored values the way a person would write them down: keys and values, small tables, prose, images. */
 import { h } from "../../core/dom.js";
 import { exact, plural, size } from "../../model/details/format.js";
+import { isGap, notRecorded } from "../../model/details/markers.js";
 import { parseJson } from "../../model/details/parse-json.js";
 import { keyText, visibleText } from "../../model/details/text.js";
 import { classify, inline, openWithin } from "../../model/details/values.js";
-import { action, cutMark, foldable, foldedText, redactedMark, textNodes } from "./fold.js";
+import { action, cutMark, foldable, foldedText, missingMark, redactedMark, textNodes } from "./fold.js";
 
 /**
  * `compact` is for values beside others: fewer keys, nothing but the outermost level open. `open` is found out once, at
@@ -36,6 +37,8 @@ export function valueView(value, options = {}) {
       return h("span", { class: "value quiet" }, shape.text);
     case "redacted":
       return redactedMark();
+    case "missing":
+      return missingMark(shape.text);
     case "cut":
       return cutMark(shape.bytes);
     case "scalar":
@@ -256,7 +259,11 @@ function tableView(columns, rows, cut, options) {
       options.compact ? FEW_KEYS : SOME_KEYS,
       (from, to) => {
         for (const row of rows.slice(from, to))
-          body.append(h("tr", null, ...columns.map((column) => cellView(row[column]))));
+          body.append(
+            isGap(row)
+              ? h("tr", null, h("td", { colspan: columns.length }, missingMark(notRecorded(row))))
+              : h("tr", null, ...columns.map((column) => cellView(row[column]))),
+          );
       },
       (button) => [h("tr", null, h("td", { colspan: columns.length }, button))],
     );
