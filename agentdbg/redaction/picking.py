@@ -33,6 +33,8 @@ MARGIN_BYTES = 4096
 """How far past a limit text is read before it is cut, so that a secret across the cut is still seen whole."""
 SMALLEST_SHARE = 40
 """What an item takes at least when it is cut: a marker and its brackets."""
+_ROUGHLY = 16
+"""A text that was cut falls that much short of its limit at the most."""
 _MOST_PICKED = 20_000
 _DEEPEST_PICKED = 20
 _MOST_MEASURED = 400
@@ -71,12 +73,12 @@ class Gap(dict[str, Any]):
         self.start = start
         self.stop = stop
 
-    def marker(self) -> dict[str, str]:
-        """`{"__TRUNCATED__": "31 messages, 84 kB"}`."""
+    def marker(self, max_bytes: int) -> dict[str, str]:
+        """`{"__TRUNCATED__": "31 messages, 84 kB"}`; a longer text than `max_bytes` counts as one of that length."""
         items, count = self.items_of_list, self.stop - self.start
         noun = "message" if _is_message(items[0]) or _is_message(items[-1]) else "item"
         said = f"{count} {noun}{'' if count == 1 else 's'}"
-        return {TRUNCATED: said + _spoken_size(items, self.start, self.stop)}
+        return {TRUNCATED: said + _spoken_size(items, self.start, self.stop, max_bytes)}
 
     def hides_flag(self) -> bool:
         """Whether the last of the missing items looks like an option, which says what the item after it is."""
@@ -88,16 +90,16 @@ def _is_message(item: Any) -> bool:
     return isinstance(item, dict) and isinstance(item.get("role"), str)
 
 
-def _spoken_size(items: Sequence[Any], start: int, stop: int) -> str:
+def _spoken_size(items: Sequence[Any], start: int, stop: int, max_bytes: int) -> str:
     """`, 84 kB`: what the items take as JSON; nothing when some are no plain values, whose size is not known."""
-    scale = _Scale()
+    scale = _Scale(max_bytes - _ROUGHLY)
     measured = start
     while measured < stop and scale.left > 0:
         scale.add(items[measured], 0)
         measured += 1
     if not scale.is_sure:
         return ""
-    about = "about " if measured < stop else ""
+    about = "over " if scale.is_more else "about " if measured < stop else ""
     size = scale.size * (stop - start) // (measured - start)
     if size < 1000:
         return f", {about}{size} bytes"
@@ -109,8 +111,10 @@ def _spoken_size(items: Sequence[Any], start: int, stop: int) -> str:
 class _Scale:
     """Adds up what plain values take, without encoding them."""
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int) -> None:
         self.size = 0
+        self.is_more = False
+        self._longest = longest
         self.left = _MOST_MEASURED
         self.is_sure = True
 
@@ -118,7 +122,10 @@ class _Scale:
         self.left -= 1
         kind = type(value)
         if kind is str:
-            self.size += 3 + (len(value) if value.isascii() else len(value.encode(errors="replace")))
+            size = len(value) if value.isascii() else len(value.encode(errors="replace"))
+            if size > self._longest:  # it may have been cut already
+                size, self.is_more = self._longest, True
+            self.size += size + 3
         elif kind is dict or kind is list or kind is tuple:
             if depth > _DEEPEST_PICKED or self.left <= 0:
                 return
@@ -186,14 +193,14 @@ def take_ends(
     return head + tail, min(used + begun, limits.floor)
 
 
-def without_gaps(value: Any) -> Any:
+def without_gaps(value: Any, max_bytes: int) -> Any:
     """A value with a marker for each gap, where it is not cut any further."""
     kind = type(value)
     if kind is Gap:
-        return value.marker()
+        return value.marker(max_bytes)
     if kind is dict:
-        return {key: without_gaps(child) for key, child in value.items()}
-    return [without_gaps(child) for child in value] if kind is list else value
+        return {key: without_gaps(child, max_bytes) for key, child in value.items()}
+    return [without_gaps(child, max_bytes) for child in value] if kind is list else value
 
 
 class CannotPick(Exception):

@@ -196,7 +196,9 @@ class Redactor:
     def _walked(self, fields: dict[Any, Any]) -> dict[str, Any]:
         walk = self._walk()
         plain = walk.fields(fields)
-        return {key: without_gaps(value) for key, value in plain.items()} if walk.ran_out else plain
+        return (
+            {key: without_gaps(value, self._max_field_bytes) for key, value in plain.items()} if walk.ran_out else plain
+        )
 
     def _fitted(self, plain: dict[str, Any]) -> dict[str, Any]:
         limit = self._max_field_bytes

@@ -234,7 +234,7 @@ class _ListCut:
         self._share_out(count)
         kept = self._head[:first]
         if first < last:
-            kept.append(Gap(self._whole, first, last).marker())
+            kept.append(Gap(self._whole, first, last).marker(self._limits.max_bytes))
         kept += self._tail[last - count :]
         for position, share in self._shares.items():
             if share < self._sizes[position][2]:
