@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.stats import Figures
     from agentdbg.analysis.verdict import Verdict
+    from agentdbg.events import RunMeta
 
 EXAMPLES = """
 agentdbg explain                       # the latest run
 agentdbg explain a41f --markdown       # to paste into an issue
 agentdbg explain a41f --json | jq '.findings[].sentence'
+agentdbg explain --check || echo "look at it"
 """
 
 _MARKS = {"critical": ("✕", "error"), "warning": ("!", "warn"), "info": ("·", "muted")}
@@ -44,11 +46,13 @@ def command(
     as_markdown: Annotated[
         bool, Option("--markdown", "-m", help="Print Markdown, with the events it is about.")
     ] = False,
+    check: Annotated[bool, Option("--check", help="Exit with 1 when the run failed or has problems.")] = False,
 ) -> None:
     """
     Explain what went wrong in a run: how it ended, what failed first and what that led to, errors that were swallowed,
     results that were no answers, calls that do not fit their tool, how the prompt grew, and where the time went. All
-    of it is read from the log; no model is asked.
+    of it is read from the log; no model is asked. With --check the exit code is 0 for a run that ended well and 1 for
+    one that failed, died or was interrupted, or has a finding above info; a failure that was recovered from is none.
     """
     if as_json and as_markdown:
         raise UsageError("--json and --markdown at once make no sense; choose one")
@@ -60,7 +64,27 @@ def command(
     if as_json:
         told = {"run": opened.meta, "verdict": verdict, "figures": counted}
         out.json({"spec_version": SPEC_VERSION, **told, "findings": [finding.as_json() for finding in found]})
-        return
+    else:
+        _print_or_write(out, opened, verdict, counted, found, as_markdown=as_markdown)
+    if check and has_problems(opened.meta, found):
+        out.flush()
+        raise SystemExit(1)
+
+
+def has_problems(run: RunMeta, found: Sequence[Finding]) -> bool:
+    """Whether a run failed, or something above info was found in it."""
+    return run["status"] == "error" or any(finding.severity != "info" for finding in found)
+
+
+def _print_or_write(
+    out: Terminal,
+    opened: OpenedRun,
+    verdict: Verdict,
+    counted: Figures,
+    found: Sequence[Finding],
+    *,
+    as_markdown: bool,
+) -> None:
     # What the verdict has just said is not said again.
     more = [finding for finding in found if not is_said_by(verdict["lines"], finding)][:_MOST_SHOWN]
     if as_markdown:

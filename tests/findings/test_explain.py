@@ -149,3 +149,28 @@ def test_mistakes_are_explained(data_dir: Path, run_id: str) -> None:
     missing = agentdbg("explain", "ffff")
     assert missing.code == 2
     assert "no run matches 'ffff'" in missing.err
+
+
+def test_a_check_tells_a_good_run_from_one_with_problems(data_dir: Path) -> None:
+    """A nightly job asks one question: does anybody have to look?"""
+    good, recovered, failed = Story(), Story(), Story()
+    good.llm(response="Seven albums.")
+    good.end("ok", result="Seven albums.")
+    recovered.tool("search", {"q": 1}, error={"error_type": "TimeoutError", "message": "no answer"})
+    recovered.tool("search", {"q": 1}, ["seven"])
+    recovered.llm(response="Seven albums.")
+    recovered.end("ok", result="Seven albums.")
+    failed.error("ValueError", "no")
+    failed.end("error", error={"error_type": "ValueError", "message": "no"})
+    stories = {"good": (good, "ok"), "recovered": (recovered, "ok"), "troubled": (_troubled(), "ok")}
+    stories["failed"] = (failed, "error")
+    codes = {}
+    for name, (story, status) in stories.items():
+        run = store(data_dir, story, status, name)
+        ran = agentdbg("explain", run, "--check")
+        codes[name] = ran.code
+        assert agentdbg("explain", run).code == 0
+        assert ran.out == agentdbg("explain", run).out
+        assert agentdbg("explain", run, "--check", "--json").code == ran.code
+
+    assert codes == {"good": 0, "recovered": 0, "troubled": 1, "failed": 1}
