@@ -57,6 +57,8 @@ class Baseline:
     totals: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nobody knows whether they change anything, each as often as any one run made it."""
+    answers: tuple[str, ...] = ()
+    """What the runs answered, each answer once."""
 
     def known_totals(self, name: str) -> list[float]:
         """The values of one total, of the runs that know it."""
@@ -74,6 +76,7 @@ class Baseline:
                 for variant in self.effects
             ],
             **({"unknown_calls": [_stored_call(call) for call in self.unknown_calls]} if self.unknown_calls else {}),
+            **({"answers": list(self.answers)} if self.answers else {}),
             "loops": [{"kind": kind, "pattern": pattern} for kind, pattern in self.loops],
             "totals": {name: list(self.totals[name]) for name in TOTALS if name in self.totals},
         }
@@ -89,6 +92,7 @@ def baseline_of(facts: RunFacts) -> Baseline:
         loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
         totals={name: [facts.spent(name)] for name in TOTALS},
         unknown_calls=facts.unknown_calls,
+        answers=(facts.answer,) if facts.answer else (),
     )
 
 
@@ -125,6 +129,7 @@ def _added(first: Baseline, second: Baseline) -> Baseline:
             for name in totals
         },
         unknown_calls=_made_by_either(first.unknown_calls, second.unknown_calls),
+        answers=tuple(dict.fromkeys([*first.answers, *second.answers])),
     )
 
 

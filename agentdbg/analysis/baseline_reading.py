@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["parse_baseline"]
 
 _MARK = "agentdbg_baseline"
-_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "unknown_calls", "loops", "totals")
+_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "unknown_calls", "answers", "loops", "totals")
 _STATUSES = ("ok", "error")
 _Kind = TypeVar("_Kind")
 
@@ -69,11 +69,8 @@ class _Reader:
                 for number, loop in enumerate(_get(self._content, "loops", list), 1)
             ),
             totals={name: self._total(name, runs) for name in _get(self._content, "totals", dict)},
-            unknown_calls=tuple(
-                _call(call, "unknown_calls", is_known=False)
-                # Older baselines have none.
-                for call in _typed(self._content.get("unknown_calls", []), list, "unknown_calls")
-            ),
+            answers=tuple(_typed(answer, str, "answers") for answer in self._added("answers")),
+            unknown_calls=tuple(_call(call, "unknown_calls", is_known=False) for call in self._added("unknown_calls")),
         )
 
     def _some(self, key: str) -> list[Any]:
@@ -82,6 +79,10 @@ class _Reader:
         if not found:
             raise ValueError(f"{key} is empty")
         return found
+
+    def _added(self, key: str) -> list[Any]:
+        """A list that older baselines do not have."""
+        return _typed(self._content.get(key, []), list, key)
 
     def _total(self, name: str, runs: list[Any]) -> list[float | None]:
         if name not in TOTALS:

@@ -15,17 +15,17 @@ from agentdbg.analysis.wording import one_line
 if TYPE_CHECKING:
     from agentdbg.analysis.stats import Tally
 
-__all__ = ["final_answer", "first_request"]
+__all__ = ["ANSWER_TOOLS", "final_answer", "first_request", "spoken"]
 
 _ANSWER_KEYS = ("answer", "final_answer", "output", "result", "response", "content", "text", "message", "summary")
-_ANSWER_TOOLS = frozenset({"final_answer", "finish", "submit", "answer", "respond", "done", "complete"})
+ANSWER_TOOLS = frozenset({"final_answer", "finish", "submit", "answer", "respond", "done", "complete"})
 
 
 def final_answer(tally: Tally, limit: int = 300) -> str | None:
     """The run's answer on one line: what it returned, else what the model said last, else what it handed in."""
     columns = tally.columns
     if tally.end is not None:
-        returned = _spoken(payload_of(columns.event(tally.end)).get("result"))
+        returned = spoken(payload_of(columns.event(tally.end)).get("result"))
         if returned:
             return one_line(returned, limit)
     if tally.last_llm is not None:
@@ -34,14 +34,14 @@ def final_answer(tally: Tally, limit: int = 300) -> str | None:
             return one_line(said.text, limit)
     if tally.last_call is not None and columns.kind[tally.last_call - 1] == TOOL:
         event = columns.event(tally.last_call)
-        if event["name"] in _ANSWER_TOOLS:
+        if event["name"] in ANSWER_TOOLS:
             payload = payload_of(event)
-            handed_in = _spoken(payload.get("args")) or _spoken(payload.get("result"))
+            handed_in = spoken(payload.get("args")) or spoken(payload.get("result"))
             return one_line(handed_in, limit) if handed_in else None
     return None
 
 
-def _spoken(result: Any) -> str | None:
+def spoken(result: Any) -> str | None:
     """A value as an answer; None for what is a sign of success rather than an answer."""
     if isinstance(result, str):
         return result.strip() or None

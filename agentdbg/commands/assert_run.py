@@ -64,6 +64,9 @@ def command(
         str | None, Option("--order", metavar="A,B,...", help="No tool before those that stand before it.")
     ] = None,
     effects: Annotated[str | None, Option("--effects", metavar="WHICH", help="baseline, none or off.")] = None,
+    answer: Annotated[
+        str | None, Option("--answer", metavar="WHICH", help="facts: no other figures than the baseline's answer.")
+    ] = None,
     tools: Annotated[
         str | None, Option("--tools", metavar="A,B,...", help="No tools but these, or `baseline`.")
     ] = None,

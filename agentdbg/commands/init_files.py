@@ -31,6 +31,9 @@ loops: none
 # With a baseline this is asked anyway, and so are status, loops, max_tokens and max_cost_usd.
 # effects: baseline
 
+# The answer contradicts no figure or date of the baseline's, in whatever words.
+# answer: facts
+
 # Which tools have side effects. What is not named, here or by @tool(effect="write"), is guessed from its name.
 # Where a name says nothing (`bash`), nobody knows: a call that the baseline does not have fails until it is named here.
 # write_tools: [book_*, send_email]

@@ -170,6 +170,7 @@ def _content(baseline: Baseline) -> dict[str, Any]:
     """A baseline without what is different each time: ids, times, and in which order its runs were made."""
     content = baseline.as_json()
     content["totals"].pop("duration_ms", None)
+    content.pop("answers", None)  # which are in other words each time
     columns = [*content.pop("tools").items(), *content.pop("totals").items()]
     each = range(len(baseline.runs))
     content["runs"] = sorted(str([(name, numbers[at]) for name, numbers in columns]) for at in each)

@@ -153,6 +153,7 @@ def _effect_rows(diff: Diff) -> list[int]:
 def _calls(calls: CallChanges) -> dict[str, Any]:
     return {
         "same": calls.same,
+        "reworded": calls.reworded,
         "differ": calls.count,
         "changed": [
             {"name": pair.a.name, "a": pair.a.number, "b": pair.b.number, "changes": _short(pair.changes)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.checks.budgets import check_budgets
 from agentdbg.analysis.checks.calls import check_must_call, check_must_not_call, check_order, check_tools
 from agentdbg.analysis.checks.ending import check_complete, check_errors, check_status
+from agentdbg.analysis.checks.final_answer import check_answer
 from agentdbg.analysis.checks.found import check_findings, check_loops
 from agentdbg.analysis.checks.side_effects import check_effects
 from agentdbg.events import SPEC_VERSION
@@ -36,6 +37,7 @@ CHECKS: tuple[Callable[[RunFacts, Policy, Baseline | None], list[CheckResult]], 
     check_must_not_call,
     check_order,
     check_effects,
+    check_answer,
     check_tools,
     check_budgets,
 )

@@ -125,6 +125,12 @@ RULES: tuple[Rule, ...] = (
         "`none` or `baseline`",
         "The same calls with side effects as a run of the baseline; or none at all.",
     ),
+    Rule(
+        "answer",
+        _one_of("facts"),
+        "`facts`",
+        "The answer contradicts no figure or date of the baseline's, in whatever words; needs a baseline.",
+    ),
     Rule("tools", _names_or_baseline, f"{_NAMES}, or `baseline`", "No other tools than these are called."),
     Rule("max_steps", _amount, _AMOUNT, "At most so many model and tool calls together."),
     Rule("max_llm_calls", _amount, _AMOUNT, "At most so many model calls."),
@@ -173,6 +179,7 @@ class Policy:
     must_not_call: tuple[str, ...] | None = None
     order: tuple[str, ...] | None = None
     effects: str | None = None
+    answer: str | None = None
     tools: tuple[str, ...] | str | None = None
     max_steps: Amount | None = None
     max_llm_calls: Amount | None = None
@@ -240,11 +247,12 @@ def make_policy(*layers: Mapping[str, Any], with_baseline: bool) -> Policy:
     defaults = {key: value for key, value in BASELINE_RULES.items() if with_baseline and key not in asked}
     rules = {key: value for key, value in {**defaults, **asked}.items() if value != _OFF}
     if not with_baseline:
-        needing = next((key for key, value in rules.items() if value == "baseline"), None)
+        needing = next((key for key, value in rules.items() if value == "baseline" or key == "answer"), None)
         if needing is not None:
+            others = "" if needing == "answer" else f"{_without_baseline(_BY_KEY[needing].form)}, or "
             raise UsageError(
-                f"{needing}: baseline needs a baseline to compare with, and none was given; "
-                f"give one, or set {needing} to {_without_baseline(_BY_KEY[needing].form)}, or off"
+                f"{needing}: {rules[needing]} needs a baseline to compare with, and none was given; "
+                f"give one, or set {needing} to {others}off"
             )
     return Policy(**rules, by_default=frozenset(defaults))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.analysis.checks.final_answer import AnswerReader
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
 from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
@@ -87,6 +88,7 @@ class RunFacts:
     """Writes that were not done."""
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nothing says whether they have side effects."""
+    answer: str = ""
     steps: tuple[Step, ...] = ()
     totals: Mapping[str, float | None] = field(default_factory=dict)
     event_ids: Mapping[int, str] = field(default_factory=dict)
@@ -163,6 +165,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         effects=tuple(call for call in effects.found() if call.is_known),
         refused=tuple(effects.refused()),
         unknown_calls=tuple(call for call in effects.found() if not call.is_known),
+        answer=watched.answer.text(),
         steps=tuple(watched.steps),
         totals=totals,
         event_ids=event_ids,
@@ -187,6 +190,7 @@ class _Watched:
     """Counts events while somebody else reads them."""
 
     def __init__(self) -> None:
+        self.answer = AnswerReader()
         self.steps: list[Step] = []
         self.totals = RunTotals()
         self._known_failures = KnownFailures()
@@ -206,6 +210,7 @@ class _Watched:
     def _take(self, ref: EventRef, event: Event, payload: dict[str, Any]) -> None:
         event_type, name = event["event_type"], str(event.get("name") or "")
         self.last = ref
+        self.answer.add(event_type, str(payload.get("tool_name") or name), payload)
         self.totals.add(event_type, payload)
         if event_type == "TOOL_CALL":
             name = str(payload.get("tool_name") or name)

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
 from agentdbg.analysis.diff.effect_changes import compare_effects
+from agentdbg.analysis.diff.effect_forms import ask_for_the_same
 from agentdbg.analysis.diff.ignoring import Ignored
 from agentdbg.analysis.diff.layout import lay_out
 from agentdbg.analysis.diff.pairing import pair_sides
 from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
 from agentdbg.analysis.diff.reading import read_side
-from agentdbg.analysis.diff.result import Diff, Row, has_other_args, mirror, new_row
-from agentdbg.analysis.effects import NO_RULES
+from agentdbg.analysis.diff.result import Diff, Row, mirror, new_row
+from agentdbg.analysis.effects import NO_RULES, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -115,8 +116,9 @@ class _RowMaker:
         if changes:
             self._differs = True
             op = "changed"
-            # A write with other words in it did something else; a call that nobody knows and that got them may have.
-            wording = not effect and _are_words(changes) and (effect is not None or not has_other_args(changes))
+            if effect is not False:
+                changes = _with_wording(changes, is_same=_asks_for_the_same(a, b))
+            wording = _are_words(changes)
         depth = a.depth if a.depth == b.depth else min(a.depth, b.depth)
         name_b = b.name if b.name != a.name else None
         return new_row((op, a.number, b.number, a.kind, a.name, depth, effect, wording, None, name_b, tuple(changes)))
@@ -135,6 +137,16 @@ class _RowMaker:
 def _either(one: bool | None, other: bool | None) -> bool | None:
     """Whether a call writes, as far as one of the two runs knows."""
     return one or other if one is not None else other or None
+
+
+def _asks_for_the_same(a: Step, b: Step) -> bool:
+    """Whether a write, or a call that may be one, got the same facts: other words with other facts do other things."""
+    return ask_for_the_same(a.name, normal_form(a.content.get("args")), normal_form(b.content.get("args")))
+
+
+def _with_wording(changes: list[Change], *, is_same: bool) -> list[Change]:
+    """The changes of a write, where other words are other wording only if they ask for the same."""
+    return [change._replace(wording=is_same) if change.part == "args" else change for change in changes]
 
 
 def _are_words(changes: list[Change]) -> bool:

@@ -8,12 +8,12 @@ way, and kept apart: equal calls leave equal things behind, and of different one
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
+from agentdbg.analysis.diff.effect_forms import comparable_args, messages_agree
 from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.likeness import Arguments
 
@@ -72,6 +72,8 @@ class CallChanges:
     changed: tuple[ChangedEffect, ...]
     only_a: tuple[SideEffect, ...]
     only_b: tuple[SideEffect, ...]
+    reworded: int = 0
+    """How many of the same ones got the same in other words, or in another order."""
 
     @property
     def are_same(self) -> bool:
@@ -84,11 +86,12 @@ class CallChanges:
 
     def swapped(self) -> CallChanges:
         changed = sorted((effect.swapped() for effect in self.changed), key=lambda effect: effect.a.number)
-        return CallChanges(self.same, tuple(changed), self.only_b, self.only_a)
+        return CallChanges(self.same, tuple(changed), self.only_b, self.only_a, self.reworded)
 
     def to_json(self) -> dict[str, Any]:
         return {
             "same": self.same,
+            "reworded": self.reworded,
             "changed": [effect.to_json() for effect in self.changed],
             "only_a": [effect.to_json() for effect in self.only_a],
             "only_b": [effect.to_json() for effect in self.only_b],
@@ -155,13 +158,13 @@ def compare_effects(
     both = zip((*a, *b), (*done_a, *done_b), strict=True)
     sources = {what: effect.source for effect, what in both if effect.is_known}
     a, b = _settled(a, done_a, sources), _settled(b, done_b, sources)
-    rest_a, rest_b = _without(a, done_a, Counter(done_b)), _without(b, done_b, Counter(done_a))
+    rest_a, rest_b, reworded = _unmatched(a, b, done_a, done_b)
     pairs = _alike(rest_a, rest_b)
     pairs += _done_and_refused(rest_a, rest_b, refused_a, refused_b, pairs)
     pairs.sort(key=lambda pair: (pair.a.number, pair.b.number))
     return EffectChanges(
-        known=_part(a, rest_a, rest_b, pairs, is_known=True),
-        unknown=_part(a, rest_a, rest_b, pairs, is_known=False),
+        known=_part(a, (rest_a, rest_b, reworded), pairs, is_known=True),
+        unknown=_part(a, (rest_a, rest_b, reworded), pairs, is_known=False),
         same_order=[what for what in done_a if what in sources] == [what for what in done_b if what in sources],
         guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
         unknown_tools=tuple(sorted({effect.name for effect in (*a, *b) if not effect.is_known})),
@@ -206,40 +209,54 @@ def _settled(
 
 def _part(
     a: Sequence[SideEffect],
-    rest_a: Sequence[SideEffect],
-    rest_b: Sequence[SideEffect],
+    found: tuple[Sequence[SideEffect], Sequence[SideEffect], Sequence[SideEffect]],
     pairs: Sequence[ChangedEffect],
     *,
     is_known: bool,
 ) -> CallChanges:
     """The known or the unknown ones of what was found; a pair is known where one of its calls is."""
     taken = {id(effect) for pair in pairs for effect in (pair.a, pair.b)}
-    only_a, only_b = (
-        tuple(effect for effect in rest if effect.is_known == is_known and id(effect) not in taken)
-        for rest in (rest_a, rest_b)
-    )
+    all_a, rest_a, rest_b, reworded = ([one for one in calls if one.is_known == is_known] for calls in (a, *found))
     return CallChanges(
-        same=sum(effect.is_known == is_known for effect in a) - sum(effect.is_known == is_known for effect in rest_a),
+        same=len(all_a) - len(rest_a),
         changed=tuple(pair for pair in pairs if (pair.a.is_known or pair.b.is_known) == is_known),
-        only_a=only_a,
-        only_b=only_b,
+        only_a=tuple(effect for effect in rest_a if id(effect) not in taken),
+        only_b=tuple(effect for effect in rest_b if id(effect) not in taken),
+        reworded=len(reworded),
     )
 
 
 def _what(effect: SideEffect) -> _What:
     """The same for two calls that did the same: the keys of their arguments are in order already."""
-    return effect.name, encoded(effect.args), effect.state
+    return effect.name, encoded(comparable_args(effect.name, effect.args)), effect.state
 
 
-def _without(effects: Sequence[SideEffect], done: Sequence[_What], left: Counter[_What]) -> list[SideEffect]:
-    """The effects that the other run has not, or not as often."""
-    rest = []
-    for effect, what in zip(effects, done, strict=True):
-        if left[what] > 0:
-            left[what] -= 1
-        else:
-            rest.append(effect)
-    return rest
+def _unmatched(
+    a: Sequence[SideEffect], b: Sequence[SideEffect], done_a: Sequence[_What], done_b: Sequence[_What]
+) -> tuple[list[SideEffect], list[SideEffect], list[SideEffect]]:
+    """The effects of each run that the other has not, or not as often; and those of A that B has in other words."""
+    waiting: dict[_What, list[SideEffect]] = {}
+    for effect, what in zip(b, done_b, strict=True):
+        waiting.setdefault(what, []).append(effect)
+    rest = list(zip(a, done_a, strict=True))
+    reworded: list[SideEffect] = []
+    for is_match in (_same_args, messages_agree):
+        left = []
+        for effect, what in rest:
+            others = waiting.get(what, [])
+            at = next((at for at, other in enumerate(others) if is_match(effect.args, other.args)), None)
+            if at is None:
+                left.append((effect, what))
+            else:
+                del others[at]
+                reworded += [effect] if is_match is messages_agree else []
+        rest = left
+    unmet = {id(effect) for others in waiting.values() for effect in others}
+    return [effect for effect, _ in rest], [effect for effect in b if id(effect) in unmet], reworded
+
+
+def _same_args(args: Any, other: Any) -> bool:
+    return bool(args == other)
 
 
 def _alike(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[ChangedEffect]:

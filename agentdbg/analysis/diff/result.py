@@ -15,14 +15,14 @@ from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import EffectChanges
     from agentdbg.analysis.diff.pairing import Pairing
     from agentdbg.analysis.diff.steps import Side
 
-__all__ = ["Diff", "Op", "Row", "Verdict", "has_other_args", "mirror", "new_row"]
+__all__ = ["Diff", "Op", "Row", "Verdict", "mirror", "new_row"]
 
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
 Verdict = Literal["same", "same_effects", "different_effects", "unknown_effects"]
@@ -57,9 +57,9 @@ class Row(NamedTuple):
         # How the run was started is a cause, and a finding of ours follows from what the agent did.
         if self.op == "same" or self.kind in (START, LOOP):
             return False
-        if self.op != "changed" or self.effect or not all(change.is_quiet for change in self.changes):
-            return True
-        return self.effect is None and has_other_args(self.changes)
+        if self.op == "changed" and self.wording:
+            return False
+        return self.op != "changed" or self.effect is not False or not all(change.is_quiet for change in self.changes)
 
     def to_json(self) -> dict[str, Any]:
         return {**self._head(), "changes": [change.to_json() for change in self.changes]}
@@ -90,11 +90,6 @@ _Number = int | None
 _Fields = tuple[Op, _Number, _Number, int, str, int, bool | None, bool, _Number, str | None, tuple["Change", ...]]
 new_row: Callable[[_Fields], Row] = partial(tuple.__new__, Row)
 """As calling the class, but quicker."""
-
-
-def has_other_args(changes: Sequence[Change]) -> bool:
-    """Whether a tool was given something else, if only in other words."""
-    return any(change.part == "args" for change in changes)
 
 
 @dataclass(frozen=True)

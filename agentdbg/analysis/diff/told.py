@@ -83,7 +83,8 @@ def _effect_sentences(effects: EffectChanges) -> Iterator[Sentence]:
     if not known.are_same:
         yield from _call_sentences(known, "more effect")
     elif known.same:
-        yield _say(None, None, f"Both did the same: {count_noun(known.same, 'side effect')}, with equal arguments.")
+        how = "equal arguments" if not known.reworded else "arguments that say the same"
+        yield _say(None, None, f"Both did the same: {count_noun(known.same, 'side effect')}, with {how}.")
     elif not effects.unknown_tools:
         yield _say(None, None, "Neither run changed anything outside the agent.")
     if not unknown.are_same:

@@ -10,7 +10,7 @@ import { hasTimes, nameOf } from "./runs.js";
 
 /** @typedef {{path: string, op: "changed" | "added" | "removed", was?: string, now?: string, wording: boolean}} ShortChange */
 /** @typedef {{n: number, name: string, args: string}} Effect */
-/** @typedef {{same: number, differ: number, changed: {name: string, a: number, b: number, changes: ShortChange[]}[], only_a: Effect[], only_b: Effect[]}} Calls */
+/** @typedef {{same: number, reworded: number, differ: number, changed: {name: string, a: number, b: number, changes: ShortChange[]}[], only_a: Effect[], only_b: Effect[]}} Calls */
 /**
  * @typedef {object} Answer what the server says of two runs
  * @property {import("./types.js").RunMeta} a

@@ -263,7 +263,10 @@ export class RunCompare extends HTMLElement {
       count > 0
         ? h("p", { class: "quiet" }, h("b", { class: "effect-sign" }, "="), `${counted(count, "call")} with ${words}`)
         : null;
-    const same = equal(effects.same, `the same arguments${effects.same_order ? "" : ", in another order"}`);
+    const same = equal(
+      effects.same,
+      `the same arguments${effects.reworded ? `, ${formatCount(effects.reworded)} in other words` : ""}${effects.same_order ? "" : ", in another order"}`,
+    );
     const sameUnknown = equal(unknown.same, "the same arguments and unknown side effects");
     return h(
       "section",

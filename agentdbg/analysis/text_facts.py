@@ -1,0 +1,166 @@
+"""
+The facts in a text: figures, dates, times, ids, addresses and names, however it is worded.
+
+Models never write a letter twice in the same words. What has to stay the same is what it says: `$40` is `40.00 USD`,
+`May 20, 2024` is `2024-05-20`, and `40` is never `400`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+
+__all__ = ["TextFacts", "facts_in", "is_message"]
+
+_LONGEST = 20_000
+_STEM = 5
+"""So many letters of a word tell it from others: `refund`, `refunded`."""
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """
+    What a text says: `hard` has to be the same; `soft`, names and years, may be left out, but not exchanged.
+
+    `words` is what is left where a text has no hard facts: a note that says where to put a parcel.
+    """
+
+    hard: frozenset[str]
+    soft: frozenset[str]
+    words: frozenset[str]
+
+    def agrees_with(self, other: TextFacts) -> bool:
+        """Whether two texts say the same, in whatever words."""
+        if self.hard != other.hard or not (self.soft <= other.soft or other.soft <= self.soft):
+            return False
+        fewer = min(len(self.words), len(other.words))
+        return bool(self.hard) or not fewer or 2 * len(self.words & other.words) >= fewer
+
+
+@lru_cache(maxsize=512)
+def facts_in(text: str) -> TextFacts:
+    """The facts of a text, each in one form."""
+    rest = _LIST_NUMBER.sub(" ", text[:_LONGEST])
+    hard = {"no"} if _DECIDES_NO.search(rest) else set()
+    years = {found["year"] for date in _DATES for found in date.finditer(rest)} - {None}
+    for pattern, form in _FORMS:
+        hard.update(form(found) for found in pattern.finditer(rest))
+        rest = pattern.sub(" ", rest)
+    words = list(_WORD.finditer(rest))
+    hard.update(_NUMBER_WORDS[low] for word in words if (low := word[0].lower()) in _NUMBER_WORDS)
+    stems = frozenset(low[:_STEM] for word in words if (low := word[0].lower()) not in _COMMON and len(low) > 2)
+    return TextFacts(frozenset(hard), frozenset(years | _names(rest, words)), stems)
+
+
+def is_message(text: str, key: str = "") -> bool:
+    """Whether a text is written to somebody, so that its words may be others: a few sentences, and no code."""
+    if len(text) > _LONGEST or _CODE.search(text):
+        return False
+    words = [word.lower() for word in _WORD.findall(text)]
+    if key.lower() in _MESSAGE_KEYS and len(words) >= 4:
+        return True
+    return len(words) >= 6 and sum(word in _COMMON for word in words) >= 2
+
+
+def _date(found: re.Match[str]) -> str:
+    month = found["month"].lower()
+    number = int(month) if month.isdigit() else _MONTHS.index(month[:3]) + 1
+    return f"{number:02d}-{int(found['day']):02d}"
+
+
+def _time(found: re.Match[str]) -> str:
+    hour, minute = int(found[1] or found[4]), int(found[2] or 0)
+    half = (found[3] or found[5] or "").lower()[:1]
+    hour = hour % 12 + (12 if half == "p" else 0) if half else hour
+    return f"{hour:02d}:{minute:02d}"
+
+
+def _address(found: re.Match[str]) -> str:
+    return found[0].rstrip(".,;:!?").lower()
+
+
+def _id(found: re.Match[str]) -> str:
+    text = found[0].lstrip("#").upper()
+    return _plain(text.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) if _WITH_UNIT.fullmatch(text) else text
+
+
+def _figure(found: re.Match[str]) -> str:
+    return _plain(found[0])
+
+
+def _plain(text: str) -> str:
+    """`1,234.50` as `1234.5`, `007` as `7`."""
+    return format(Decimal(text.replace(",", "")).normalize(), "f")
+
+
+def _names(text: str, words: list[re.Match[str]]) -> set[str]:
+    """Words with a capital letter that do not begin a sentence."""
+    found: set[str] = set()
+    for word in words:
+        low = _POSSESSIVE.sub("", word[0]).lower()
+        if word[0][0].isupper() and len(low) > 1 and low not in _NO_NAMES and low not in _COMMON:
+            before = text[max(word.start() - 3, 0) : word.start()]
+            if before.strip() and not _BEGINS_SENTENCE.search(before):
+                found.add(low)
+    return found
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?:,?\s+(?P<year>\d{4}))?"
+_DATES = (
+    re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)"),
+    re.compile(rf"\b{_MONTH}\s+{_DAY}\b{_YEAR}", re.IGNORECASE),
+    re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b{_YEAR}", re.IGNORECASE),
+)
+_HALF = r"([ap]\.?m\.?)"
+_TIME = re.compile(
+    rf"\b(\d{{1,2}}):(\d\d)(?::\d\d(?:\.\d+)?)?\s*{_HALF}?(?![\w:])|\b(\d{{1,2}})\s*{_HALF}(?!\w)", re.IGNORECASE
+)
+_ADDRESS = re.compile(r"https?://[^\s<>\"')\]]+|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_ID = re.compile(
+    r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?![\w-])|#\d+|\d+(?:-\d+)+"
+)
+_WITH_UNIT = re.compile(r"\d+(?:ST|ND|RD|TH|S|X|KG|CM|MM|KM|GB|MB|H|HR|HRS|MIN|D)")
+_FIGURE = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.,])-?\d+(?:\.\d+)?(?!\w)")
+_FORMS = (*((date, _date) for date in _DATES), (_TIME, _time), (_ADDRESS, _address), (_ID, _id), (_FIGURE, _figure))
+_NUMBER_WORDS = {
+    word: str(number)
+    for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2)
+}
+_LIST_NUMBER = re.compile(r"^\s*\d{1,2}[.)]\s", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_POSSESSIVE = re.compile(r"['\u2019]s$")
+_BEGINS_SENTENCE = re.compile(r"[.!?:;\u2022\n*\u2013\u2014(\"\u201c-]\s*$")
+_DECIDES_NO = re.compile(
+    r"\b(?:cannot|can't|can not|unable to|won't|will not|not able to|not eligible|not possible|not approved|ineligible"
+    r"|denied|declined?|rejected|refused)\b",
+    re.IGNORECASE,
+)
+"""A letter that says no says the opposite, in whatever words."""
+_CODE = re.compile(r"[{}=<>|\\]|;\s*\n|\w\(\w*\)|\$[A-Za-z_{(]|^\s*(?:#!|//|/\*)|&&|(?:^|\s)--?[A-Za-z]")
+_MESSAGE_KEYS = frozenset(
+    {"answer", "body", "caption", "comment", "content", "description", "details", "explanation", "feedback", "greeting"}
+    | {"html", "html_body", "message", "note", "notes", "reason", "reply", "subject", "summary", "text", "title"}
+)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COMMON = _words("""
+    a an and are as at be been by can do for from has have i if in is it me my no not of on or our please so thank that
+    the this to us was we were will with you your
+""")
+_NO_NAMES = _words("""
+    account agent am april assistant august best care customer dear december email eur faq february flight friday gbp
+    hello hey hi january july june kind manager march may monday mr mrs ms november october ok order orders pm re
+    regards saturday september service sincerely sunday support team thanks thursday tuesday usd wednesday yours
+""")
