@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
-from agentdbg.redaction.keys import COUNTER, LONGEST_CACHED_KEY, RANDOM, SECRET
+from agentdbg.redaction.keys import COUNTER, LONGEST_CACHED_KEY, RANDOM, SAFE, SECRET
 from agentdbg.redaction.media import LEAST_MEDIA, may_hold_media
 from agentdbg.redaction.picking import Gap
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
@@ -28,6 +28,7 @@ MOST_NODES = 5000
 NO_LIMIT = 1 << 60
 """For values whose long texts and lists have been dealt with."""
 _LONG_TEXT = LEAST_MEDIA
+_LONGEST_FLAG = 80
 _NUMBERS = frozenset({int, bool, type(None)})
 _COUNTS = frozenset({int, type(None)})
 _TEXT = frozenset({str})
@@ -141,7 +142,7 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
     for item in items:
         kind = type(item)
         if kind is str:
-            if item[:1] == "-":
+            if item[:1] == "-" and _is_telling_flag(item, known):
                 raise Unproved
             if len(item) >= _LONG_TEXT or len(item) > limit:
                 _look_at_long(item, limit)
@@ -157,6 +158,13 @@ def _prove_list(items: list[Any], known: KeyJudge, limit: int, depth: int, room:
         elif kind is not float or item - item != 0.0:
             raise Unproved
     return room
+
+
+def _is_telling_flag(item: str, known: KeyJudge) -> bool:
+    """Whether an item may be an option, such as `--password`, that says what the one after it is."""
+    if len(item) > _LONGEST_FLAG or " " in item or "=" in item:  # `- a point of a list`
+        return False
+    return known.judge(item) != SAFE
 
 
 def _look_at_long(text: str, limit: int) -> None:

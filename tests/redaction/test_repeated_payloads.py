@@ -57,3 +57,15 @@ def test_what_is_remembered_has_a_ceiling() -> None:
         tracemalloc.stop()
 
     assert kept < 3_000_000
+
+
+def test_options_and_points_of_a_list_are_no_reason_for_the_careful_walk() -> None:
+    """A command line and a list with dashes are ordinary values; only an option that names a secret is not."""
+    redactor = Redactor(RedactionRules())
+    for items in (["git", "log", "-n", "5", "--oneline"], ["- a point", "- another"], ["ls", "-la"] * 20):
+        payload = {"args": {"items": items}}
+
+        assert redactor.seal(payload).value is payload
+        assert redactor.seal(payload).encoded == redactor._seal_carefully(payload)[1]
+    assert b"hunter2" not in redactor.seal({"args": ["psql", "-v", "--password", "hunter2"]}).encoded
+    assert b"hunter2" not in redactor.seal({"args": ["psql"] * 63 + ["--password", "hunter2"] + ["x"] * 9}).encoded
