@@ -185,3 +185,29 @@ def test_settings_declare_what_writes(diff: Callable[..., Any], monkeypatch: pyt
     assert "Same effects" in diff(a, b)[1]
     monkeypatch.setenv("AGENTDBG_WRITE_TOOLS", "get_*")
     assert "Different effects" in diff(a, b)[1]
+
+
+def _answered(diff: Callable[..., Any], *answers: Any, model: str = "gpt-4o") -> str:
+    runs = []
+    for answer in answers:
+        with traced_run("r") as run:
+            record_llm_call(model, prompt="Which one?", response=answer)
+            runs.append(str(run.run_id))
+    return " ".join(diff(*runs)[1].split())
+
+
+def test_fields_of_a_provider_that_hold_nothing_are_no_difference(diff: Callable[..., Any]) -> None:
+    """One version of a client sends `annotations: []` and `index: 0`, another leaves them out; nobody would name it."""
+    message = {"role": "assistant", "content": "The first one."}
+    bare = {"choices": [{"message": message}]}
+    full = {"choices": [{"index": 0, "message": {**message, "annotations": [], "refusal": None}}]}
+
+    assert _answered(diff, bare, full).startswith("= Same")
+
+
+def test_a_model_without_a_name_is_not_called_unknown(diff: Callable[..., Any]) -> None:
+    """`unknown differs in response` reads as if something was not known."""
+    told = _answered(diff, "It costs 250 for both of you.", "It costs 100 for both of you.", model="unknown")
+
+    assert "First difference: the model differs in response" in told
+    assert "unknown differs" not in told

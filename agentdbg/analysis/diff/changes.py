@@ -167,8 +167,20 @@ def _compare_answers(a: Step, b: Step, found: list[Change]) -> None:
         before = len(found)
         _compare_said(a.said, b.said, found)
         if len(found) == before:
-            found += value_changes(response, response_now, "response")
+            found += value_changes(_without_empty(response), _without_empty(response_now), "response")
     _compare_tables(was, now, "", 0, found, _COMPARED)
+
+
+def _without_empty(value: Any, depth: int = 0) -> Any:
+    """An answer without fields that hold nothing, which one provider sends and another leaves out."""
+    if depth > _DEEPEST:
+        return value
+    if isinstance(value, dict):
+        kept = {
+            key: _without_empty(item, depth + 1) for key, item in value.items() if not (key == "index" and item == 0)
+        }
+        return {key: item for key, item in kept.items() if item not in (None, "", [], {})}
+    return [_without_empty(item, depth + 1) for item in value] if isinstance(value, list) else value
 
 
 def _compare_said(was: Turn, now: Turn, found: list[Change]) -> None:

@@ -180,7 +180,9 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
     quiet = " Before that only the wording differs." if reworded else " Before that every step is the same."
     if row.op == "changed" and a is not None:
         loud = [change for change in row.changes if not change.is_quiet] or list(row.changes)
-        said = (code(a.name), " differs in ", *_got(loud[0]), _and_more(len(loud) - 1), ".")
+        # A model that was not named when it was recorded has no name to be called by.
+        whose = "the model" if a.kind == LLM and a.name in ("", "unknown") else code(a.name)
+        said = (whose, " differs in ", *_got(loud[0]), _and_more(len(loud) - 1), ".")
     else:
         said = ("A ", *_does(a), ", B ", *_does(b), ".")
         if _only_answers(a) and _only_answers(b):
