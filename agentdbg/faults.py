@@ -1,8 +1,10 @@
 """
-The one place where a fault of ours ends.
+The one place where a fault of ours ends, and where what is not ours is let through.
 
-Code that runs in the user's agent calls `contained` around its work: whatever goes wrong in there is said once, on one
-line of stderr, counted, and goes no further. Our own tests switch `raise_faults` on, so that nothing hides from them.
+Code that runs in the user's agent calls `contain` with what went wrong in it: a fault of ours is said once, on one line
+of stderr, counted, and goes no further. Our own tests switch `raise_faults` on, so that nothing hides from them.
+Whatever interrupted that code instead (`interruptions` says what does) goes on to the program as it came. Every other
+`except` on the write side begins with `pass_on`, so that it cannot take an interruption for what it expects.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from agentdbg.interruptions import is_interruption, is_not_ours
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["FaultSettings", "contain", "settings", "tell_once"]
+__all__ = ["FaultSettings", "contain", "pass_on", "settings", "tell_once"]
 
 
 class FaultSettings:
@@ -36,17 +40,27 @@ def tell_once(key: str, message: str) -> None:
         # One write, so that lines of several threads and processes do not interleave.
         sys.stderr.write(f"agentdbg: {_one_line(message)}\n")
         sys.stderr.flush()
-    except Exception:  # noqa: BLE001, S110 -- stderr may be closed, None or the user's own object
-        pass
+    except Exception as error:  # noqa: BLE001 -- stderr may be closed, None or the user's own object
+        pass_on(error, of_user_code=True)
+
+
+def pass_on(error: BaseException, *, of_user_code: bool = False) -> None:
+    """
+    Raise `error` again when it is not ours to deal with: it only met our code on its way to the program.
+
+    `of_user_code` is for the few places that call code of the user's, which may raise anything.
+    """
+    if is_interruption(error) if of_user_code else is_not_ours(error):
+        raise error
 
 
 def contain(error: BaseException, doing: str, count: Callable[[], None] | None = None) -> None:
-    """End a fault of ours here: say it once for each kind of work, and count it."""
-    if settings.raise_faults:
+    """End a fault of ours here: say it once for each kind of work, and count it. Anything else goes on."""
+    if settings.raise_faults or is_not_ours(error):
         raise error
-    tell_once(f"fault:{doing}", f"could not {doing} ({type(error).__name__}: {_safe_text(error)}); the program runs on")
     if count is not None:
         count()
+    tell_once(f"fault:{doing}", f"could not {doing} ({type(error).__name__}: {_safe_text(error)}); the program runs on")
 
 
 def _one_line(message: str) -> str:
@@ -56,5 +70,6 @@ def _one_line(message: str) -> str:
 def _safe_text(error: BaseException) -> str:
     try:
         return str(error)[:200]
-    except Exception:  # noqa: BLE001 -- an exception's own __str__ may raise
+    except Exception as raised:  # noqa: BLE001 -- an exception's own __str__ may raise
+        pass_on(raised, of_user_code=True)
         return "no message"

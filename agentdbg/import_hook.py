@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from agentdbg.faults import contain
+from agentdbg.faults import contain, pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -84,8 +84,8 @@ class _Finder:
                 watch = _Watch(loader, own)
             watch.stand(package)
             self._watches[id(watch)] = watch
-        except (AttributeError, TypeError):
-            pass  # it has no exec_module, or nothing can be set in it: `_look_around` will see the module
+        except (AttributeError, TypeError) as error:
+            pass_on(error)  # it has no exec_module, or nothing can be set in it: `_look_around` will see the module
 
     def _find_behind(self, fullname: str, path: Any, target: Any) -> ModuleSpec | None:
         """What the finders after this one find; those before it have been asked already."""

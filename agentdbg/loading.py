@@ -16,6 +16,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -53,12 +55,14 @@ def _replace_handlers(handlers: dict[int, Any], note: Any) -> None:
     """Set `note` for each signal that has a handler of Python's; `handlers` gets what was there."""
     if threading.current_thread() is not threading.main_thread():  # handlers never run in another
         return
-    with contextlib.suppress(ValueError):  # an interpreter within another has no handlers
+    try:
         for signum in signal.valid_signals():
             handler = signal.getsignal(signum)
             if callable(handler):
                 handlers[signum] = handler
                 signal.signal(signum, note)
+    except ValueError as error:  # an interpreter within another has no handlers
+        pass_on(error)
 
 
 def _give_back(handlers: dict[int, Any], note: Any) -> None:

@@ -12,6 +12,8 @@ import os
 import sys
 from typing import Any
 
+from agentdbg.faults import pass_on
+
 __all__ = ["describe_owner", "is_owner_alive"]
 
 
@@ -52,7 +54,8 @@ def _start_time(pid: int) -> str | None:
         with open(f"/proc/{pid}/stat", "rb") as file:
             # The name of the program stands in brackets and may hold anything; the start time is field 22.
             return file.read().rpartition(b")")[2].split()[19].decode()
-    except (OSError, IndexError):
+    except (OSError, IndexError) as error:
+        pass_on(error)
         return None
 
 
@@ -68,8 +71,10 @@ def _exists(pid: int) -> bool:
         return bool(handle)
     try:
         os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):  # a number no process has is as good as one that is gone
+    except (ProcessLookupError, OverflowError) as error:  # a number no process has is as good as one that is gone
+        pass_on(error)
         return False
-    except OSError:  # it exists, and belongs to somebody else
+    except OSError as error:  # it exists, and belongs to somebody else
+        pass_on(error)
         return True
     return True

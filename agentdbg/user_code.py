@@ -8,9 +8,10 @@ and counts the time it took, so that a slow `__repr__` is not held against our o
 from __future__ import annotations
 
 from itertools import islice
-from opcode import opmap
 from time import thread_time
 from typing import Any
+
+from agentdbg.faults import pass_on
 
 __all__ = [
     "UserCode",
@@ -22,8 +23,6 @@ __all__ = [
 ]
 
 _MOST_TOLD = 5_000
-
-_RAISING = {opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name in opmap}
 
 
 class UserCode:
@@ -48,10 +47,9 @@ class UserCode:
         began = thread_time()
         try:
             answer = question(owner)
-        # A repr that raises KeyboardInterrupt or SystemExit must not end the program that is only being watched.
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and _came_from_outside(error):
-                raise
+        # A repr that raises KeyboardInterrupt or SystemExit by itself must not end the program that is being watched.
+        except BaseException as error:  # noqa: BLE001 -- see above
+            pass_on(error, of_user_code=True)
             answer = f"<{type_name(owner)}: its {_name_of(question)} raised {type_name(error)}>"
         finally:
             self.seconds += thread_time() - began
@@ -59,18 +57,6 @@ class UserCode:
             answer = fallback if fallback is not None else f"<{type_name(owner)}>"
         self._answers[(id(owner), question)] = (owner, answer)  # holding the owner keeps its id from being reused
         return answer
-
-
-def _came_from_outside(error: KeyboardInterrupt) -> bool:
-    """
-    Whether somebody pressed Ctrl-C while the code ran, rather than the code raising it.
-
-    A `raise` leaves the traceback at a raising instruction; an interrupt arrives at any other.
-    """
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace is None or trace.tb_frame.f_code.co_code[trace.tb_lasti] not in _RAISING
 
 
 def type_name(value: Any) -> str:
@@ -95,8 +81,8 @@ def mapping_items(entries: dict[Any, Any], most: int) -> list[tuple[Any, Any]]:
     for _attempt in range(3):
         try:
             return list(islice(dict.items(entries), most + 1))
-        except RuntimeError:  # it changed size while we looked
-            continue
+        except RuntimeError as error:  # it changed size while we looked
+            pass_on(error)
     return []
 
 

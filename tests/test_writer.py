@@ -137,7 +137,8 @@ def test_a_run_that_began_on_a_full_disk_gets_its_start_as_soon_as_there_is_room
     writer = RunWriter(tmp_path / "run")
     disk = _Disk(free)
     monkeypatch.setattr(os, "write", disk.write)
-    assert writer.begin(b'{"n":0}\n') is False
+    writer.prepare(b'{"n":0}\n')
+    assert writer.begin() is False
     assert writer.append(b'{"n":1}\n') is False
     monkeypatch.undo()
     assert writer.append(b'{"n":2}\n') is True
@@ -345,12 +346,12 @@ def test_replacing_a_file_leaves_the_old_one_when_it_fails(tmp_path: Path, monke
 
 def test_run_json_is_kept_fresh_while_the_run_goes_on(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """`agentdbg list` beside a long run should not show it as empty."""
-    from agentdbg.recorder import pipeline
+    from agentdbg.recorder import walk
 
     with traced_run("long"):
         record_tool_call("first")
         assert recorded.only().meta["counts"]["tool_calls"] == 0
-        monkeypatch.setattr(pipeline, "_REFRESH_SECONDS", 0.0)
+        monkeypatch.setattr(walk, "_REFRESH_SECONDS", 0.0)
         record_tool_call("second")
         meta = recorded.only().meta
         assert meta["status"] == "running"

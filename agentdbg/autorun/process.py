@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
-from agentdbg.faults import contain
+from agentdbg.faults import contain, pass_on
 from agentdbg.recorder.context import set_process_scope
 from agentdbg.recorder.runs import (
     default_run_name,
@@ -212,5 +212,5 @@ def _say_where(run: ActiveRun, status: str) -> None:
             f"agentdbg: {recorded} {short_id} ({status}, {events}); open it with: agentdbg view {short_id}\n"
         )
         sys.stderr.flush()
-    except Exception:  # noqa: BLE001, S110 -- stderr may be closed, None or the program's own object
-        pass
+    except Exception as error:  # noqa: BLE001 -- stderr may be closed, None or the program's own object
+        pass_on(error, of_user_code=True)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.config import values
+from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -255,6 +256,7 @@ def _choose(setting: Setting, layers: list[tuple[str, dict[str, Any]]], problems
             value, source = setting.parse(layer[setting.key]), layer_name
             break
         except (TypeError, ValueError) as error:
+            pass_on(error)
             unusable.append((layer_name, layer[setting.key], str(error)))
     for layer_name, given, why in unusable:
         name = setting.environment if layer_name == "environment" else f"{setting.yaml_key} in {layer_name}"
@@ -306,7 +308,8 @@ def _user_file(environ: Mapping[str, str]) -> Path | None:
 def _is_readable_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except OSError:  # a home folder of somebody else, as in containers that change the user but not HOME
+    except OSError as error:  # a home folder of somebody else, as in containers that change the user but not HOME
+        pass_on(error)
         return False
 
 
@@ -317,7 +320,8 @@ def _find_project_file(cwd: Path | None, user_file: Path | None) -> Path | None:
             path = folder / ".agentdbg" / "config.yaml"
             if path.is_file() and not (user_file is not None and path.samefile(user_file)):
                 return path
-    except OSError:  # the current folder was deleted, or may not be read
+    except OSError as error:  # the current folder was deleted, or may not be read
+        pass_on(error)
         return None
     return None
 
@@ -330,7 +334,8 @@ def _home(environ: Mapping[str, str]) -> Path | None:
 
             given = pwd.getpwuid(os.getuid()).pw_dir
         return Path(os.path.abspath(given)) if given else Path.home()  # a run keeps its folder when the program moves
-    except (RuntimeError, KeyError, OSError):
+    except (RuntimeError, KeyError, OSError) as error:
+        pass_on(error)
         return None
 
 

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -39,7 +41,8 @@ def folder(given: Any) -> Path:
         raise ValueError("which is not a path")
     try:
         return Path(os.path.abspath(os.path.expanduser(given)))
-    except OSError:  # abspath asks for the current folder, which may have been deleted
+    except OSError as error:  # abspath asks for the current folder, which may have been deleted
+        pass_on(error)
         raise ValueError("which cannot be found from a folder that is gone") from None
 
 
@@ -71,7 +74,8 @@ def _json_list(given: str) -> Any:
 
     try:
         parsed = json.loads(given)
-    except ValueError:
+    except ValueError as error:
+        pass_on(error)
         return given  # "[abc]+" is a pattern, not a list
     return parsed if all(isinstance(item, str) for item in parsed) else given
 
@@ -84,7 +88,8 @@ def whole_number(at_least: int) -> Callable[[Any], int]:
             if isinstance(given, bool) or (isinstance(given, float) and not given.is_integer()):
                 raise ValueError
             value = int(str(given).strip()) if isinstance(given, str) else int(given)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError) as error:
+            pass_on(error)
             raise ValueError("which is not a whole number") from None
         if value < at_least:
             raise ValueError(f"which is less than {at_least}")
@@ -101,7 +106,8 @@ def number(at_least: float) -> Callable[[Any], float]:
             if isinstance(given, bool):
                 raise ValueError  # noqa: TRY004 -- caught right below
             value = float(given)
-        except (TypeError, ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError) as error:
+            pass_on(error)
             raise ValueError("which is not a number") from None
         if not math.isfinite(value) or value < at_least:
             raise ValueError(f"which is not a number of at least {at_least:g}")

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.faults import pass_on
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -203,7 +205,8 @@ def amount(value: Any) -> float | None:
     if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
         try:
             value = float(value)
-        except ValueError:
+        except ValueError as error:
+            pass_on(error)
             return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_AMOUNT:
         return None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events.facts import Tokens, call_failed, cost_of, error_of, tokens_of, whole_number
+from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,5 +167,6 @@ def _text(value: Any) -> str:
         return value or ""
     try:
         return str(value)
-    except ValueError:  # an integer of more digits than Python prints
+    except ValueError as error:  # an integer of more digits than Python prints
+        pass_on(error)
         return "a very large number"

@@ -49,9 +49,7 @@ def contained(function: _Function) -> _Function:
     def callback(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except STOPS:
-            raise
-        except Exception as fault:  # noqa: BLE001
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             contain(fault, f"record what {function.__module__.rpartition('.')[2]} did")
             return None
 
@@ -235,8 +233,9 @@ class Pairing:
         if opened is not None:
             opened.run.before_end.pop((self, key), None)
             if opened.call is not None:
-                open_model_calls.pop(opened.call.call_id or "", None)
-                opened.run.release_call(opened.call.kind)
+                call_id = opened.call.call_id or ""
+                open_model_calls.pop(call_id, None)
+                opened.run.release_call(call_id)
 
     # How.
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._client_requests import ClientRequests
 
@@ -104,7 +105,8 @@ class _Fold:
 def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:  # cut off in the middle
+    except ValueError as error:  # cut off in the middle
+        pass_on(error)
         return text
 
 

@@ -18,6 +18,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
 from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
 from agentdbg.integrations.openai import (
     _ChatFold,
@@ -156,7 +157,8 @@ def _provider(given: dict[str, Any]) -> str:
             str(given.get("model")), given.get("custom_llm_provider"), given.get("api_base") or given.get("base_url")
         )
         return str(found[1])
-    except Exception:  # noqa: BLE001 -- a model it does not know; the call itself will say so
+    except Exception as error:  # noqa: BLE001 -- a model it does not know; the call itself will say so
+        pass_on(error, of_user_code=True)
         return "unknown"
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from agentdbg.faults import pass_on
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._client_requests import ClientRequests
 
@@ -69,7 +70,8 @@ def provider_at(address: Any) -> str | None:
     try:
         parts = urlsplit(str(address))
         host, port = parts.hostname or "", parts.port
-    except ValueError:
+    except ValueError as error:
+        pass_on(error)
         return None
     if port == _OLLAMA_PORT:
         return "ollama"

@@ -21,6 +21,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
 from agentdbg.integrations import openai as client
 from agentdbg.integrations._client_recording import as_plain
 from agentdbg.integrations._mcp_results import mcp_failure
@@ -358,7 +359,8 @@ def _arguments(context: Any) -> Any:
     text = getattr(context, "tool_arguments", None)
     try:
         return json.loads(text) if text else {}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        pass_on(error)
         return text
 
 

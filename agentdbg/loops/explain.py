@@ -7,6 +7,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
 from agentdbg.loops.signatures import CALL_KEYS
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def seconds_between(earlier: str, later: str) -> float | None:
     try:
         start, end = (datetime.fromisoformat(ts.replace("Z", "+00:00")) for ts in (earlier, later))
         return round(max((end - start).total_seconds(), 0.0), 3)
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError) as error:
+        pass_on(error)
         return None
 
 

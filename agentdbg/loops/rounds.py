@@ -14,6 +14,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
+from agentdbg.faults import pass_on
 from agentdbg.loops.ledger import price_of
 from agentdbg.loops.steps import NOTHING_SPENT
 from agentdbg.loops.turns import is_cut
@@ -140,6 +141,7 @@ def fingerprint(event_type: str, payload: dict[str, Any], meta: dict[str, Any]) 
         judged = (get("args"), get("result"), error, status)
     try:
         known = encode_json(judged)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError) as error:
+        pass_on(error)
         return None
     return known if len(known) <= _MAX_PRINT else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
+from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -75,7 +76,8 @@ def encode_plain(value: Any) -> bytes | None:
     """The value as JSON; None for what is not plain JSON."""
     try:
         return encode_json(value) if type(value) is dict else encode_whole(value)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError) as error:
+        pass_on(error)
         return None
 
 
@@ -105,8 +107,8 @@ def flat_input_key(value: dict[str, Any], encoded: bytes) -> int:
         items = value.items()
         try:
             return hash(tuple(sorted(items) if len(items) > 1 else items))
-        except TypeError:  # keys of several types
-            pass
+        except TypeError as error:  # keys of several types
+            pass_on(error)
     return input_key(value)
 
 
@@ -125,7 +127,8 @@ def _frozen(value: Any, depth: int) -> Hashable:
 def _frozen_dict(value: dict[Any, Any], depth: int) -> Hashable:
     try:
         keys = sorted(value)
-    except TypeError:  # keys of several types
+    except TypeError as error:  # keys of several types
+        pass_on(error)
         keys = sorted(value, key=str)
     inner = depth + 1
     frozen = []
@@ -142,7 +145,8 @@ def _frozen_text(text: str, depth: int) -> Hashable:
     """Models write a call's arguments as JSON inside a string, with spaces and key order as they please."""
     try:
         return _frozen(decode_json(text), depth + 1) if depth < _DEEPEST else text
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError) as error:
+        pass_on(error)
         return text
 
 

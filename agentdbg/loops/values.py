@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from agentdbg.encoding import decode_json, encode_json
+from agentdbg.faults import pass_on
 from agentdbg.loops import volatile
 from agentdbg.loops.signatures import (
     VOLATILE_KEYS,
@@ -283,7 +284,8 @@ class Recall:
         if isinstance(result, bytes):
             try:
                 return Outcome(result, failed=says_it_failed(decode_json(result)))
-            except ValueError:  # nested more deeply than can be read
+            except ValueError as error:  # nested more deeply than can be read
+                pass_on(error)
                 return Outcome(result)
         text = encode(result)
         return self._texts.find(text) or self._texts.keep(text, Outcome(text, failed=says_it_failed(result)))
@@ -320,7 +322,8 @@ def compared_input(arguments: Any, before: Input | None) -> Input:
     if type(arguments) is dict:
         try:
             text = encode_json(arguments)
-        except (TypeError, ValueError, RecursionError):
+        except (TypeError, ValueError, RecursionError) as error:
+            pass_on(error)
             return Input(encode(arguments), input_key(arguments))
         if before is not None and before.text == text:
             return before
@@ -341,7 +344,8 @@ def unread_call(payload: dict[str, Any]) -> Unread | None:
         asked = encode_json(arguments) if type(arguments) is dict else encode_whole(arguments)
         if type(result) is not str:
             result = encode_whole(result)
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, RecursionError) as error:
+        pass_on(error)
         return None
     return (asked, result) if len(asked) + len(result) <= _MAX_UNREAD else None
 

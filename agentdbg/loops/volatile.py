@@ -15,6 +15,7 @@ import re
 from itertools import islice
 
 from agentdbg.encoding import decode_json, encode_json
+from agentdbg.faults import pass_on
 from agentdbg.loops.signatures import VOLATILE_KEYS
 
 __all__ = ["VOLATILE_KEYS", "is_lasting", "lasting_beginning", "strip_volatile"]
@@ -120,7 +121,8 @@ def _is_unmarked(text: bytes) -> bool:
 def _without_keys(text: bytes) -> bytes:
     try:
         value = decode_json(text)
-    except ValueError:  # cut short, or only looks like JSON
+    except ValueError as error:  # cut short, or only looks like JSON
+        pass_on(error)
         return text
     if VOLATILE_KEYS.isdisjoint(value):
         return text

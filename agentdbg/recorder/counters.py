@@ -9,7 +9,9 @@ per process. The caller holds the run's lock.
 from __future__ import annotations
 
 import mmap
+import operator
 import os
+from typing import Any
 
 from agentdbg.events.totals import TOTAL_FIELDS, RunTotals
 
@@ -25,6 +27,7 @@ _BESIDE_TOTALS = (
     "dropped",
 )
 FIELDS = (*TOTAL_FIELDS, *_BESIDE_TOTALS)
+_values_of = operator.attrgetter(*FIELDS)
 _SLOTS = 256
 # Slot 0 holds what belongs to no process: whether the run has ended.
 _ENDED = 0
@@ -75,6 +78,16 @@ class Counters(RunTotals):
         calls = zip(("LLM_CALL", "TOOL_CALL"), (self.llm_calls, self.tool_calls), self._calls_before, strict=True)
         return self._other_types | {kind: int(now - before) for kind, now, before in calls if now > before}
 
+    def snapshot(self) -> tuple[Any, ...]:
+        """What this process has counted, to be given to `restore` should the event that is being counted not come."""
+        return _values_of(self), self._other_types.copy()
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Count as if nothing had been counted since."""
+        values, self._other_types = snapshot[0], snapshot[1].copy()
+        for name, value in zip(FIELDS, values, strict=True):
+            setattr(self, name, value)
+
     def publish(self) -> None:
         """Let the other processes see this one's numbers; called after each change once they are shared."""
         if self._shared is not None:
@@ -102,8 +115,9 @@ class Counters(RunTotals):
         self._other_types = {}
         self._calls_before = (self.llm_calls, self.tool_calls)
 
-    def mark_ended(self) -> None:
-        """Tell the other processes that the run is over."""
+    def count_end(self) -> None:
+        """Count RUN_END, of which there is one, and tell the other processes that the run is over."""
+        self._other_types["RUN_END"] = 1
         if self._shared is not None:
             self._shared[_ENDED] = 1
 

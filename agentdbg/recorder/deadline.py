@@ -13,7 +13,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
-from agentdbg.faults import contain, tell_once
+from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.recorder.sources import is_own_file
 from agentdbg.recorder.stopping import running_task
 
@@ -41,7 +41,8 @@ class Deadline:
         watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
         try:
             watcher.start()
-        except RuntimeError:  # the system gives no more threads
+        except RuntimeError as error:  # the system gives no more threads
+            pass_on(error)
             tell_once("deadline", "no thread to watch max_duration_s with; it is checked when something is recorded")
         self._is_armed = True
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import traceback
 from typing import Any
 
+from agentdbg.faults import pass_on
 from agentdbg.recorder.sources import is_own_file
 from agentdbg.redaction.spoken import spoken
 from agentdbg.user_code import tells_endlessly
@@ -93,7 +94,8 @@ def _stack(error: BaseException) -> str | None:
         shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         _drop_own_frames(shown)
         return "".join(shown.format())
-    except Exception:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
+    except Exception as raised:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
+        pass_on(raised, of_user_code=True)
         return None
 
 

@@ -80,6 +80,7 @@ class Guards:
         "_limits",
         "_limits_set",
         "_loop_spending",
+        "_make_detector",
         "_most",
         "_stops_loops",
     )
@@ -87,6 +88,7 @@ class Guards:
     def __init__(self, limits: Limits, counters: Counters, make_detector: Callable[[], LoopDetector]) -> None:
         self._limits = limits
         self._counters = counters
+        self._make_detector = make_detector
         self._detector: LoopDetector | None = make_detector()
         """None only while it takes an event in."""
         self._loop_spending = LoopSpending(counters)
@@ -153,6 +155,10 @@ class Guards:
         if counters.total_tokens > most.max_tokens or counters.cost_usd > most.max_cost_usd:
             return False
         return elapsed_s <= most.max_duration_s and not counters.is_shared
+
+    def look_anew(self) -> None:
+        """Forget what the detector has seen: it was interrupted while it took an event in, and may be half way."""
+        self._detector = self._make_detector()
 
     def settle(self) -> None:
         """Bring the counters up to date, before anybody reads them."""

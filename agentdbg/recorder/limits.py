@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.config import GUARDRAILS, SETTINGS
-from agentdbg.faults import tell_once
+from agentdbg.faults import pass_on, tell_once
 from agentdbg.recorder.guardrails import Limits
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
         try:
             chosen[name] = _PARSERS[name](value)
         except Exception as error:  # noqa: BLE001 -- the value may be anything
+            pass_on(error, of_user_code=True)
             kept = "no limit" if chosen[name] is None else chosen[name]
             message = f"{name}={_shown(value)}, {error}; kept {kept}"
             tell_once(message, message)
@@ -36,5 +37,6 @@ def choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
 def _shown(value: object) -> str:
     try:
         return f"{value!r:.60}"
-    except Exception:  # noqa: BLE001 -- its own __repr__ failed
+    except Exception as error:  # noqa: BLE001 -- its own __repr__ failed
+        pass_on(error, of_user_code=True)
         return f"a {type(value).__name__}"

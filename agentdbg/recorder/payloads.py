@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import BUILTIN_EVENT_TYPES
-from agentdbg.faults import tell_once
+from agentdbg.faults import pass_on, tell_once
 from agentdbg.recorder.errors import describe_error, safe_text
 
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def _number(value: Any) -> float | None:
         return None
     try:
         number = value if type(value) in (float, int) else float(value[:40] if type(value) in _TEXTS else value)
-    except Exception:  # noqa: BLE001 -- the value's own methods failed
+    except Exception as error:  # noqa: BLE001 -- the value's own methods failed
+        pass_on(error, of_user_code=True)
         return None
     return number if -_LARGEST <= number <= _LARGEST else None  # neither NaN nor infinity is JSON
 
@@ -170,5 +171,6 @@ def _number(value: Any) -> float | None:
 def _is_true(value: Any) -> bool:
     try:
         return bool(value)
-    except Exception:  # noqa: BLE001 -- an array has no truth
+    except Exception as error:  # noqa: BLE001 -- an array has no truth
+        pass_on(error, of_user_code=True)
         return False

@@ -56,9 +56,7 @@ def record_llm_call(
             None if duration_ms is None else scope.run.whole_ms(duration_ms),
             None if "source" in extra else user_source(),
         )
-    except STOPS:
-        raise
-    except Exception as fault:  # noqa: BLE001
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a model call", scope.run.count_fault)
         return None
     if event_id is not None:
@@ -99,9 +97,7 @@ def record_tool_call(
             None if duration_ms is None else scope.run.whole_ms(duration_ms),
             None if "source" in extra else user_source(),
         )
-    except STOPS:
-        raise
-    except Exception as fault:  # noqa: BLE001
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a tool call", scope.run.count_fault)
         return None
 
@@ -123,9 +119,7 @@ def record_state(
             parent_id=scope.parent_id,
             source=None if "source" in extra else user_source(),
         )
-    except STOPS:
-        raise
-    except Exception as fault:  # noqa: BLE001
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a state", scope.run.count_fault)
         return None
 
@@ -142,9 +136,7 @@ def record_error(
         return scope.run.emit(
             "ERROR", fields["error_type"], fields, meta, parent_id=scope.parent_id, source=user_source()
         )
-    except STOPS:
-        raise
-    except Exception as fault:  # noqa: BLE001
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record an error", scope.run.count_fault)
         return None
 
@@ -170,8 +162,6 @@ def record_event(
             duration_ms=scope.run.whole_ms(duration_ms),
             source=None if "source" in fields else user_source(),
         )
-    except STOPS:
-        raise
-    except Exception as fault:  # noqa: BLE001
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record an event", scope.run.count_fault)
         return None

@@ -42,7 +42,9 @@ class RunLog(LineMaker):
         "_run_name",
         "_started_at",
         "_writer",
+        "begin",
         "close",
+        "holds",
     )
 
     def __init__(
@@ -64,21 +66,24 @@ class RunLog(LineMaker):
         self._run_name = self._started_at = ""
         self._metadata = NO_META
         self._writer = RunWriter(folder, fsync=config.fsync)
+        self.begin = self._writer.begin
         self.close = self._writer.close
+        self.holds = self._writer.holds
 
-    def begin(self, start_id: str, run_name: str, started_at: str, payload: bytes, metadata: bytes) -> None:
-        """Write RUN_START; `refresh` tells what is given here from then on."""
+    def prepare(self, start_id: str, run_name: str, started_at: str, payload: bytes, metadata: bytes) -> None:
+        """Have RUN_START ready, as the first line of all; `refresh` tells what is given here from then on."""
         self._run_name, name_json = self.name(run_name)
         self._started_at = started_at
         self._metadata = metadata
         self._counters.count_type("RUN_START")
-        self._writer.begin(self.line("RUN_START", start_id, None, started_at, None, name_json, payload, metadata))
+        self._writer.prepare(self.line("RUN_START", start_id, None, started_at, None, name_json, payload, metadata))
 
-    def append(self, lines: bytes) -> None:
-        """Write whole lines at once."""
-        self._writer.append(lines)
+    def append(self, lines: bytes) -> bool:
+        """Write whole lines at once; False when they could not all be written."""
+        is_written = self._writer.append(lines)
         if self._counters.is_shared:
             self._counters.publish()
+        return is_written
 
     def extra_line(self, event_type: str, name: str, fields: dict[str, Any], parent_id: str) -> bytes:
         """The line of an event of our own making, counted."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg import encoding
 from agentdbg.events import SPEC_VERSION
 from agentdbg.events.totals import COST_DIGITS
+from agentdbg.faults import pass_on
 from agentdbg.owner import describe_owner
 from agentdbg.version import __version__
 
@@ -43,7 +44,8 @@ def start_fields(
 def _current_folder() -> str | None:
     try:
         return os.getcwd()
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return None
 
 

@@ -8,7 +8,6 @@ process exits is closed here.
 from __future__ import annotations
 
 import atexit
-import contextlib
 import functools
 import os
 import sys
@@ -16,8 +15,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.events import new_id
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
-from agentdbg.faults import contain, tell_once
+from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.interruptions import is_not_ours
 from agentdbg.loading import undisturbed
 from agentdbg.recorder.context import (
     Scope,
@@ -29,6 +30,7 @@ from agentdbg.recorder.context import (
     set_process_scope,
 )
 from agentdbg.recorder.sources import forget_paths
+from agentdbg.recorder.stopping import is_stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -94,10 +96,16 @@ def start_run(
     limits: Mapping[str, Any],
     start: Mapping[str, Any],
     meta: Mapping[str, Any] | None,
+    run_id: str | None = None,
 ) -> Scope | None:
-    """Begin a run; None when recording is off, or when it could not begin (which is said)."""
+    """
+    Begin a run; None when recording is off, or when it could not begin (which is said).
+
+    Whoever gives the `run_id` finds the run in `live_runs`, also when an interruption keeps this from returning it.
+    """
     if is_switched_off():
         return None
+    run_id = run_id or new_id()
     try:
         config = _load_config()
         if not config.enabled:
@@ -110,26 +118,36 @@ def start_run(
         chosen_name = config.run_name or (default_name if name is None else name)
         if not config.capture_args:
             start = {key: value for key, value in start.items() if key not in ("args", "kwargs")}
-        run = recorder.ActiveRun(config, chosen_name, recorder.choose_limits(config, limits), start, meta)
-    except Exception as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
+        run = recorder.ActiveRun(config, run_id, chosen_name, recorder.choose_limits(config, limits))
+        live_runs[run_id] = run
+        run.begin(start, meta)
+        return Scope(run, run.start_id)
+    except BaseException as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
+        if run_id in live_runs:
+            end_run(live_runs[run_id], error)
         contain(error, "begin recording")
         return None
-    live_runs[run.run_id] = run
-    return Scope(run, run.start_id)
 
 
 def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
-    """Close a run."""
+    """Close a run, also when that is interrupted: then it ends with what interrupted it, which goes on."""
     try:
         try:
             run.finish(error, outcome)
-        except (AgentDbgGuardrailExceeded, RunStopped):
+        except (AgentDbgGuardrailExceeded, RunStopped) as stop:
             run.finish(error, outcome)  # the clock struck while the run was being left; it strikes once
-    except Exception as fault:  # noqa: BLE001
+            if not is_stop(stop, run.run_id):
+                raise
+        except BaseException as fault:
+            # Without the outcome: describing it may be what took so long, or what failed.
+            run.finish(fault if is_not_ours(fault) else error)
+            raise
+    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "close the run")
-    if run.closed and live_runs.pop(run.run_id, None) is not None:
-        _recently_ended.append(run)
-        del _recently_ended[:-20]
+    finally:
+        if run.is_done and live_runs.pop(run.run_id, None) is not None:
+            _recently_ended.append(run)
+            del _recently_ended[:-20]
 
 
 def recently_ended() -> list[ActiveRun]:
@@ -162,13 +180,20 @@ def implicit_scope() -> Scope | None:
         return None
     with _lock:
         # Another thread was faster, or the program is exiting and the process's run has ended: there is only one.
-        scope = process_scope()
-        if scope is None:
-            script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
-            scope = start_run(None, default_run_name(script, None), {}, {}, None)
-            if scope is not None:
-                set_process_scope(scope)
-                note_uncaught()
+        return process_scope() or _start_implicit_run(new_id())
+
+
+def _start_implicit_run(run_id: str) -> Scope | None:
+    script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
+    try:
+        scope = start_run(None, default_run_name(script, None), {}, {}, None, run_id)
+        if scope is not None:
+            set_process_scope(scope)
+            note_uncaught()
+    except BaseException as error:
+        if process_scope() is None and run_id in live_runs:
+            end_run(live_runs[run_id], error)
+        raise
     return scope
 
 
@@ -214,8 +239,10 @@ def _once_per_process() -> None:
             return
         carry_into_threads()  # may fail, for want of descriptors for example; then the next run tries again
         _prepared = True
-    with contextlib.suppress(RuntimeError):  # the program is exiting already
+    try:
         atexit.register(_close_what_is_open)
+    except RuntimeError as error:  # the program is exiting already
+        pass_on(error)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 

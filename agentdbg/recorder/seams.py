@@ -10,13 +10,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from agentdbg.events import new_id
 from agentdbg.faults import contain
+from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, given_name, wrap
+from agentdbg.recorder.functions import Function, bind_arguments, default_argument, function_name, given_name
 from agentdbg.recorder.given_meta import with_effect
-from agentdbg.recorder.recording import STOPS
 from agentdbg.recorder.runs import implicit_scope
 from agentdbg.recorder.sources import user_source
+from agentdbg.recorder.wrappers import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,6 +62,11 @@ class Call:
         self.scope: Any = None
 
     @property
+    def is_over(self) -> bool:
+        """Whether the call has not begun, or has ended."""
+        return self._ended or self._call_id is None
+
+    @property
     def call_id(self) -> str | None:
         """The id the call's event will have; None when nothing is being recorded."""
         return self._call_id
@@ -80,17 +87,21 @@ class Call:
         self._outer = scope
         implied_parent = scope.parent_id if self.kind == "llm" else scope.llm_id or scope.parent_id
         self._parent_id = parent_id or implied_parent
+        self._started = time.monotonic()
+        call_id = new_id()
         try:
-            self._call_id = scope.run.begin_call(self.kind, self._name, self._given, self._parent_id, self._meta)
-        except STOPS:
-            raise
-        except Exception as fault:  # noqa: BLE001
+            scope.run.begin_call(call_id, self.kind, self._name, self._given, self._parent_id, self._meta)
+            self.scope = Scope(scope.run, call_id)
+            self._call_id = call_id
+            if self.kind == "llm":
+                open_model_calls[call_id] = self
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            if scope.run.is_open(call_id):
+                self._call_id = call_id
+                self._end(fault)
+            self._call_id = None
             contain(fault, "record the start of a call", scope.run.count_fault)
             return False
-        self.scope = Scope(scope.run, self._call_id)
-        if self.kind == "llm":
-            open_model_calls[self._call_id] = self
-        self._started = time.monotonic()
         return True
 
     def learn(self, name: Any = None, meta: dict[str, Any] | None = None, **fields: Any) -> None:
@@ -152,39 +163,60 @@ class Call:
     def _end(self, error: Any) -> None:
         if self._ended or self._call_id is None or self._outer is None:
             return
-        self._ended = True
+        run = self._outer.run
+        open_model_calls.pop(self._call_id, None)
         if self.duration_ms is None:
             self.duration_ms = int((time.monotonic() - self._started) * 1000)
-        open_model_calls.pop(self._call_id, None)
-        run = self._outer.run
         try:
-            if self.error is None:
-                self.error = error
-            for name, value in self._from_inside.items():
-                if getattr(self, name) is None:
-                    setattr(self, name, value)
-            fields, given = self._payload()
-            recorded = run.emit(
-                "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
-                self._name,
-                fields,
-                self._meta,
-                given=given,
-                parent_id=self._parent_id,
-                event_id=self._call_id,
-                duration_ms=self.duration_ms,
-                source=self._source,
-                kind=self.kind,
-                quiet=True,
-            )
-            if isinstance(error, BaseException) and recorded is not None:
-                run.remember_failure(error, self._call_id)
-        except Exception as fault:  # noqa: BLE001
+            self._record(error)
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            if run.is_open(self._call_id):
+                self._record_without_result(fault if is_not_ours(fault) else error)
+            self._ended = True
             contain(fault, "record a call", run.count_fault)
+        self._ended = True
         if self.kind == "llm" and not self._is_placed:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(Scope(run, here.parent_id, self._call_id))
+
+    def _record(self, error: Any) -> None:
+        assert self._outer is not None
+        assert self._call_id is not None
+        run = self._outer.run
+        if self.error is None:
+            self.error = error
+        for name, value in self._from_inside.items():
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+        fields, given = self._payload()
+        recorded = run.emit(
+            "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
+            self._name,
+            fields,
+            self._meta,
+            given=given,
+            parent_id=self._parent_id,
+            event_id=self._call_id,
+            duration_ms=self.duration_ms,
+            source=self._source,
+            quiet=True,
+        )
+        if isinstance(error, BaseException) and recorded is not None:
+            run.remember_failure(error, self._call_id)
+
+    def _record_without_result(self, error: Any) -> None:
+        """End a call whose record failed or was interrupted: describing its result may be what took so long."""
+        assert self._outer is not None
+        assert self._call_id is not None
+        self.result = self.response = self.usage = self.stop_reason = None
+        self.error = error
+        self._from_inside = {}
+        try:
+            self._record(error)
+        except BaseException as fault:  # noqa: BLE001 -- as above
+            self._outer.run.release_call(self._call_id)
+            contain(fault, "record a call", self._outer.run.count_fault)
 
     def _payload(self) -> Payload:
         assert self._outer is not None
@@ -208,17 +240,27 @@ class Call:
 
     def __enter__(self) -> Call:
         self._before = own_scope()
-        if self.begin():
-            enter_scope(self.scope)
+        try:
+            if self.begin():
+                enter_scope(self.scope)
+        except BaseException as error:
+            self._leave(error)
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._call_id is None:
-            return
-        enter_scope(self._before)
-        self._end(error)
+        try:
+            self._leave(error)
+        except BaseException as interruption:
+            self._leave(interruption)
+            raise
+
+    def _leave(self, error: BaseException | None) -> None:
+        if not self.is_over:
+            enter_scope(self._before)
+            self._end(error)
 
     async def __aenter__(self) -> Call:
         return self.__enter__()
@@ -275,14 +317,13 @@ def tool(function: Any = None, *, name: str | None = None, meta: dict[str, Any] 
         known = given if isinstance(given, dict) else {} if given is None else {"meta": given}
         shown_meta = {**known, **declared} or None
 
-        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
             if current_scope() is None and implicit_scope() is None:
                 return None
             by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
-            call = Call("tool", shown_name, {**by_position, **by_keyword}, shown_meta, {})
-            return call if call.begin() else None
+            return Call("tool", shown_name, {**by_position, **by_keyword}, shown_meta, {})
 
-        return wrap(wrapped, begin)
+        return wrap(wrapped, prepare)
 
     return decorate if function is None else decorate(function)
 
@@ -307,17 +348,16 @@ def llm(function: Any = None, *, model: str | None = None, meta: dict[str, Any] 
     def decorate(wrapped: Any) -> Any:
         default_model = default_argument(wrapped, "model")
 
-        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
+        def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call | None:
             if current_scope() is None and implicit_scope() is None:
                 return None
             by_position, by_keyword = bind_arguments(wrapped, args, kwargs)
             given = {**by_position, **by_keyword}
             chosen = given_name(model, given_name(given.get("model"), given_name(default_model, "unknown")))
             prompt = next(iter(given.values())) if len(given) == 1 else given
-            call = _ModelCall("llm", chosen, prompt, meta, extra)
-            return call if call.begin() else None
+            return _ModelCall("llm", chosen, prompt, meta, extra)
 
-        return wrap(wrapped, begin)
+        return wrap(wrapped, prepare)
 
     return decorate if function is None else decorate(function)
 

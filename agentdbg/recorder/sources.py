@@ -11,6 +11,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from agentdbg.faults import pass_on
+
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
@@ -35,7 +37,8 @@ def user_source(depth: int = 1) -> str | None:
     """The user's line that is running, looking from `depth` frames above the caller."""
     try:
         frame = sys._getframe(depth + 1)  # noqa: SLF001 -- inspect would cost a hundred times more
-    except ValueError:  # called by the interpreter itself, at exit for example
+    except ValueError as error:  # called by the interpreter itself, at exit for example
+        pass_on(error)
         return None
     known = _places.get((id(frame.f_code), frame.f_lasti))
     return _find_source(frame) if known is None else known[0]
@@ -109,7 +112,7 @@ def _display(path: str) -> str:
         folder = os.getcwd() + os.sep
         if path.startswith(folder):
             shown = path[len(folder) :]
-    except OSError:  # the current folder is gone
-        pass
+    except OSError as error:  # the current folder is gone
+        pass_on(error)
     _shown[path] = shown
     return shown

@@ -13,6 +13,7 @@ import weakref
 from typing import Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.faults import pass_on
 
 __all__ = ["STOPPED_IN_A_CHILD", "Stop", "is_stop", "running_task", "stop_fields"]
 
@@ -113,5 +114,6 @@ def running_task() -> Any:
         return None
     try:
         return asyncio.current_task()
-    except RuntimeError:  # no loop runs in this thread
+    except RuntimeError as error:  # no loop runs in this thread
+        pass_on(error)
         return None

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
-from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
-from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name, wrap
+from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
+from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
 from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.sources import function_source, user_source
+from agentdbg.recorder.wrappers import wrap
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -75,10 +76,10 @@ def trace(
         name, f = f, None
 
     def decorate(function: Any) -> Any:
-        def begin(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Span | _RunEdge | None:
-            return _begin(function, name, meta, limits, args, kwargs)
+        def prepare(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Span | _RunEdge | None:
+            return _prepare(function, name, meta, limits, args, kwargs)
 
-        return wrap(function, begin)
+        return wrap(function, prepare)
 
     return decorate if f is None else decorate(f)
 
@@ -93,37 +94,44 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
         self._name = name
         self._meta = meta
         self._limits = limits
-        self._entered: list[tuple[Scope | None, _Span | _RunEdge | None]] = []
+        self._entered: list[tuple[Scope | None, _Span | _RunEdge]] = []
         """What was current before each `with` of this object that is still open, and what began there."""
 
     def __enter__(self) -> RunHandle:
         outer = own_scope()
         scope = _open_scope()
-        around: _Span | _RunEdge | None
+        around: _Span | _RunEdge
         if scope is not None and not _is_run_of_its_own(scope, self._limits):
             around = _Span(scope, given_name(self._name, "traced_run"), self._limits)
         else:
             place = (user_source() or "").rpartition(":")[0] or "python"
-            meta = _linked(self._meta, scope)
-            fresh = start_run(self._name, default_run_name(place, None), self._limits, {}, meta)
-            around = None if fresh is None else _RunEdge(fresh, result_counts=False)
-        self._entered.append((outer, around))
-        if around is None:
-            return RunHandle(None)
-        enter_scope(around.scope)
-        return RunHandle(around.scope.run)
+            name, meta = default_run_name(place, None), _linked(self._meta, scope)
+            around = _RunEdge(self._name, name, self._limits, {}, meta, "block")
+        try:
+            self._entered.append((outer, around))
+            if not around.begin():
+                return RunHandle(None)
+            enter_scope(around.scope)
+            return RunHandle(around.scope.run)
+        except BaseException as error:
+            if self._entered and self._entered[-1][1] is around:
+                self._entered.pop()
+            _leave(around, outer, error)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        outer, around = self._entered.pop() if self._entered else (None, None)
-        if around is None:
+        if not self._entered:
             return
-        enter_scope(outer)
-        if error is None:
-            around.finish(None)
-            return
-        instead = around.fail(error)
+        outer, around = self._entered[-1]
+        try:
+            instead = _leave(around, outer, error)
+        except BaseException as interruption:
+            _leave(around, outer, interruption)
+            raise
+        finally:
+            self._entered.pop()
         if instead is not None:
             raise instead from None
 
@@ -168,14 +176,25 @@ def _linked(meta: Mapping[str, Any] | None, outer: Scope | None) -> Mapping[str,
     return {**known, "parent_run_id": outer.run.run_id}
 
 
-def _begin(
+def _leave(around: _Span | _RunEdge, outer: Scope | None, error: BaseException | None) -> BaseException | None:
+    """End what began, unless it has ended; gives what the caller should see instead of `error`, if anything."""
+    if around.is_over:
+        return None
+    enter_scope(outer)
+    if error is not None:
+        return around.fail(error)
+    around.finish(None)
+    return None
+
+
+def _prepare(
     function: Any,
     name: str | None,
     meta: Mapping[str, Any] | None,
     limits: Mapping[str, Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> _Span | _RunEdge | None:
+) -> _Span | _RunEdge:
     shown_name = function_name(function)
     scope = _open_scope()
     if scope is not None and not _is_run_of_its_own(scope, limits):
@@ -184,27 +203,52 @@ def _begin(
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
     by_position, by_keyword = bind_arguments(function, args, kwargs)
     start = {"function_name": shown_name, "args": by_position, "kwargs": by_keyword}
-    fresh = start_run(name, default_run_name(path, shown_name), limits, start, _linked(meta, scope))
-    if fresh is None:
-        return None
-    kind = function_kind(function)
-    fresh.run.may_stay_open = kind in ("generator", "async_generator")
-    return _RunEdge(fresh, result_counts=kind != "async_generator")
+    default_name, kind = default_run_name(path, shown_name), function_kind(function)
+    return _RunEdge(name, default_name, limits, start, _linked(meta, scope), kind)
 
 
 class _RunEdge:
-    """Where a run begins and ends."""
+    """
+    Where a run begins and ends.
 
-    def __init__(self, scope: Scope, *, result_counts: bool) -> None:
-        self.scope = scope
-        self._result_counts = result_counts
+    It knows the run by its id from before it begins, so that it can end it wherever an interruption comes.
+    """
+
+    def __init__(
+        self,
+        name: str | None,
+        default_name: str,
+        limits: Mapping[str, Any],
+        start: Mapping[str, Any],
+        meta: Mapping[str, Any] | None,
+        kind: str,
+    ) -> None:
+        self._given = (name, default_name, limits, start, meta)
+        self._kind = kind
+        self._run_id = new_id()
+        self.scope: Any = None
+
+    @property
+    def is_over(self) -> bool:
+        return self._run_id not in live_runs
+
+    def begin(self) -> bool:
+        self.scope = start_run(*self._given, self._run_id)
+        if self.scope is None:
+            return False
+        self.scope.run.may_stay_open = self._kind in ("generator", "async_generator")
+        return True
 
     def finish(self, result: Any) -> None:
-        run = self.scope.run
-        end_run(run, outcome={"result": result} if self._result_counts and run.capture_args else None)
+        run = live_runs.get(self._run_id)
+        if run is not None:
+            result_counts = self._kind not in ("async_generator", "block") and run.capture_args
+            end_run(run, outcome={"result": result} if result_counts else None)
 
     def fail(self, error: BaseException) -> BaseException | None:
-        run = self.scope.run
+        run = live_runs.get(self._run_id)
+        if run is None:
+            return None
         instead = run.public_form(error) if run.is_ours() else None
         end_run(run, error if instead is None else instead)
         return instead
@@ -213,7 +257,9 @@ class _RunEdge:
         pass
 
     def close(self) -> None:
-        end_run(self.scope.run)
+        run = live_runs.get(self._run_id)
+        if run is not None:
+            end_run(run)
 
 
 class _Span:
@@ -231,7 +277,13 @@ class _Span:
         self._span_id = new_id()
         self._started = time.monotonic()
         self._source = user_source(2)
-        self.scope = Scope(outer.run, self._span_id)
+        self.scope: Any = Scope(outer.run, self._span_id)
+        self.is_over = True
+        self._is_tried = False
+
+    def begin(self) -> bool:
+        self.is_over = False
+        return True
 
     def finish(self, result: Any) -> None:  # noqa: ARG002 -- a span is about time and place
         self._end(None)
@@ -248,6 +300,10 @@ class _Span:
 
     def _end(self, error: BaseException | None) -> None:
         run = self._outer.run
+        if self.is_over or (self._is_tried and run.has_written(self._span_id)):
+            self.is_over = True
+            return
+        self._is_tried = True
         try:
             run.emit(
                 "STATE_UPDATE",
@@ -261,5 +317,6 @@ class _Span:
                 is_span=True,
                 quiet=True,
             )
-        except Exception as fault:  # noqa: BLE001
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours, and the span is tried again
             contain(fault, "record a span", run.count_fault)
+        self.is_over = True

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import MEDIA
+from agentdbg.faults import pass_on
 
 try:  # hashlib loads OpenSSL, which would take 4 ms of every first run
     from _sha2 import sha256  # type: ignore[import-not-found]  # private, from 3.12 on
@@ -109,7 +110,8 @@ def _decoded(text: str) -> bytes:
         if encoded.translate(None, _BASE64):
             return b""
         return binascii.a2b_base64(encoded.translate(_STANDARD, b"\r\n=") + b"==")
-    except (UnicodeEncodeError, binascii.Error):
+    except (UnicodeEncodeError, binascii.Error) as error:
+        pass_on(error)
         return b""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.faults import pass_on
 from agentdbg.redaction.forked_re2 import HAS_RE2, LinearPattern
 
 try:
@@ -54,6 +55,7 @@ def compile_patterns(patterns: Iterable[str], *, use_re2: bool = True) -> tuple[
             if reason is None:
                 usable.append(UserPattern(_compiled(pattern, use_re2=use_re2 and HAS_RE2)))
         except Exception as error:  # noqa: BLE001 -- two engines, each with errors of its own
+            pass_on(error)
             reason = f"it is not a valid pattern ({error})"
         if reason is not None:
             problems.append(f"redact pattern {_shown(pattern)} is not used: {reason}")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
+from agentdbg.faults import pass_on
 from agentdbg.redaction.argv import clean_arguments
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
@@ -116,7 +117,10 @@ class Redactor:
                 encoded = encoding.encode(fields)
         except TooLong:
             return self._seal_large(fields)
-        except Exception:  # noqa: BLE001 -- every reason leads to the careful walk
+        except Unproved:
+            return self._seal_carefully(fields)
+        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
+            pass_on(error)
             return self._seal_carefully(fields)
         return fields, encoded
 
@@ -124,7 +128,8 @@ class Redactor:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""
         try:
             cleaned = self._walk().text(text)
-        except Exception:  # noqa: BLE001 -- fail closed
+        except Exception as error:  # noqa: BLE001 -- fail closed
+            pass_on(error)
             return UNREADABLE[:limit]
         return cleaned if len(cleaned) <= limit else cleaned[: max(0, limit - 1)] + "…"
 
@@ -135,7 +140,8 @@ class Redactor:
             if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
                 return texts
             return clean_arguments(texts, self._judge)
-        except Exception:  # noqa: BLE001 -- fail closed
+        except Exception as error:  # noqa: BLE001 -- fail closed
+            pass_on(error)
             return [UNREADABLE]
 
     def _walk(self) -> Walk:
@@ -172,7 +178,8 @@ class Redactor:
                     self._remembered.add(text, text)
             value = self._fitted(picked)
             return value, encoding.encode(value)
-        except Exception:  # noqa: BLE001 -- as above
+        except Exception as error:  # noqa: BLE001 -- as above
+            pass_on(error)
             return self._seal_carefully(fields)
 
     def _search(self, encoded: bytes) -> None:
@@ -190,7 +197,8 @@ class Redactor:
         try:
             value = self._fitted(self._walked(fields))
             return value, encoding.encode(value)
-        except Exception:  # noqa: BLE001 -- fail closed: one field at a time, so that one bad value costs only itself
+        except Exception as error:  # noqa: BLE001 -- fail closed: one bad value costs only itself
+            pass_on(error)
             return self._seal_what_can_be(fields)
 
     def _walked(self, fields: dict[Any, Any]) -> dict[str, Any]:
@@ -217,11 +225,13 @@ class Redactor:
                 name = readable_text(key) if type(key) is str else "?"
                 try:
                     kept.update(self._fitted(self._walked({key: dict.get(fields, key)})))
-                except Exception:  # noqa: BLE001 -- fail closed
+                except Exception as error:  # noqa: BLE001 -- fail closed
+                    pass_on(error)
                     kept[self.clean_text(name)] = UNREADABLE
             value = self._fitted(kept)
             return value, encoding.encode(value)
-        except Exception:  # noqa: BLE001 -- fail closed
+        except Exception as error:  # noqa: BLE001 -- fail closed
+            pass_on(error)
             return {REDACTED: UNREADABLE}, encoding.encode({REDACTED: UNREADABLE})
 
 

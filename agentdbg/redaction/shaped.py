@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
+from agentdbg.faults import pass_on
 from agentdbg.redaction.shapes import SHAPES
 
 if TYPE_CHECKING:
@@ -147,7 +148,8 @@ def _schemes(text: str) -> Iterator[Span]:
 def _is_login(token: str) -> bool:
     try:
         decoded = base64.b64decode(token[:200] + "=" * (-len(token[:200]) % 4), validate=False)
-    except (binascii.Error, ValueError):
+    except (binascii.Error, ValueError) as error:
+        pass_on(error)
         return False
     return b":" in decoded and decoded.isascii()
 

@@ -13,13 +13,15 @@ Where everything lies on disk, and how a folder or a file of ours is made: priva
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import io
 import os
 import re
 import stat
 from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import DataFolderUnusable
+from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,6 +103,7 @@ def check_data_dir(data_dir: str | Path) -> None:
     except NotADirectoryError as error:
         raise DataFolderUnusable(error.filename, "it is a file, not a folder") from None
     except OSError as error:
+        pass_on(error)
         raise DataFolderUnusable(error.filename or data_dir, error.strerror or str(error)) from None
 
 
@@ -124,7 +127,8 @@ def _is_private_folder(path: str) -> bool:
     """Whether nothing needs doing to this folder, found out without trying to make it: nearly every run finds it so."""
     try:
         mode = os.lstat(path).st_mode
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return False
     return stat.S_ISDIR(mode) and not mode & 0o077
 
@@ -157,23 +161,30 @@ def _make_folder(path: str) -> None:
 def open_private(path: str | Path, flags: int) -> int:
     """Open a file of ours: mode 0600 whatever the umask, never through a symlink."""
     descriptor = os.open(path, flags | _NO_FOLLOW | _CLOSE_ON_EXEC, 0o600)
-    if os.name == "posix" and flags & os.O_CREAT and os.fstat(descriptor).st_mode & 0o777 != 0o600:
-        os.fchmod(descriptor, 0o600)
+    if flags & os.O_CREAT:
+        _make_private(descriptor)
     return descriptor
+
+
+def _make_private(descriptor: int) -> None:
+    if os.name == "posix" and os.fstat(descriptor).st_mode & 0o777 != 0o600:  # an unusual umask
+        os.fchmod(descriptor, 0o600)
+
+
+_open_mine = functools.partial(os.open, mode=0o600)
 
 
 def replace_file(path: str | Path, content: bytes) -> None:
     """Put `content` at `path` atomically: a reader sees the old or the new file, never a part."""
     path = os.fspath(path)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
-    descriptor = open_private(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        try:
+        # An object that owns its descriptor from the first moment: an interruption cannot come between the two.
+        with io.FileIO(temporary, "x", opener=_open_mine) as file:
+            _make_private(file.fileno())
             view = memoryview(content)
             while view:
-                view = view[os.write(descriptor, view) :]
-        finally:
-            os.close(descriptor)
+                view = view[os.write(file.fileno(), view) :]
         os.replace(temporary, path)
     except BaseException:
         _remove_quietly(temporary)
@@ -181,5 +192,7 @@ def replace_file(path: str | Path, content: bytes) -> None:
 
 
 def _remove_quietly(path: str) -> None:
-    with contextlib.suppress(OSError):
+    try:
         os.unlink(path)
+    except OSError as error:
+        pass_on(error)

@@ -3,7 +3,8 @@ The only way to the disk: one run's events.jsonl and run.json.
 
 `append` hands whole lines to the kernel with one `write()`, so that what it returned from survives `kill -9`.
 Nothing here raises: what cannot be written is counted in `dropped`, said once, and tried again with the next event.
-The caller holds the run's lock.
+An interruption (a signal handler's exception) goes on to the program, and whoever was interrupted asks with `holds`
+whether the lines are in the file. The caller holds the run's lock.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from agentdbg.faults import tell_once
+from agentdbg.faults import pass_on, tell_once
 from agentdbg.storage.layout import EVENTS_FILE, RUN_FILE, make_run_folder, open_private, replace_file
 
 if TYPE_CHECKING:
@@ -30,52 +31,77 @@ _HIGH_DESCRIPTOR = 512
 _LOCK_ATTEMPTS = 50
 # A run whose folder was deleted is put back from the open descriptor if it is no larger than this.
 _RESCUE_BYTES = 16_000_000
+# How much other processes of the run may have written after a line, as far as it is looked for.
+_OTHERS_BYTES = 262_144
 _NO_DESCRIPTOR = -1
 
 
 class RunWriter:
     """Appends to one run's events.jsonl and replaces its run.json."""
 
-    __slots__ = ("_descriptor", "_folder", "_fsync", "_head", "_line_open", "dropped")
+    __slots__ = ("_descriptor", "_folder", "_fsync", "_head", "_is_head_tried", "_line_open", "dropped")
 
     def __init__(self, folder: str | Path, *, fsync: bool = False) -> None:
         self._folder = str(folder)
         self._fsync = fsync
         self._descriptor = _NO_DESCRIPTOR
         self._head = b""
+        self._is_head_tried = False
         self._line_open = False
         self.dropped = 0
 
-    def append(self, lines: bytes, *, is_second_try: bool = False) -> bool:
+    def append(self, lines: bytes) -> bool:
         """Write whole lines as one write. False when they could not all be written."""
-        if (self._descriptor == _NO_DESCRIPTOR or self._head) and not self._is_ready():
-            self.dropped += lines.count(b"\n")
-            return False
+        count = lines.count(b"\n")
+        written = 0
+        if (self._descriptor != _NO_DESCRIPTOR and not self._head) or self._is_ready():
+            written = self._write(lines)
+        self.dropped += count - written
+        return written == count
+
+    def _write(self, lines: bytes, *, is_second_try: bool = False) -> int:
+        """Write lines, and say how many of them are whole in the file."""
         data = b"\n" + lines if self._line_open else lines
         try:
             written = os.write(self._descriptor, data)
             if self._fsync:
                 os.fsync(self._descriptor)
         except OSError as error:
+            pass_on(error)
             if error.errno == errno.EBADF:  # the program closed all descriptors, as a daemon does
                 self._descriptor = _NO_DESCRIPTOR
-                if not is_second_try:
-                    return self.append(lines, is_second_try=True)
-            self.dropped += lines.count(b"\n")
+                if not is_second_try and self._is_ready():
+                    return self._write(lines, is_second_try=True)
             self._say(error)
-            return False
+            return 0
         if written == len(data):
             self._line_open = False
-            return True
+            return lines.count(b"\n")
         # The disk filled up in the middle: the next event has to start on a line of its own.
         self._line_open = True
-        self.dropped += lines.count(b"\n") - data[:written].count(b"\n", len(data) - len(lines))
         self._say(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        return False
+        return data[:written].count(b"\n", len(data) - len(lines))
 
-    def begin(self, head: bytes) -> bool:
-        """Write the RUN_START line; kept and written first once writing works, if it does not yet."""
+    def holds(self, line: bytes) -> bool:
+        """Whether a line is among the last of the file; asked after an interruption, which may come before or after."""
+        try:
+            with open(os.path.join(self._folder, EVENTS_FILE), "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - len(line) - _OTHERS_BYTES))
+                end = file.read()
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            pass_on(error)
+            return True  # twice would be worse than not at all
+        self._line_open = not end.endswith(b"\n") and end != b""
+        return line in end
+
+    def prepare(self, head: bytes) -> None:
+        """Have the RUN_START line ready. It is written first, by `begin` or as soon as writing works."""
         self._head = head
+
+    def begin(self) -> bool:
+        """Open the file and write the RUN_START line."""
         return self._is_ready()
 
     def replace_meta(self, content: bytes) -> None:
@@ -87,40 +113,62 @@ class RunWriter:
         except FileNotFoundError:
             pass  # the whole run was moved to the trash while it ran; its events go on there
         except OSError as error:
+            pass_on(error)
             self._say(error)
 
     def close(self) -> None:
         """Give the descriptor back; the lock that says "somebody writes" goes with it."""
-        if self._descriptor != _NO_DESCRIPTOR:
-            descriptor, self._descriptor = self._descriptor, _NO_DESCRIPTOR
-            try:
-                os.close(descriptor)
-            except OSError as error:
-                self._say(error)
+        if self._descriptor == _NO_DESCRIPTOR:
+            return
+        try:
+            os.close(self._descriptor)
+            self._descriptor = _NO_DESCRIPTOR
+        except BaseException as error:
+            self._give_up(os.path.join(self._folder, EVENTS_FILE))
+            if not isinstance(error, OSError):
+                raise
+            pass_on(error)
+            self._say(error)
 
     def _is_ready(self) -> bool:
         """Whether the file is open and begins with its head."""
         if self._descriptor == _NO_DESCRIPTOR and not self._open():
             return False
-        head, self._head = self._head, b""
-        if head and not self.append(head):
-            self._head = head
-            self.dropped -= 1
-            return False
+        if self._head and not (self._is_head_tried and self.holds(self._head)):
+            self._is_head_tried = True
+            if not self._write(self._head):
+                return False
+        self._head = b""
         return True
 
     def _open(self) -> bool:
+        path = os.path.join(self._folder, EVENTS_FILE)
         try:
             make_run_folder(self._folder)
-            path = os.path.join(self._folder, EVENTS_FILE)
             descriptor = _raised(open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND))
+            _lock_shared(descriptor)
+            self._line_open = _ends_inside_a_line(descriptor)
+            self._descriptor = descriptor
         except OSError as error:
+            self._give_up(path)
+            pass_on(error)
             self._say(error)
             return False
-        _lock_shared(descriptor)
-        self._descriptor = descriptor
-        self._line_open = _ends_inside_a_line(descriptor)
+        except BaseException:
+            self._give_up(path)
+            raise
         return True
+
+    def _give_up(self, path: str) -> None:
+        """Close the file after an interruption, which may have come between a descriptor and the name for it."""
+        self._descriptor = _NO_DESCRIPTOR
+        try:
+            wanted = os.stat(path)
+            for number in map(int, os.listdir("/dev/fd")):
+                if _is_open_on(number, wanted):
+                    os.close(number)
+        except OSError as error:  # there is no such file, or no such list
+            pass_on(error)
 
     def _put_back(self) -> None:
         """The folder was deleted under a live run: make it again with what the open descriptor still holds."""
@@ -145,12 +193,21 @@ class RunWriter:
         )
 
 
+def _is_open_on(descriptor: int, wanted: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), wanted)
+    except OSError as error:  # it was the list's own
+        pass_on(error)
+        return False
+
+
 def _raised(descriptor: int) -> int:
     if sys.platform == "win32":
         return descriptor
     try:
         high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _HIGH_DESCRIPTOR)
-    except OSError:  # the limit of open files is lower than that
+    except OSError as error:  # the limit of open files is lower than that
+        pass_on(error)
         return descriptor
     os.close(descriptor)
     return high
@@ -165,7 +222,8 @@ def _lock_shared(descriptor: int) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             continue
-        except OSError:  # a file system without locks: `owner` decides
+        except OSError as error:  # a file system without locks: `owner` decides
+            pass_on(error)
             return
         return
 
@@ -174,5 +232,6 @@ def _ends_inside_a_line(descriptor: int) -> bool:
     try:
         size = os.fstat(descriptor).st_size
         return size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-    except (OSError, AttributeError):  # Windows has no pread; a file we just made is empty
+    except (OSError, AttributeError) as error:  # Windows has no pread; a file we just made is empty
+        pass_on(error)
         return False

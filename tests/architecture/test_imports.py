@@ -16,7 +16,18 @@ import agentdbg
 PACKAGE = Path(agentdbg.__file__).parent
 # Low to high. A module may import from its own layer and from lower ones, never from a higher one.
 LAYERS: list[set[str]] = [
-    {"version", "exceptions", "encoding", "extra_packages", "faults", "import_hook", "loading", "owner", "user_code"},
+    {
+        "version",
+        "exceptions",
+        "encoding",
+        "extra_packages",
+        "faults",
+        "import_hook",
+        "interruptions",
+        "loading",
+        "owner",
+        "user_code",
+    },
     {"events", "config", "schemas"},
     {"redaction", "loops", "analysis", "strict_yaml"},
     {"storage", "policy_file"},
@@ -25,6 +36,7 @@ LAYERS: list[set[str]] = [
         "recorder.sources",
         "recorder.usage",
         "recorder.counters",
+        "recorder.functions",
         "recorder.state_diff",
         "recorder.event_lines",
         "recorder.given_meta",
@@ -39,7 +51,7 @@ LAYERS: list[set[str]] = [
         "recorder.run_summary",
     },
     {"recorder.context", "recorder.deadline", "recorder.limits", "recorder.payloads", "recorder.run_log"},
-    {"recorder.pipeline", "recorder.functions"},
+    {"recorder.pipeline", "recorder.walk", "recorder.wrappers"},
     {"recorder.runs"},
     {"recorder.recording", "recorder.seams", "recorder.tracing", "recorder"},
     {"integrations", "interop", "demo"},

@@ -39,7 +39,7 @@ BEFORE_ANY_RECORD = {
     "integrations.pydantic_ai.recorder": "switched on",
     "owner._exists": "asked by readers, on Windows",
     "owner._host": "Windows; the first run.json is written when the run starts",
-    "recorder.pipeline.ActiveRun._begin": "the run starts",
+    "recorder.pipeline.ActiveRun.begin": "the run starts",
     "recorder.runs.RunHandle.path": "recording is off",
     "recorder.runs._close_with_worker": "the run starts",
     "recorder.runs._load_recorder": "the run starts",
@@ -181,3 +181,89 @@ def test_recording_anything_imports_nothing(tmp_path: Path) -> None:
         "agentdbg: the limits given to agent are not applied: it runs inside a run, and that run's limits hold"
     ]
     assert done.returncode == 0
+
+
+# What an operation itself says, and nobody's signal handler raises.
+_OF_AN_OPERATION = {
+    "BlockingIOError",
+    "FileExistsError",
+    "FileNotFoundError",
+    "ImportError",
+    "IndexError",
+    "NotADirectoryError",
+    "RecursionError",
+    "StopAsyncIteration",
+    "StopIteration",
+    "UnicodeDecodeError",
+    "UnicodeEncodeError",
+    # Our own.
+    "AgentDbgGuardrailExceeded",
+    "RunStopped",
+    "STOPS",
+    "TooLong",
+    "Unproved",
+}
+# Where what was caught goes on in another way.
+_HANDED_ON = {
+    "autorun.launcher.execute": "it is what ended the program",
+    "loading._give_back": "raised when every handler is in its place again",
+    "recorder.wrappers.wrapper": "thrown into the generator it was meant for",
+}
+
+
+def test_no_except_takes_an_interruption_for_what_it_expects() -> None:
+    """
+    A timeout's handler raises TimeoutError, which is an OSError, in the middle of a write.
+
+    So every `except` on the write side begins with `pass_on` or `contain`, ends with `raise`, or stands around
+    instructions at which nothing can arrive.
+    """
+    careless = {place for module in write_side() for place in _careless(module)}
+
+    assert careless == set()
+
+
+def _careless(module: str) -> set[str]:
+    found: set[str] = set()
+
+    def look(node: ast.AST, function: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inside = (
+                f"{module}.{child.name}" if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
+            )
+            if isinstance(child, ast.Try) and inside not in _HANDED_ON:
+                found.update(
+                    f"{inside}, line {handler.lineno}"
+                    for handler in child.handlers
+                    if _could_swallow(handler) and _admits_signals(child.body)
+                )
+            if isinstance(child, ast.Call) and ast.unparse(child.func).endswith("suppress"):
+                found.add(f"{inside}, line {child.lineno}")
+            look(child, inside)
+
+    look(_tree(module), module)
+    return found
+
+
+def _could_swallow(handler: ast.ExceptHandler) -> bool:
+    caught = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)} if handler.type else {"all"}
+    if caught <= _OF_AN_OPERATION | {"binascii"}:
+        return False
+    calls = [
+        statement.value.func.id
+        for statement in handler.body
+        if isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Name)
+    ]
+    ends_by_raising = isinstance(handler.body[-1], ast.Raise) and not any(
+        isinstance(node, (ast.Return, ast.Break, ast.Continue)) for part in handler.body for node in ast.walk(part)
+    )
+    return not ends_by_raising and not {"pass_on", "contain"} & set(calls)
+
+
+def _admits_signals(body: list[ast.stmt]) -> bool:
+    """Whether anything in there is called, awaited or repeated: elsewhere the interpreter does not look for signals."""
+    calling = (ast.Call, ast.With, ast.AsyncWith, ast.Await, ast.Yield, ast.YieldFrom, ast.Import, ast.ImportFrom)
+    repeating = (ast.For, ast.While, ast.AsyncFor, ast.comprehension)
+    return any(isinstance(node, (*calling, *repeating)) for part in body for node in ast.walk(part))

@@ -1,0 +1,314 @@
+"""
+Wrapping a function of any kind so that it stays that kind.
+
+`wrap` knows functions, coroutine functions, generators and async generators. What is done around a call is an
+`Around`; this module only sees to it that the call itself is untouched: the same arguments, results, exceptions and
+iteration, and the scope set only while the function's own code runs. What has begun is ended, wherever an interruption
+(a signal handler's exception) comes in between: everything from the beginning on stands in one `try`, and what its
+`except` was interrupted in, its `finally` does again.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.recorder.context import enter_scope, own_scope
+from agentdbg.recorder.functions import function_kind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Generator
+
+    from agentdbg.recorder.context import Scope
+
+    Prepare = Callable[[tuple[Any, ...], dict[str, Any]], "Around | None"]
+    """What is to be done around a call with these arguments; None leaves the call alone."""
+
+__all__ = ["Around", "wrap"]
+
+
+class Around(Protocol):
+    """What happens around one call. Each of these may be called again where it was interrupted."""
+
+    scope: Any
+    """Where the function's code records into, once it has begun."""
+
+    def begin(self) -> bool:
+        """Begin to record; False when nothing is recorded."""
+
+    def finish(self, result: Any) -> None:
+        """The call returned."""
+
+    def fail(self, error: BaseException) -> BaseException | None:
+        """The call raised; give back what the caller should see instead, or None for the same exception."""
+
+    def saw(self, item: Any) -> None:
+        """A generator yielded."""
+
+    def close(self) -> None:
+        """A generator was closed or dropped by its consumer."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing has begun that has not ended."""
+
+
+def wrap(function: Any, prepare: Prepare) -> Any:
+    """The function, recorded: `prepare` is called with each call's arguments."""
+    if isinstance(function, (staticmethod, classmethod)):
+        return type(function)(wrap(function.__func__, prepare))
+    if isinstance(function, type):  # a function in its place could not be subclassed, nor asked isinstance
+        tell_once(f"class:{function!r}", f"the class {function.__name__} is left as it is; decorate its methods")
+        return function
+    wrapper = _WRAPPERS[function_kind(function)](function, _contained(prepare))
+    try:
+        return functools.wraps(function)(wrapper)
+    except (TypeError, ValueError, AttributeError) as error:  # a callable object may have anything as its name
+        pass_on(error, of_user_code=True)
+        wrapper.__wrapped__ = function
+        return wrapper
+
+
+def _contained(prepare: Prepare) -> Prepare:
+    """`prepare`, whose faults end here: the function is called all the same, unrecorded."""
+
+    def prepare_safely(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Around | None:
+        try:
+            return prepare(args, kwargs)
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            contain(fault, "record a function")
+            return None
+
+    return prepare_safely
+
+
+def _plain(function: Any, prepare: Prepare) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        around = prepare(args, kwargs)
+        if around is None:
+            return function(*args, **kwargs)
+        outer = own_scope()
+        try:
+            if around.begin():
+                enter_scope(around.scope)
+            result = function(*args, **kwargs)
+            enter_scope(outer)
+            around.finish(result)
+        except BaseException as error:
+            enter_scope(outer)
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        finally:
+            if not around.is_over:
+                _leave(around, outer)
+        return result
+
+    return wrapper
+
+
+def _leave(around: Around, outer: Scope | None) -> None:
+    """Do again what an interruption kept from being done."""
+    enter_scope(outer)
+    interruption = sys.exc_info()[1]
+    if interruption is not None:
+        around.fail(interruption)
+
+
+def _coroutine(function: Any, prepare: Prepare) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        around = prepare(args, kwargs)
+        if around is None:
+            return await function(*args, **kwargs)
+        outer = own_scope()
+        try:
+            if around.begin():
+                enter_scope(around.scope)
+            result = await function(*args, **kwargs)
+            enter_scope(outer)
+            around.finish(result)
+        except BaseException as error:
+            enter_scope(outer)
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        finally:
+            if not around.is_over:
+                _leave(around, outer)
+        return result
+
+    return wrapper
+
+
+class _Steps:
+    """Sets a generator's scope while its own code runs, and takes it back while its consumer's does."""
+
+    __slots__ = ("_inner", "_outer", "is_inside")
+
+    def __init__(self) -> None:
+        self._inner: Scope | None = None
+        self._outer: Scope | None = None
+        self.is_inside = False
+
+    def begin(self, around: Around) -> None:
+        self._inner = around.scope if around.begin() else own_scope()
+
+    def resume(self) -> None:
+        self._outer = own_scope()
+        self.is_inside = True
+        enter_scope(self._inner)
+
+    def suspend(self) -> None:
+        self._inner = own_scope()
+        self.leave()
+
+    def leave(self) -> None:
+        """Be outside again; also where an interruption came in between."""
+        if self.is_inside:
+            enter_scope(self._outer)
+            self.is_inside = False
+
+
+def _generator(function: Any, prepare: Prepare) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        around = prepare(args, kwargs)
+        if around is None:
+            return (yield from function(*args, **kwargs))
+        steps = _Steps()
+        sent: Any = None
+        try:
+            steps.begin(around)
+            generator = function(*args, **kwargs)
+            advance: Callable[[Any], Any] = generator.send
+            while True:
+                steps.resume()
+                try:
+                    item = advance(sent)
+                finally:
+                    steps.suspend()
+                around.saw(item)
+                try:
+                    sent = yield item
+                    advance = generator.send
+                except GeneratorExit:
+                    _closing(steps, generator)
+                    raise
+                except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
+                    sent = thrown
+                    advance = generator.throw
+        except StopIteration as stop:
+            around.finish(stop.value)
+            return stop.value
+        except GeneratorExit:
+            around.close()
+            raise
+        except BaseException as error:
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        finally:
+            steps.leave()
+            if not around.is_over:
+                _leave(around, own_scope())
+
+    return wrapper
+
+
+def _closing(steps: _Steps, generator: Generator[Any, Any, Any]) -> None:
+    steps.resume()
+    try:
+        generator.close()
+    finally:
+        steps.suspend()
+
+
+def _async_generator(function: Any, prepare: Prepare) -> Any:
+    async def wrapper(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+        around = prepare(args, kwargs) or _Nothing()
+        steps = _Steps()
+        sent: Any = None
+        dropped: BaseException | None = None
+        try:
+            steps.begin(around)
+            generator = function(*args, **kwargs)
+            advance: Callable[[Any], Any] = generator.asend
+            while True:
+                steps.resume()
+                try:
+                    item = await advance(sent)
+                finally:
+                    steps.suspend()
+                around.saw(item)
+                try:
+                    sent = yield item
+                    advance = generator.asend
+                except GeneratorExit:
+                    await _aclosing(steps, generator)
+                    raise
+                except BaseException as thrown:  # noqa: BLE001 -- goes into the generator as it came
+                    sent = thrown
+                    advance = generator.athrow
+                    # A loop that ends cancels the closing of a generator somebody dropped; that arrives here.
+                    dropped = thrown if type(thrown).__name__ == "CancelledError" else None
+        except StopAsyncIteration:
+            around.finish(None)
+        except GeneratorExit:
+            around.close()
+            raise
+        except BaseException as error:
+            if error is dropped:
+                around.close()
+                raise
+            instead = around.fail(error)
+            if instead is not None:
+                raise instead from None
+            raise
+        finally:
+            steps.leave()
+            if not around.is_over:
+                _leave(around, own_scope())
+
+    return wrapper
+
+
+async def _aclosing(steps: _Steps, generator: AsyncGenerator[Any, Any]) -> None:
+    steps.resume()
+    try:
+        await generator.aclose()
+    finally:
+        steps.suspend()
+
+
+class _Nothing:
+    """Around a call that nobody records. An async generator cannot hand over to another one, so it needs this."""
+
+    scope: Any = None
+    is_over = True
+
+    def begin(self) -> bool:
+        return False
+
+    def finish(self, result: Any) -> None:
+        pass
+
+    def fail(self, error: BaseException) -> None:
+        pass
+
+    def saw(self, item: Any) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+_WRAPPERS = {
+    "plain": _plain,
+    "coroutine": _coroutine,
+    "generator": _generator,
+    "async_generator": _async_generator,
+}

@@ -1,0 +1,174 @@
+"""What belongs to the program reaches it, wherever it arrived; what data raises ends at the recorder."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+import agentdbg
+from agentdbg import faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import Recorded
+
+
+@pytest.fixture(autouse=True)
+def _faults_are_contained(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults.settings, "raise_faults", False)
+
+
+class Telling:
+    """An object whose repr does something."""
+
+    def __init__(self, act: Callable[[], object]) -> None:
+        self._act = act
+
+    def __repr__(self) -> str:
+        self._act()
+        return "told"
+
+
+class Timeout(Exception):
+    """A program's own."""
+
+
+class _Limit:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def handle(self, signum: int, frame: Any) -> None:
+        raise self.error
+
+    __call__ = handle
+
+
+def _with_extra(extra: str, signum: int, frame: Any, *, error: BaseException) -> None:
+    raise error
+
+
+def _once(error: BaseException) -> Callable[..., None]:
+    def handler(signum: int, frame: Any) -> None:
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # as one does who lets a second Ctrl-C kill
+        raise error
+
+    return handler
+
+
+def _tidy(error: BaseException) -> Callable[..., None]:
+    def handler(signum: int, frame: Any) -> None:
+        del signum, frame  # not used
+        list(map(_raise, [error]))
+
+    return handler
+
+
+def _raise(error: BaseException) -> NoReturn:
+    raise error
+
+
+_HANDLERS: dict[str, Callable[[BaseException], Any]] = {
+    "method": lambda error: _Limit(error).handle,
+    "object": _Limit,
+    "partial": lambda error: functools.partial(_with_extra, "x", error=error),
+    "gives its place back": _once,
+    "deletes its arguments": _tidy,
+    "lambda": lambda error: lambda *given: _raise(error),
+}
+
+
+@pytest.mark.parametrize("type_of_error", [Timeout, TimeoutError, SystemExit, KeyboardInterrupt])
+@pytest.mark.parametrize("kind", _HANDLERS)
+def test_what_a_handler_raises_in_a_users_repr_reaches_the_program(
+    kind: str, type_of_error: type[BaseException], recorded: Recorded
+) -> None:
+    """A slow repr is where a timeout arrives, and SIGTERM may arrive anywhere."""
+    error = type_of_error(3)
+    before = signal.signal(signal.SIGUSR1, _HANDLERS[kind](error))
+    try:
+        with pytest.raises(type(error)) as raised, agentdbg.traced_run("r"):
+            agentdbg.record_tool_call("t", {"a": Telling(lambda: signal.raise_signal(signal.SIGUSR1))})
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert raised.value is error
+    run = recorded.only()
+    assert run.meta["status"] == "error"
+    assert run.one("ERROR")["payload"]["error_type"] == type(error).__name__
+    assert run.meta["dropped_events"] == 1
+
+
+def _helped_by_a_frame() -> NoReturn:
+    _raise_for(sys._getframe())
+
+
+def _raise_for(frame: Any) -> NoReturn:
+    raise Timeout(frame.f_code.co_name)
+
+
+def _exit() -> NoReturn:
+    sys.exit(3)
+
+
+def _endless() -> int:
+    return _endless() + 1
+
+
+_OWN_DOING: dict[str, Callable[[], object]] = {
+    "Timeout": lambda: _raise(Timeout("by itself")),
+    "TimeoutError": lambda: _raise(TimeoutError()),
+    "KeyboardInterrupt": lambda: _raise(KeyboardInterrupt()),
+    "SystemExit": _exit,
+    "a frame": _helped_by_a_frame,
+    "C code": lambda: int("no number"),
+    "no end": _endless,
+}
+
+
+@pytest.mark.parametrize("what", _OWN_DOING)
+def test_what_data_raises_by_itself_ends_at_the_recorder(what: str, recorded: Recorded) -> None:
+    """A program that is only being watched must not die of a repr that nobody else would have called."""
+    with agentdbg.traced_run("r"):
+        agentdbg.record_tool_call("t", {"a": Telling(_OWN_DOING[what])})
+
+    run = recorded.only()
+    assert run.meta["status"] == "ok"
+    assert "its repr raised" in run.one("TOOL_CALL")["payload"]["args"]["a"]
+
+
+@pytest.mark.parametrize("kind", [Timeout, TimeoutError, KeyboardInterrupt, SystemExit])
+def test_what_another_thread_raises_in_this_one_reaches_the_program(kind: type[BaseException]) -> None:
+    """Timeouts for threads are made that way: no handler, and so no frame of their own."""
+    this, is_waiting = threading.get_ident(), threading.Event()
+
+    def strike() -> None:
+        is_waiting.wait()
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(this), ctypes.py_object(kind))
+
+    def wait_for_it() -> None:
+        is_waiting.set()
+        number = 0
+        while True:
+            number += 1
+
+    thread = threading.Thread(target=strike)
+    thread.start()
+    with pytest.raises(kind), agentdbg.traced_run("r"):
+        agentdbg.record_tool_call("t", {"a": Telling(wait_for_it)})
+    thread.join()
+
+
+def test_a_stop_inside_a_users_repr_is_not_swallowed(recorded: Recorded) -> None:
+    """A repr may record too, and then it is that record which crosses the limit."""
+    with pytest.raises(agentdbg.AgentDbgGuardrailExceeded), agentdbg.traced_run("r", max_tool_calls=1):
+        agentdbg.record_tool_call("one")
+        agentdbg.record_llm_call("m", prompt=Telling(lambda: agentdbg.record_tool_call("two")))
+
+    assert recorded.only().meta["status"] == "error"
