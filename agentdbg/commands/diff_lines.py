@@ -166,7 +166,7 @@ def _print_rows(out: Terminal, diff: Diff) -> None:
         _print_fold(out, same, reworded, digits)
         same = reworded = 0
         if at == divergence:
-            out.line(Styled(f"{' ' * (2 * digits + 1)} ── here they part ──", "accent"))
+            out.line(Styled(f"{' ' * (2 * digits + 1)} ── first difference ──", "accent"))
         _print_row(out, diff, row, digits)
         shown += row.wording
     _print_fold(out, same, reworded, digits)

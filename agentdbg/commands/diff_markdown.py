@@ -83,7 +83,7 @@ def _row(diff: Diff, row: Row, *, parts: bool) -> str:
         line += f" {as_code(text)}" if text else ""
         line += f", as `#{row.other}` in {'B' if row.a is not None else 'A'}" if row.op == "moved" else ""
     if parts:
-        line += " (**here they part**)"
+        line += " (**first difference**)"
     if sort == "wording":
         return f"{line}: {', '.join(as_code(change.path) for change in row.changes[:_MOST_CHANGES])}"
     for change in row.changes[:_MOST_CHANGES]:

@@ -173,7 +173,7 @@ def test_thousands_of_other_words_do_not_bury_what_was_done_differently(cli: Cli
     assert printed.count("≈ gpt-4o") == 40
     assert "≈ 121 rows the same but for wording\n" in printed
     assert "+ get_trains  day: 7" in printed
-    assert "`get_trains` `day: 7` (**here they part**)" in page
+    assert "`get_trains` `day: 7` (**first difference**)" in page
     assert "- and 100 more\n" in page
 
 
@@ -239,7 +239,7 @@ def test_what_only_one_run_has_is_no_list_and_no_name_is_no_hole(cli: Cli, data_
     listed = [blocks[at + 2].content for at, block in enumerate(blocks) if block.type == "list_item_open"]
 
     assert "\nSteps: 1 only in A\n" in page
-    assert listed[-1] == 'only in A A#2 `""` may write `x: 1` (**here they part**)'
+    assert listed[-1] == 'only in A A#2 `""` may write `x: 1` (**first difference**)'
     assert len(listed) == page.count("\n- ")
 
 

@@ -115,6 +115,9 @@ def _call_sentences(calls: CallChanges, noun: str, doubt: str = "") -> Iterator[
 
 
 def _changed(effect: ChangedEffect) -> Iterator[str | VerdictPart]:
+    if not effect.changes:  # the same call of a tool that nobody knows
+        yield " ended differently"
+        return
     change = effect.changes[0]
     if change.path == "returned":  # the last there is: the arguments are the same
         yield " returned in A and never in B" if change.was else " returned in B and never in A"
