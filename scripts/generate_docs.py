@@ -17,6 +17,7 @@ from agentdbg.analysis.checks.policy import rules_markdown
 from agentdbg.cli import COMMANDS
 from agentdbg.config import settings_markdown
 from agentdbg.events import load_schema
+from agentdbg.public import PUBLIC_MODULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -81,6 +82,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "error": "What went wrong.",
         "tools": "The tools the model was offered.",
         "cost_usd": "As given, else from the price table; null when the price or the usage is not known.",
+        "served": "Only for a call that was answered without being made: `recorded`, `edited`, `mock` or `fault`.",
         "source": "Where in your code it was recorded: `agent.py:42`.",
     },
     "TOOL_CALL": {
@@ -89,6 +91,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "result": "What it gave back; null when it failed.",
         "status": "Whether the call worked.",
         "error": "What went wrong.",
+        "served": "Only for a call that was answered without being made: `recorded`, `edited`, `mock` or `fault`.",
         "source": "Where in your code it was recorded.",
     },
     "STATE_UPDATE": {
@@ -281,6 +284,11 @@ def _page_line(path: str) -> str:
     return f"- [{lines[0].lstrip('# ')}]({path.removeprefix('docs/')}): {plain}\n"
 
 
+def _public_table() -> str:
+    lines = ["| module | what it is for |", "|---|---|"]
+    return "\n".join(lines + [f"| `{module}` | {purpose} |" for module, purpose in PUBLIC_MODULES.items()]) + "\n"
+
+
 def _layer_table() -> str:
     lines = ["| layer | modules and packages |", "|---|---|"]
     for number, rooms in enumerate(_layers(), 1):
@@ -336,6 +344,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     },
     "docs/configuration.md": {"settings": settings_markdown},
     "docs/gates.md": {"rules": rules_markdown},
+    "docs/sdk.md": {"public": _public_table},
     "docs/architecture.md": {"layers": _layer_table},
     "docs/reference/trace-format.md": {
         part: _field_table(part) for part in ("event", *_PAYLOADS, "error", "usage", "guardrails", "run")

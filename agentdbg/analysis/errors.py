@@ -19,7 +19,7 @@ _FRAME = re.compile(r'^[ \t]*File "([^"\n]{1,500})", line (\d{1,9}), in ([^\n]{1
 # Libraries, and the files of ours that stand between a caller and the function it calls.
 _FOREIGN = re.compile(
     r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python\d|[/\\]Lib[/\\]|^<frozen "
-    r"|[/\\]agentdbg[/\\](?:functions|seams|tracing|recording|pipeline|context|integrations[/\\]\w+)\.py$"
+    r"|[/\\]agentdbg[/\\](?:autorun|integrations|recorder)[/\\]\w+\.py$"
 )
 _TELLING = 80
 """So many characters of a message say which error it is."""

@@ -10,7 +10,8 @@ Only model calls have tokens and a cost. A count is a whole number from 0 up to 
 too. Anything else (negative, a fraction, NaN, true, a word) is unknown, and so is what nobody said: unknown is None,
 never 0. Tokens in and out are looked for under the names that providers give them. What a provider counts beside its
 input (cached) or its output (thinking) is added. The total is the one that was told; where none was told, or 0
-although parts are known, it is the sum of the known parts. A cost is a number of dollars from 0.
+although parts are known, it is the sum of the known parts. A cost is a number of dollars from 0. A call that was
+served (`served` says from where) was not made: its usage and cost are those of the answer, and it spent neither.
 """
 
 from __future__ import annotations
@@ -136,9 +137,9 @@ def _subject(event: Mapping[str, Any], key: str) -> str:
 
 
 def tokens_of(payload: Mapping[str, Any]) -> Tokens:
-    """The tokens of a model call, from its payload."""
+    """The tokens that a model call used, from its payload."""
     usage = payload.get("usage")
-    return token_counts(usage) if isinstance(usage, dict) else NO_TOKENS
+    return token_counts(usage) if isinstance(usage, dict) and payload.get("served") is None else NO_TOKENS
 
 
 def token_counts(usage: Mapping[str, Any]) -> Tokens:
@@ -184,7 +185,7 @@ def cached_tokens(usage: Any) -> int | None:
 def cost_of(payload: Mapping[str, Any]) -> float | None:
     """What a model call cost in dollars; None where that is not known."""
     cost = payload.get("cost_usd")
-    return None if cost is None else amount(cost)
+    return None if cost is None or payload.get("served") is not None else amount(cost)
 
 
 def whole_number(value: Any) -> int | None:

@@ -54,6 +54,7 @@ class LlmPayload(Struct, gc=False):
     error: Failure | None = None
     cost_usd: float | None = None
     finish_reason: Absent = UNSET
+    served: Absent = UNSET
 
 
 class ToolPayload(Struct, gc=False):

@@ -14,13 +14,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.integrations._pairing import contained
+from agentdbg.around import contained
+from agentdbg.integrations._private_names import STREAM_ITERATOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from agentdbg.integrations._pairing import Pairing
-    from agentdbg.recorder.seams import Call
+    from agentdbg.around import Call, Pairing
 
 __all__ = ["Api", "Completing", "Fold", "Recording", "as_plain"]
 
@@ -66,6 +66,12 @@ class Completing:
     def answering(self, key: Any, unfinished: Any = None) -> None:
         pass
 
+    def make(self, key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+        return function(*args, **kwargs)
+
+    async def make_async(self, key: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002
+        return await function(*args, **kwargs)
+
     def end(self, key: Any, result: Any = None, **outcome: Any) -> None:  # noqa: ARG002 -- the pairing's own shape
         known = {name: outcome.get(name) for name in ("usage", "stop_reason")}
         more = {name: outcome[name] for name in ("first_token_ms", "retries") if name in outcome}
@@ -84,10 +90,18 @@ class Recording:
         self._first_token_ms: int | None = None
         self._stepping = False
 
+    def make(self, request: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Make the request, unless a decider answers in its place."""
+        return self._pairing.make(self, request, *args, **kwargs)
+
+    async def make_async(self, request: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Do the same with one that is awaited."""
+        return await self._pairing.make_async(self, request, *args, **kwargs)
+
     @contained
     def take(self, result: Any) -> None:
         """The request came back: with the response, with a stream of it, or with the raw HTTP response."""
-        if hasattr(result, "_iterator") and self._api.fold is not None:
+        if hasattr(result, STREAM_ITERATOR) and self._api.fold is not None:
             self._watch(result)
         elif hasattr(result, "http_response"):
             self._take_raw(result)
@@ -125,7 +139,7 @@ class Recording:
         assert self._api.fold is not None
         self._fold = self._api.fold()
         watched = _AsyncWatched if hasattr(stream, "__anext__") else _Watched
-        stream._iterator = watched(stream._iterator, self)  # noqa: SLF001 -- the one place all its readers go through
+        setattr(stream, STREAM_ITERATOR, watched(getattr(stream, STREAM_ITERATOR), self))
         self._pairing.answering(self, self._so_far)
         self._end_when_closed(getattr(stream, "response", None))
 

@@ -13,8 +13,9 @@ import sys
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.around import Pairing, contained, enclosing_call
 from agentdbg.integrations._client_recording import Completing, Recording
-from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
+from agentdbg.integrations._private_names import CLIENT_RETRY_SLEEP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,7 +46,7 @@ class ClientRequests:
         """Record nothing, but tell a framework's model call what only the client knows of it."""
         for client in clients:
             self._replace(client, "request", self._recorded)
-            self._replace(client, "_sleep_for_retry", _noting_retries)
+            self._replace(client, CLIENT_RETRY_SLEEP, _noting_retries)
 
     def disable(self) -> None:
         """Let the clients be as they were."""
@@ -75,7 +76,7 @@ class ClientRequests:
                     return await request(client, cast_to, options, *args, **kwargs)
                 attempts = _failed_attempts.set(recording.failed_attempts)
                 try:
-                    result = await request(client, cast_to, options, *args, **kwargs)
+                    result = await recording.make_async(request, client, cast_to, options, *args, **kwargs)
                 except BaseException as error:
                     recording.fail(error)
                     raise
@@ -92,7 +93,7 @@ class ClientRequests:
                 return request(client, cast_to, options, *args, **kwargs)
             attempts = _failed_attempts.set(recording.failed_attempts)
             try:
-                result = request(client, cast_to, options, *args, **kwargs)
+                result = recording.make(request, client, cast_to, options, *args, **kwargs)
             except BaseException as error:
                 recording.fail(error)
                 raise
@@ -109,7 +110,7 @@ class ClientRequests:
         if api is None:
             return None
         fields: dict[str, Any] = {"provider": self._provider(client)}
-        around = enclosing_model_call()
+        around = enclosing_call("llm")
         if around is not None:
             return Recording(Completing(around, fields), api)
         if not self._records:
@@ -127,6 +128,7 @@ class ClientRequests:
             body.get("model") or "unknown",
             api.prompt(body),
             meta={"api": api.name},
+            can=("answer",),
             **fields,
         )
         return recording if began else None

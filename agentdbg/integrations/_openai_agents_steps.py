@@ -16,7 +16,7 @@ from agents.tracing import get_current_span, get_current_trace
 from agents.tracing.spans import NoOpSpan, SpanImpl
 from agents.tracing.traces import NoOpTrace, TraceImpl
 
-from agentdbg.integrations._pairing import Pairing, contained
+from agentdbg.around import Pairing, contained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable

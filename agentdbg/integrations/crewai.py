@@ -15,8 +15,9 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import AgentDbgGuardrailExceeded
-from agentdbg.integrations._pairing import Pairing, contained
+from agentdbg import AgentDbgGuardrailExceeded
+from agentdbg.around import Pairing, contained
+from agentdbg.integrations._private_names import CREWAI_PASSED_THROUGH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +45,7 @@ def enable() -> None:
 
     bus.emit = emit_recorded
     # CrewAI tries an agent again after an exception, except after those that are meant to stop it; ours is.
-    core._passthrough_exceptions = (*_passed_through(core), AgentDbgGuardrailExceeded)  # noqa: SLF001
+    setattr(core, CREWAI_PASSED_THROUGH, (*_passed_through(core), AgentDbgGuardrailExceeded))
 
 
 def disable() -> None:
@@ -53,7 +54,7 @@ def disable() -> None:
     if "emit" in vars(bus):
         del bus.emit
         theirs = tuple(kind for kind in _passed_through(core) if kind is not AgentDbgGuardrailExceeded)
-        core._passthrough_exceptions = theirs  # noqa: SLF001
+        setattr(core, CREWAI_PASSED_THROUGH, theirs)
 
 
 def _crewai() -> tuple[Any, Any]:
@@ -66,7 +67,7 @@ def _crewai() -> tuple[Any, Any]:
 
 
 def _passed_through(core: Any) -> tuple[type[Exception], ...]:
-    return tuple(getattr(core, "_passthrough_exceptions", ()))
+    return tuple(getattr(core, CREWAI_PASSED_THROUGH, ()))
 
 
 @contained

@@ -15,8 +15,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.integrations._mcp_results import mcp_failure, text_of
-from agentdbg.integrations._pairing import Pairing, contained
+from agentdbg.around import Pairing, contained, mcp_failure, text_of
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -214,7 +213,7 @@ def _start_model(
     given, known = invocation_params or {}, metadata or {}
     named = given.get("model") or given.get("model_name") or known.get("ls_model_name")
     model = named or _class_name(serialized)  # what the program calls this run, or this object, is no model
-    fields = {"provider": known.get("ls_provider") or "unknown"}
+    fields: dict[str, Any] = {"provider": known.get("ls_provider") or "unknown"}
     fields["temperature"] = given.get("temperature", known.get("ls_temperature"))
     if given.get("tools"):
         fields["tools"] = given["tools"]

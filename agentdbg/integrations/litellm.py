@@ -18,8 +18,8 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import pass_on
-from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
+from agentdbg.around import Pairing, contained, enclosing_call, pass_on
+from agentdbg.integrations._private_names import LITELLM_HIDDEN_PARAMETERS
 from agentdbg.integrations.openai import (
     _ChatFold,
     _read_chat,
@@ -108,7 +108,7 @@ def _recording(original: Any, name: str, api: _Api) -> Any:
             if request is None:
                 return await original(*args, **kwargs)
             try:
-                result = await original(*args, **kwargs)
+                result = await _pairing.make_async(request, original, *args, **kwargs)
             except BaseException as error:
                 request.fail(error)
                 raise
@@ -123,7 +123,7 @@ def _recording(original: Any, name: str, api: _Api) -> Any:
         if request is None:
             return original(*args, **kwargs)
         try:
-            result = original(*args, **kwargs)
+            result = _pairing.make(request, original, *args, **kwargs)
         except BaseException as error:
             request.fail(error)
             raise
@@ -135,7 +135,7 @@ def _recording(original: Any, name: str, api: _Api) -> Any:
 
 @contained
 def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Request | None:
-    if enclosing_model_call() is not None:  # the async functions call the sync ones, and frameworks call both
+    if enclosing_call("llm") is not None:  # the async functions call the sync ones, and frameworks call both
         return None
     given = {**dict(zip(api.positional, args, strict=False)), **kwargs}
     prompt = _responses_prompt(given) if api is _RESPONSES else given.get(api.prompt)
@@ -148,7 +148,8 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     request = _Request(api)
     model = str(given.get("model") or "unknown")
     prompt = list(prompt) if type(prompt) is list else prompt  # the program may append to it before the answer is there
-    return request if _pairing.start(request, "llm", model, prompt, meta={"api": name}, **fields) else None
+    began = _pairing.start(request, "llm", model, prompt, meta={"api": name}, can=("answer",), **fields)
+    return request if began else None
 
 
 def _provider(given: dict[str, Any]) -> str:
@@ -229,7 +230,7 @@ def _plain(value: Any) -> dict[str, Any]:
 
 
 def _cost(response: Any) -> float | None:
-    cost = (getattr(response, "_hidden_params", None) or {}).get("response_cost")
+    cost = (getattr(response, LITELLM_HIDDEN_PARAMETERS, None) or {}).get("response_cost")
     return cost if isinstance(cost, (int, float)) and cost > 0 else None
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agentdbg.faults import pass_on
+from agentdbg.around import pass_on
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._client_requests import ClientRequests
 

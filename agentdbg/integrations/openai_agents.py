@@ -21,11 +21,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import pass_on
+from agentdbg.around import contained, enclosing_call, mcp_failure, pass_on
 from agentdbg.integrations import openai as client
 from agentdbg.integrations._client_recording import as_plain
-from agentdbg.integrations._mcp_results import mcp_failure
-from agentdbg.integrations._pairing import contained, enclosing_model_call
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -101,10 +99,10 @@ def _hook(name: str, ours: Callable[..., None] | None) -> Any:
 
 @contained
 def _model_is_asked(_context: Any, agent: Any, system_prompt: str | None, input_items: list[Any]) -> None:
-    if enclosing_model_call() is not None:
+    if enclosing_call("llm") is not None:
         return
     step = _steps.here()
-    fields = {"temperature": getattr(agent.model_settings, "temperature", None)}
+    fields: dict[str, Any] = {"temperature": getattr(agent.model_settings, "temperature", None)}
     meta = {"agent_name": agent.name}
     prompt = _prompt(system_prompt, input_items)
     if pairing.start(
@@ -217,7 +215,7 @@ def _asked_in_a_stream(original: Any) -> Any:
 @contained
 def _begin(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> object | None:
     """What the run hook announced, else a call that it has not seen: a retry of the SDK, a runner of somebody's own."""
-    if not _steps.enabled or enclosing_model_call() is not None:
+    if not _steps.enabled or enclosing_call("llm") is not None:
         return None
     call, step, name = object(), _steps.here(), _model_name(model)
     if not pairing.adopt(("asked", step), call):

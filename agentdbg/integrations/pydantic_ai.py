@@ -16,8 +16,12 @@ import functools
 from asyncio import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.integrations._pairing import Pairing, contained
-from agentdbg.recorder.context import enter_scope, own_scope
+from agentdbg.around import Pairing, at_place, contained, current_place
+from agentdbg.integrations._private_names import (
+    PYDANTIC_AI_BILLED,
+    PYDANTIC_AI_CAPABILITIES,
+    PYDANTIC_AI_SAFE_AT_RUNTIME,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
@@ -73,24 +77,19 @@ def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N80
 
         def __init__(self, model: Any) -> None:
             super().__init__(model)
-            self._scope_of_call = own_scope()
+            self._place_of_call = current_place()
 
         @contextlib.asynccontextmanager
         async def request_stream(self, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
-            before = own_scope()
-            enter_scope(self._scope_of_call)
-            try:
-                async with super().request_stream(*args, **kwargs) as stream:
-                    enter_scope(before)
-                    yield stream
-            finally:
-                enter_scope(before)
+            async with contextlib.AsyncExitStack() as stack:
+                with at_place(self._place_of_call):
+                    stream = await stack.enter_async_context(super().request_stream(*args, **kwargs))
+                yield stream
 
     class Recorder(AbstractCapability):  # type: ignore[misc] # a class the type checker cannot see
         """Stands around an agent's run, its model requests and its tools."""
 
         id = _ID
-        _safe_at_runtime = True  # it only looks on, so an agent under durable execution may have it too
         wrap_run = staticmethod(_run)
         wrap_model_request = staticmethod(_model_request)
         wrap_tool_execute = staticmethod(_tool_execute)
@@ -98,13 +97,14 @@ def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N80
         def get_wrapper_model(self, model: Any) -> Any:
             return ServedModel(model)
 
+    setattr(Recorder, PYDANTIC_AI_SAFE_AT_RUNTIME, True)
     return Recorder()
 
 
 def _added(agent: Any, capability: Any, given: Iterable[Any] | None) -> list[Any]:
     """The capabilities of a run and ours, unless the agent has been given ours already."""
     chosen = list(given or ())
-    root = getattr(agent, "_root_capability", None)
+    root = getattr(agent, PYDANTIC_AI_CAPABILITIES, None)
     known = [*chosen, *getattr(root, "capabilities", ())]
     return chosen if any(getattr(one, "id", None) == _ID for one in known) else [*chosen, capability]
 
@@ -129,7 +129,7 @@ async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[A
     key = object()
     _start_model_request(key, ctx, request_context)
     try:
-        response = await handler(request_context)
+        response = await _pairing.make_async(key, handler, request_context)
     except (CancelledError, GeneratorExit):  # whoever read the stream had enough
         _end_model_request(key, _so_far(request_context), cancelled=True)
         raise
@@ -157,9 +157,10 @@ async def _tool_execute(
         parent_key=("run", ctx.run_id),
         asked_by=call.tool_call_id,
         meta=_agent_meta(ctx),
+        can=("answer",),
     )
     try:
-        result = await handler(args)
+        result = await _pairing.make_async(key, handler, args)
     except BaseException as error:
         _end_tool(key, error)
         raise
@@ -192,6 +193,7 @@ def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
         [message for given in request.messages for message in _messages(given)],
         parent_key=("run", ctx.run_id),
         meta=_agent_meta(ctx),
+        can=("answer",),
         provider=request.model.system,
         temperature=settings.get("temperature"),
         tools=[_tool(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
@@ -220,7 +222,7 @@ def _end_model_request(key: Any, response: Any, *, cancelled: bool = False) -> N
 
 def _so_far(request: Any) -> Any:
     """What came of an answer whose reader went away: the framework keeps it, because it has to be paid."""
-    billed = getattr(getattr(request, "_usage_response_ledger", None), "responses", None)
+    billed = getattr(getattr(request, PYDANTIC_AI_BILLED, None), "responses", None)
     return billed[-1] if billed else None
 
 

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Scope",
+    "at_place",
     "carry_into_older_pools",
     "carry_into_threads",
+    "current_place",
     "current_scope",
     "enter_scope",
     "live_runs",
@@ -84,6 +86,25 @@ def _inherited_scope() -> Scope | None:
     thread = threading._active.get(threading.get_ident())  # type: ignore[attr-defined]  # noqa: SLF001
     scope = None if thread is None else _scope_of_thread.get(thread)
     return scope if scope is not None else _process_scope
+
+
+def current_place() -> Scope | None:
+    """The place in a run's tree where this code stands, to be given to `at_place` elsewhere; None outside any run."""
+    return _scope.get()
+
+
+class at_place:  # noqa: N801 -- read as a preposition: `with at_place(here):`
+    """Let what a block records stand at another place, as when a framework continues a call in another task."""
+
+    def __init__(self, place: Scope | None) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        self._before = _scope.get()
+        _scope.set(self._place)
+
+    def __exit__(self, *_: object) -> None:
+        _scope.set(self._before)
 
 
 def process_scope() -> Scope | None:

@@ -9,9 +9,17 @@ from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Function", "bind_arguments", "default_argument", "function_kind", "function_name", "given_name"]
+__all__ = [
+    "Function",
+    "bind_arguments",
+    "default_argument",
+    "function_kind",
+    "function_name",
+    "given_name",
+    "rebind_arguments",
+]
 
 Function = TypeVar("Function", bound="Callable[..., Any] | classmethod[Any, Any, Any] | staticmethod[Any, Any]")
 """What a decorator of ours takes and gives back, so that type checkers see the function it was."""
@@ -60,9 +68,39 @@ def bind_arguments(
     given = dict(zip(names, args, strict=False))
     if len(args) > len(names) and code.co_flags & _VARARGS:
         given[code.co_varnames[code.co_argcount + code.co_kwonlyargcount]] = list(args[len(names) :])
-    if names and (has_self or names[0] in ("self", "cls") or _is_method_of(function, args)):
+    if _begins_with_self(function, names, args, has_self=has_self):
         given.pop(names[0], None)
     return given, dict(kwargs)
+
+
+def rebind_arguments(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """
+    The arguments of a call with the values in `given`, which has them by name as `bind_arguments` does.
+
+    What was passed by position stays there as long as `given` has it; all else goes by keyword.
+    """
+    inner, all_args, _, has_self = _as_called(function, args, kwargs)
+    code, left = _code(inner), dict(given)
+    if code is None:
+        return tuple(left.pop("args", ())), left
+    names = code.co_varnames[: code.co_argcount]
+    by_position: list[Any] = []
+    for name, value in zip(names, all_args, strict=False):
+        if not by_position and _begins_with_self(inner, names, all_args, has_self=has_self):
+            by_position.append(value)
+        elif name in left:
+            by_position.append(left.pop(name))
+        else:
+            break
+    if code.co_flags & _VARARGS and len(by_position) == len(names):
+        by_position += left.pop(code.co_varnames[code.co_argcount + code.co_kwonlyargcount], ())
+    return tuple(by_position[len(all_args) - len(args) :]), left  # what a partial or a method adds comes by itself
+
+
+def _begins_with_self(function: Any, names: tuple[str, ...], args: tuple[Any, ...], *, has_self: bool) -> bool:
+    return bool(names) and (has_self or names[0] in ("self", "cls") or _is_method_of(function, args))
 
 
 def _is_method_of(function: Any, args: tuple[Any, ...]) -> bool:

@@ -17,6 +17,7 @@ from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loading import undisturbed
+from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.event_lines import fit_payload, join_objects
 from agentdbg.recorder.limits import choose_limits
@@ -165,7 +166,7 @@ class ActiveRun(EventWalk):
         self.before_end.clear()
 
     def _record_failure(self, error: BaseException) -> dict[str, Any]:
-        """The ERROR event of what ended the run, unless it is a stop whose ERROR stands there already."""
+        """The ERROR event of what ended the run, unless it is a stop or a refusal whose ERROR stands there already."""
         if self.stop is not None and is_stop(error, self.run_id):
             return describe_error(self.stop.exceeded)
         failure = describe_error(error)
@@ -173,6 +174,8 @@ class ActiveRun(EventWalk):
             if line := self._last_finding_line():
                 self._log.append(line)
         call_id = self._failed_calls.call_of(error)
+        if call_id is not None and is_refusal(error):
+            return failure
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
         self.emit("ERROR", failure["error_type"], fields, None, self.start_id, quiet=True)
         return failure

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, overload
 from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
+from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
 from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.sources import function_source, user_source
@@ -132,8 +133,8 @@ class traced_run:  # noqa: N801 -- used like a function: `with traced_run("name"
             raise
         finally:
             self._entered.pop()
-        if instead is not None:
-            raise instead from None
+        if instead is not None and instead.error is not None:
+            raise instead.error from None
 
     async def __aenter__(self) -> RunHandle:
         return self.__enter__()
@@ -176,7 +177,7 @@ def _linked(meta: Mapping[str, Any] | None, outer: Scope | None) -> Mapping[str,
     return {**known, "parent_run_id": outer.run.run_id}
 
 
-def _leave(around: _Span | _RunEdge, outer: Scope | None, error: BaseException | None) -> BaseException | None:
+def _leave(around: _Span | _RunEdge, outer: Scope | None, error: BaseException | None) -> Outcome | None:
     """End what began, unless it has ended; gives what the caller should see instead of `error`, if anything."""
     if around.is_over:
         return None
@@ -214,6 +215,8 @@ class _RunEdge:
     It knows the run by its id from before it begins, so that it can end it wherever an interruption comes.
     """
 
+    decided = None
+
     def __init__(
         self,
         name: str | None,
@@ -239,19 +242,20 @@ class _RunEdge:
         self.scope.run.may_stay_open = self._kind in ("generator", "async_generator")
         return True
 
-    def finish(self, result: Any) -> None:
+    def finish(self, result: Any) -> Any:
         run = live_runs.get(self._run_id)
         if run is not None:
             result_counts = self._kind not in ("async_generator", "block") and run.capture_args
             end_run(run, outcome={"result": result} if result_counts else None)
+        return result
 
-    def fail(self, error: BaseException) -> BaseException | None:
+    def fail(self, error: BaseException) -> Outcome | None:
         run = live_runs.get(self._run_id)
         if run is None:
             return None
         instead = run.public_form(error) if run.is_ours() else None
         end_run(run, error if instead is None else instead)
-        return instead
+        return None if instead is None else Outcome(error=instead)
 
     def saw(self, item: Any) -> None:
         pass
@@ -264,6 +268,8 @@ class _RunEdge:
 
 class _Span:
     """A trace inside a run: no run of its own, but a place in the tree, written down when it ends."""
+
+    decided = None
 
     def __init__(self, outer: Scope, name: Any, limits: Mapping[str, Any]) -> None:
         if limits:
@@ -285,12 +291,12 @@ class _Span:
         self.is_over = False
         return True
 
-    def finish(self, result: Any) -> None:  # noqa: ARG002 -- a span is about time and place
+    def finish(self, result: Any) -> Any:
         self._end(None)
+        return result
 
-    def fail(self, error: BaseException) -> BaseException | None:
+    def fail(self, error: BaseException) -> None:
         self._end(error)
-        return None
 
     def saw(self, item: Any) -> None:
         pass

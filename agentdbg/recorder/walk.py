@@ -37,6 +37,7 @@ __all__ = ["EventWalk"]
 
 _REFRESH_SECONDS = 1.0
 _CALL_START_BYTES = 4_000
+_NO_PLACE = ""
 
 
 class _Entry(NamedTuple):
@@ -101,7 +102,7 @@ class EventWalk:
         self._log = RunLog(folder, run_id, config, self._redactor, self.counters, limits.as_dict())
         self._states = States(self._redactor, config.max_field_bytes)
         self._open_calls: dict[str, str] = {}
-        """The calls that have begun and not ended, with their kinds: each has a place among those a limit allows."""
+        """The calls that have begun and not ended. Those with a kind have a place among those a limit allows."""
         self._end: tuple[str | None, int | None, str] = (None, None, "running")
         self._refreshed = 0.0
         self._start_clocks()
@@ -188,7 +189,7 @@ class EventWalk:
 
     def _judge_and_write(self, entry: _Entry) -> bool:
         kind = self._open_calls.pop(entry.event_id, None)
-        if kind is not None:
+        if kind:
             self._guards.release(kind)
         elapsed_s = time.monotonic() - self._started
         verdict = self._guards.judge_parts(
@@ -221,8 +222,21 @@ class EventWalk:
 
     # Calls that are being made.
 
-    def begin_call(self, call_id: str, kind: str, name: Any, given: Any, parent_id: str, meta: Any = None) -> None:
-        """Take a place for a call and write its CALL_START; raises when a limit leaves no place."""
+    def begin_call(
+        self,
+        call_id: str,
+        kind: str,
+        name: Any,
+        given: Any,
+        parent_id: str,
+        meta: Any = None,
+        takes_place: bool = True,
+    ) -> None:
+        """
+        Take a place for a call and write its CALL_START; raises when a limit leaves no place.
+
+        A call that is answered without being made takes none.
+        """
         clean_name, name_json = self._log.name(name)
         fields = {"kind": kind, "name": clean_name, "input": given}
         encoded = self._short_redactor.seal_parts(fields, (given,))[1]
@@ -235,12 +249,13 @@ class EventWalk:
                 return
             before, stop = self.counters.snapshot(), self.stop
             try:
-                refusal = None if stop is not None else self._guards.reserve(kind, time.monotonic() - self._started)
+                is_asked = stop is None and takes_place
+                refusal = self._guards.reserve(kind, time.monotonic() - self._started) if is_asked else None
                 if refusal is not None:
                     line = self._stop_line(refusal, parent_id)
                     self._log.append(line)
                 elif stop is None:
-                    self._open_calls[call_id] = kind
+                    self._open_calls[call_id] = kind if takes_place else _NO_PLACE
                     self.counters.count_type("CALL_START")
                     self._log.append(line)
                     return
@@ -250,10 +265,26 @@ class EventWalk:
                     self.stop = stop
                     self._open_calls.pop(call_id, None)
                 raise
+        self._go_on_after_stop(call_id, kind if takes_place else _NO_PLACE)
+
+    def take_place(self, call_id: str, kind: str, parent_id: str) -> None:
+        """Take a place for a call that began without one; raises when a limit leaves none."""
+        with self.lock:
+            refusal = None if self.stop is not None else self._guards.reserve(kind, time.monotonic() - self._started)
+            if refusal is not None:
+                self._log.append(self._stop_line(refusal, parent_id))
+            elif self.stop is None:
+                self._open_calls[call_id] = kind
+                return
+        self._go_on_after_stop(call_id, kind)
+
+    def _go_on_after_stop(self, call_id: str, kind: str) -> None:
+        """Raise the stop, unless it is just being handled here: then this call is part of the cleanup."""
         assert self.stop is not None
         self.stop.raise_here()
-        with self.lock:  # the stop is just being handled here, so this call is part of the cleanup
-            self._guards.take_place(kind)
+        with self.lock:
+            if kind:
+                self._guards.take_place(kind)
             self._open_calls[call_id] = kind
 
     def is_open(self, call_id: str) -> bool:
@@ -264,7 +295,7 @@ class EventWalk:
         """Give back the place of a call whose end will not be recorded."""
         with self.lock:
             kind = self._open_calls.pop(call_id, None)
-            if kind is not None:
+            if kind:
                 self._guards.release(kind)
 
     # What others ask.

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.recorder.context import enter_scope, own_scope
+from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import function_kind
 
 if TYPE_CHECKING:
@@ -35,14 +36,17 @@ class Around(Protocol):
     scope: Any
     """Where the function's code records into, once it has begun."""
 
+    decided: Any
+    """What deciders say about the call, once it has begun (a `Consultation`); None when nobody is asked."""
+
     def begin(self) -> bool:
         """Begin to record; False when nothing is recorded."""
 
-    def finish(self, result: Any) -> None:
-        """The call returned."""
+    def finish(self, result: Any) -> Any:
+        """The call returned; give back what the caller should get."""
 
-    def fail(self, error: BaseException) -> BaseException | None:
-        """The call raised; give back what the caller should see instead, or None for the same exception."""
+    def fail(self, error: BaseException) -> Outcome | None:
+        """The call raised; give back what the caller should get instead, or None: the same exception."""
 
     def saw(self, item: Any) -> None:
         """A generator yielded."""
@@ -93,15 +97,18 @@ def _plain(function: Any, prepare: Prepare) -> Any:
         try:
             if around.begin():
                 enter_scope(around.scope)
-            result = function(*args, **kwargs)
+            decided = around.decided
+            result = function(*args, **kwargs) if decided is None else decided.make(around, function, args, kwargs)
             enter_scope(outer)
-            around.finish(result)
+            result = around.finish(result)
         except BaseException as error:
             enter_scope(outer)
             instead = around.fail(error)
-            if instead is not None:
-                raise instead from None
-            raise
+            if instead is None:
+                raise
+            if instead.error is not None:
+                raise instead.error from None
+            result = instead.value
         finally:
             if not around.is_over:
                 _leave(around, outer)
@@ -127,15 +134,20 @@ def _coroutine(function: Any, prepare: Prepare) -> Any:
         try:
             if around.begin():
                 enter_scope(around.scope)
-            result = await function(*args, **kwargs)
+            if around.decided is None:
+                result = await function(*args, **kwargs)
+            else:
+                result = await around.decided.make_async(around, function, args, kwargs)
             enter_scope(outer)
-            around.finish(result)
+            result = around.finish(result) if around.decided is None else await _finished(around, result)
         except BaseException as error:
             enter_scope(outer)
-            instead = around.fail(error)
-            if instead is not None:
-                raise instead from None
-            raise
+            instead = around.fail(error) if around.decided is None else await _failed(around, error)
+            if instead is None:
+                raise
+            if instead.error is not None:
+                raise instead.error from None
+            result = instead.value
         finally:
             if not around.is_over:
                 _leave(around, outer)
@@ -182,7 +194,8 @@ def _generator(function: Any, prepare: Prepare) -> Any:
         sent: Any = None
         try:
             steps.begin(around)
-            generator = function(*args, **kwargs)
+            decided = around.decided
+            generator = function(*args, **kwargs) if decided is None else decided.stream(around, function, args, kwargs)
             advance: Callable[[Any], Any] = generator.send
             while True:
                 steps.resume()
@@ -201,16 +214,17 @@ def _generator(function: Any, prepare: Prepare) -> Any:
                     sent = thrown
                     advance = generator.throw
         except StopIteration as stop:
-            around.finish(stop.value)
-            return stop.value
+            return around.finish(stop.value)
         except GeneratorExit:
             around.close()
             raise
         except BaseException as error:
             instead = around.fail(error)
-            if instead is not None:
-                raise instead from None
-            raise
+            if instead is None:
+                raise
+            if instead.error is not None:
+                raise instead.error from None
+            return instead.value
         finally:
             steps.leave()
             if not around.is_over:
@@ -235,7 +249,7 @@ def _async_generator(function: Any, prepare: Prepare) -> Any:
         dropped: BaseException | None = None
         try:
             steps.begin(around)
-            generator = function(*args, **kwargs)
+            generator = await _opened(around, function, args, kwargs)
             advance: Callable[[Any], Any] = generator.asend
             while True:
                 steps.resume()
@@ -256,7 +270,7 @@ def _async_generator(function: Any, prepare: Prepare) -> Any:
                     # A loop that ends cancels the closing of a generator somebody dropped; that arrives here.
                     dropped = thrown if type(thrown).__name__ == "CancelledError" else None
         except StopAsyncIteration:
-            around.finish(None)
+            await _finished(around, None)
         except GeneratorExit:
             around.close()
             raise
@@ -264,10 +278,11 @@ def _async_generator(function: Any, prepare: Prepare) -> Any:
             if error is dropped:
                 around.close()
                 raise
-            instead = around.fail(error)
-            if instead is not None:
-                raise instead from None
-            raise
+            instead = await _failed(around, error)
+            if instead is None:
+                raise
+            if instead.error is not None:
+                raise instead.error from None
         finally:
             steps.leave()
             if not around.is_over:
@@ -284,17 +299,36 @@ async def _aclosing(steps: _Steps, generator: AsyncGenerator[Any, Any]) -> None:
         steps.suspend()
 
 
+async def _opened(around: Around, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if around.decided is None:
+        return function(*args, **kwargs)
+    return await around.decided.stream_async(around, function, args, kwargs)
+
+
+async def _finished(around: Around, result: Any) -> Any:
+    if around.decided is not None:
+        await around.decided.settle(Outcome(result))
+    return around.finish(result)
+
+
+async def _failed(around: Around, error: BaseException) -> Outcome | None:
+    if around.decided is not None:
+        await around.decided.settle(Outcome(error=error))
+    return around.fail(error)
+
+
 class _Nothing:
     """Around a call that nobody records. An async generator cannot hand over to another one, so it needs this."""
 
     scope: Any = None
     is_over = True
+    decided = None
 
     def begin(self) -> bool:
         return False
 
-    def finish(self, result: Any) -> None:
-        pass
+    def finish(self, result: Any) -> Any:
+        return result
 
     def fail(self, error: BaseException) -> None:
         pass

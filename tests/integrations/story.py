@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import AgentDbgGuardrailExceeded, AgentDbgLoopAbort, traced_run
+from agentdbg import AgentDbgGuardrailExceeded, AgentDbgLoopAbort, around, traced_run
 from agentdbg.analysis.conversation import Call, answer, turns
 from agentdbg.events.facts import cached_tokens
 from examples.fake_openai_server import Answer, FakeServer, Request, weather
@@ -260,6 +260,43 @@ class Story:
 
         asyncio.run(main())
         self.check_apart(recorded)
+
+    def test_deciders_are_asked_about_every_call(self, server: FakeServer, recorded: Recorded) -> None:
+        """Replay, mocks and breakpoints stand at this door; a call that goes past it is one they never see."""
+        asked: dict[str, str] = {}
+
+        class Listens(around.Decider):
+            def decide(self, call: around.AnnouncedCall) -> None:
+                asked[call.call_id] = call.kind
+
+        server.brain = slow_weather
+        with traced_run("story"), around.deciding(Listens()):
+            self.ask(server, QUESTION)
+
+        run = recorded.only()
+        kinds = {"LLM_CALL": "llm", "TOOL_CALL": "tool"}
+        calls = [event for event in run.events if event["event_type"] in kinds]
+        assert asked == {event["event_id"]: kinds[event["event_type"]] for event in calls}
+        self.check_weather_run(run, requests=len(server.requests))
+
+    def test_a_call_that_a_decider_refuses_is_not_made(self, server: FakeServer, recorded: Recorded) -> None:
+        """The reason reaches the program, as itself or as the cause of what the framework raises."""
+
+        class Refuses(around.Decider):
+            def decide(self, call: around.AnnouncedCall) -> around.Refuse:
+                return around.Refuse(PermissionError("no models today"))
+
+        server.brain = greet
+        with pytest.raises(Exception) as caught, traced_run("story"), around.deciding(Refuses()):
+            self.ask(server, QUESTION)
+
+        told: list[str] = []
+        error: BaseException | None = caught.value
+        while error is not None:
+            told.append(repr(error))
+            error = error.__cause__ or error.__context__
+        assert any("no models today" in words for words in told)
+        assert (server.requests, recorded.only().of_type("LLM_CALL")) == ([], [])
 
     def test_outside_a_run_the_outermost_call_is_a_run(self, server: FakeServer, recorded: Recorded) -> None:
         """Whoever enabled the integration wants to see something, also without a decorator."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import traced_run
-from agentdbg.integrations._mcp_results import mcp_failure, text_of
-from agentdbg.integrations._pairing import Pairing
+from agentdbg.around import Pairing, mcp_failure, text_of
 
 if TYPE_CHECKING:
     from tests.conftest import Recorded

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import AgentDbgGuardrailExceeded, llm_call, record_state, tool_call, traced_run
+from agentdbg.around import Pairing, contained, enclosing_call
 from agentdbg.exceptions import RunStopped
-from agentdbg.integrations import INTEGRATIONS, _pairing
-from agentdbg.integrations._pairing import Pairing, contained, enclosing_model_call
+from agentdbg.integrations import INTEGRATIONS
+from agentdbg.recorder import reported
 from agentdbg.recorder.context import current_scope, enter_scope
 
 if TYPE_CHECKING:
@@ -231,18 +232,18 @@ def test_a_prepared_call_that_never_starts_is_nothing(pairing: Pairing, recorded
 def test_a_request_inside_a_recorded_model_call_is_that_call(pairing: Pairing) -> None:
     """The client's hook asks this before it records; between the pieces of a stream the answer is no."""
     with traced_run("one"):
-        assert enclosing_model_call() is None
+        assert enclosing_call("llm") is None
         pairing.start("a", "llm", "m")
-        assert enclosing_model_call() is not None
+        assert enclosing_call("llm") is not None
         in_thread(lambda: None)
         pairing.answering("a")
-        assert enclosing_model_call() is None
+        assert enclosing_call("llm") is None
         pairing.end("a")
         with llm_call("m"):
-            assert enclosing_model_call() is not None
+            assert enclosing_call("llm") is not None
         with pytest.raises(ValueError, match="x"), llm_call("m"):
             raise ValueError("x")
-        assert enclosing_model_call() is None
+        assert enclosing_call("llm") is None
 
 
 def test_a_request_made_on_a_thread_inside_a_model_call_is_that_call(pairing: Pairing) -> None:
@@ -250,7 +251,7 @@ def test_a_request_made_on_a_thread_inside_a_model_call_is_that_call(pairing: Pa
     found: list[Any] = []
     with traced_run("one"):
         pairing.start("a", "llm", "m")
-        in_thread(lambda: found.append(enclosing_model_call()))
+        in_thread(lambda: found.append(enclosing_call("llm")))
         pairing.end("a")
 
     assert found[0] is not None
@@ -274,7 +275,7 @@ def test_what_is_open_when_the_run_ends_is_kept_as_far_as_it_came(pairing: Pairi
 
 def test_what_nobody_ever_ends_does_not_pile_up(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> None:
     """A framework that forgets to report ends must not fill the memory, nor keep places taken."""
-    monkeypatch.setattr(_pairing, "_MOST_OPEN", 10)
+    monkeypatch.setattr(reported, "_MOST_OPEN", 10)
     with traced_run("one", max_tool_calls=11):
         for number in range(100):
             pairing.start(number, "tool", "t")

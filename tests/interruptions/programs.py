@@ -164,6 +164,39 @@ def run_async() -> None:
         coroutine.close()
 
 
+class Decides(agentdbg.around.Decider):
+    """Answers some calls, changes others, and must let go of each."""
+
+    def __init__(self) -> None:
+        self.held: set[str] = set()
+
+    def decide(self, call: agentdbg.around.AnnouncedCall) -> Any:
+        self.held.add(call.call_id)
+        if call.name == "m":
+            return agentdbg.around.Answer("served")
+        return agentdbg.around.Proceed({**call.input, "b": 2}) if call.name == "add" else None
+
+    def wait(self, call: agentdbg.around.AnnouncedCall) -> None:
+        agentdbg.record_state({"held": call.name})
+
+    def ended(self, call: agentdbg.around.AnnouncedCall, outcome: agentdbg.around.Outcome) -> Any:
+        return agentdbg.around.Outcome([outcome.value]) if call.name == "add" else None
+
+    def released(self, call: agentdbg.around.AnnouncedCall) -> None:
+        self.held.discard(call.call_id)
+
+
+def let_others_decide() -> None:
+    with agentdbg.around.deciding(Decides()), agentdbg.traced_run("decided"):
+        add(1)
+        ask("hello")
+        list(stream(2))
+        with agentdbg.tool_call("block", {"x": 1}) as call:
+            call.result = call.served
+        with contextlib.suppress(LookupError):
+            fails()
+
+
 PROGRAMS: dict[str, Callable[[], object]] = {
     "record verbs": record_verbs,
     "calls": stand_around_calls,
@@ -173,4 +206,5 @@ PROGRAMS: dict[str, Callable[[], object]] = {
     "loop": go_round_in_a_loop,
     "generator": iterate,
     "async": run_async,
+    "deciders": let_others_decide,
 }

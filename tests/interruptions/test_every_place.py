@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg import faults
-from agentdbg.recorder import context, runs, seams
+from agentdbg.recorder import around, context, runs
 from tests.interruptions.interrupting import (
     Interrupted,
     Place,
@@ -111,5 +111,5 @@ def _trouble_at(program: Callable[[], object], place: Place, number: int, data_d
     for run in list(context.live_runs.values()):
         runs.end_run(run)
     context.enter_scope(None)
-    seams.open_model_calls.clear()
+    around.open_calls.clear()
     return troubles

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IN_WORDS", "NOT_CONTENT", "Side", "Step", "comparable", "families_of"]
 
-NOT_CONTENT = frozenset({"usage", "cost_usd", "source", "tool_name", "duration_ms", "call_id"})
+NOT_CONTENT = frozenset({"usage", "cost_usd", "served", "source", "tool_name", "duration_ms", "call_id"})
 """Numbers that follow from the rest, places in the code, and what only repeats the event's name."""
 _NAMELESS = frozenset({LLM, START, END})
 """Steps that stay the same under another name."""

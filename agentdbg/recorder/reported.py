@@ -18,28 +18,22 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
-from agentdbg.integrations._mcp_results import mcp_failure
+from agentdbg.recorder.around import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
+from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.recording import STOPS
 from agentdbg.recorder.runs import default_run_name, end_run, implicit_scope, start_run
-from agentdbg.recorder.seams import Call, open_model_calls
 from agentdbg.recorder.sources import user_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
 
-__all__ = ["Pairing", "contained", "enclosing_model_call"]
+__all__ = ["Pairing", "contained"]
 
 _MOST_OPEN = 10_000
 _MOST_REQUESTS = 10_000
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _runs_of_ours: set[str] = set()
-
-
-def enclosing_model_call() -> Call | None:
-    """The model call that is being recorded around this code: a request made here is that call, not another one."""
-    scope = current_scope()
-    return None if scope is None else open_model_calls.get(scope.parent_id)
 
 
 def contained(function: _Function) -> _Function:
@@ -49,7 +43,9 @@ def contained(function: _Function) -> _Function:
     def callback(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+        except BaseException as fault:
+            if is_refusal(fault):
+                raise
             contain(fault, f"record what {function.__module__.rpartition('.')[2]} did")
             return None
 
@@ -83,6 +79,7 @@ class Pairing:
         parent_key: Hashable = None,
         asked_by: str | None = None,
         meta: dict[str, Any] | None = None,
+        can: tuple[str, ...] = (),
         **fields: Any,
     ) -> bool:
         """
@@ -91,7 +88,8 @@ class Pairing:
         It hangs under what `parent_key` began, else where the running code is. A tool call hangs under the model call
         that asked for it, by the id it asked with (`asked_by`). Outside any run it becomes a run of its own; a step
         of the kind "run" is only that, and nothing inside a run. What a second hook reports under the same key is the
-        same thing. False when nothing is being recorded. Raises when a limit of the run refuses the call.
+        same thing. False when nothing is being recorded. Raises when a decider or a limit of the run refuses the call;
+        `can` is what else deciders may do: "answer" where the integration makes the call with `make`.
         """
         opened = self._open.get(key)
         if opened is not None and (opened.call is not None or opened.span is not None or opened.owns_run):
@@ -109,7 +107,7 @@ class Pairing:
         if kind in ("llm", "tool"):
             call = Call(kind, name, given, meta, fields)
             asking = self._requests.get((opened.run.run_id, asked_by)) if asked_by is not None else None
-            if not self._begin(call, opened, asking):
+            if not self._begin(call, opened, asking, can):
                 return False
             opened.call = call
             opened.stand_in(call.call_id)
@@ -164,7 +162,7 @@ class Pairing:
             return
         opened.is_answering = True
         opened.unfinished = unfinished
-        open_model_calls.pop(opened.call.call_id or "", None)
+        opened.call.step_out()
         opened.leave()
         opened.stand_around(None)
 
@@ -173,6 +171,22 @@ class Pairing:
         opened = self._open.get(key)
         if opened is not None and opened.call is not None:
             opened.call.learn(name, **fields)
+
+    def make(self, key: Hashable, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Make the call that `key` began by calling `function`, unless a decider answers in its place."""
+        opened = self._open.get(key)
+        call = None if opened is None else opened.call
+        if call is None or call.decided is None:
+            return function(*args, **kwargs)
+        return call.decided.make(call, function, args, kwargs)
+
+    async def make_async(self, key: Hashable, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Do the same with a function that is awaited."""
+        opened = self._open.get(key)
+        call = None if opened is None else opened.call
+        if call is None or call.decided is None:
+            return await function(*args, **kwargs)
+        return await call.decided.make_async(call, function, args, kwargs)
 
     def is_open(self, key: Hashable) -> bool:
         """Whether this began and has not ended."""
@@ -208,8 +222,6 @@ class Pairing:
         stood_in_it = opened.leave()
         if opened.call is not None:
             call = opened.call
-            if error is None and call.kind == "tool":
-                error = mcp_failure(result)
             call.learn(name, meta, **fields)
             call.usage, call.stop_reason, call.duration_ms = usage, stop_reason, duration_ms
             for request in asks_for:
@@ -233,9 +245,7 @@ class Pairing:
         if opened is not None:
             opened.run.before_end.pop((self, key), None)
             if opened.call is not None:
-                call_id = opened.call.call_id or ""
-                open_model_calls.pop(call_id, None)
-                opened.run.release_call(call_id)
+                opened.call.drop()
 
     # How.
 
@@ -250,10 +260,10 @@ class Pairing:
             source = parent.source  # a pool's thread knows nothing of the user's line
         return _Open(outer, parent, source)
 
-    def _begin(self, call: Call, opened: _Open, asking: str | None) -> bool:
+    def _begin(self, call: Call, opened: _Open, asking: str | None, can: tuple[str, ...]) -> bool:
         run = opened.run
         try:
-            return call.begin(opened.outer, parent_id=asking, source=opened.source)
+            return call.begin(opened.outer, parent_id=asking, source=opened.source, can=can)
         except STOPS as stop:
             public = stop.public if isinstance(stop, RunStopped) and run.run_id in _runs_of_ours else None
             if opened.owns_run:

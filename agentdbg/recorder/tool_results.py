@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["mcp_failure", "text_of"]
+__all__ = ["NO_MCP_RESULTS", "mcp_failure", "text_of"]
 
+NO_MCP_RESULTS = frozenset({type(None), str, int, float, bool, bytes, list, tuple, set})
+"""What most tools return, for a quick look before `mcp_failure`."""
 _SILENT = "the MCP tool returned an error without a text"
 
 

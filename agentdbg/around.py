@@ -1,0 +1,45 @@
+"""
+Stand around calls: decide about them before they are made, and write integrations.
+
+A `Decider` is asked about every recorded call, and may answer in its place (`add_decider`, `deciding`). An integration
+tells of the calls of a framework: with the blocks of `agentdbg` where it can stand around them, and with a `Pairing`
+where the framework only reports that something began and, later, that it ended.
+"""
+
+from agentdbg.faults import pass_on
+from agentdbg.recorder.around import Call, enclosing_call
+from agentdbg.recorder.context import at_place, current_place
+from agentdbg.recorder.deciders import (
+    AnnouncedCall,
+    Answer,
+    Decider,
+    Outcome,
+    Proceed,
+    Refuse,
+    add_decider,
+    deciding,
+    remove_decider,
+)
+from agentdbg.recorder.reported import Pairing, contained
+from agentdbg.recorder.tool_results import mcp_failure, text_of
+
+__all__ = [
+    "AnnouncedCall",
+    "Answer",
+    "Call",
+    "Decider",
+    "Outcome",
+    "Pairing",
+    "Proceed",
+    "Refuse",
+    "add_decider",
+    "at_place",
+    "contained",
+    "current_place",
+    "deciding",
+    "enclosing_call",
+    "mcp_failure",
+    "pass_on",
+    "remove_decider",
+    "text_of",
+]

@@ -1,0 +1,39 @@
+"""
+Every private name of a framework that an integration touches, with the reason why there is no other way.
+
+This is where to look first when a new release of a framework breaks something. A test keeps such names out of all other
+files.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CLIENT_RETRY_SLEEP",
+    "CREWAI_PASSED_THROUGH",
+    "LITELLM_HIDDEN_PARAMETERS",
+    "PYDANTIC_AI_BILLED",
+    "PYDANTIC_AI_CAPABILITIES",
+    "PYDANTIC_AI_SAFE_AT_RUNTIME",
+    "STREAM_ITERATOR",
+]
+
+STREAM_ITERATOR = "_iterator"
+"""openai, anthropic: the iterator in a stream that every way to read it goes through."""
+
+CLIENT_RETRY_SLEEP = "_sleep_for_retry"
+"""openai, anthropic: called between an attempt that failed and the next; nothing else tells of the first one."""
+
+CREWAI_PASSED_THROUGH = "_passthrough_exceptions"
+"""crewai.agent.core: the exceptions after which an agent is not tried again; a limit's has to be among them."""
+
+LITELLM_HIDDEN_PARAMETERS = "_hidden_params"
+"""litellm: where a response keeps what it cost."""
+
+PYDANTIC_AI_BILLED = "_usage_response_ledger"
+"""pydantic_ai: in a request, what came of an answer whose reader went away."""
+
+PYDANTIC_AI_CAPABILITIES = "_root_capability"
+"""pydantic_ai: in an agent, the capabilities that it was made with, so that ours is not added twice."""
+
+PYDANTIC_AI_SAFE_AT_RUNTIME = "_safe_at_runtime"
+"""pydantic_ai: in a capability, that it may be added to an agent under durable execution, since it only looks on."""

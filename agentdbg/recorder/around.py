@@ -1,0 +1,357 @@
+"""
+The door that every call goes through: announced before it is made, recorded when it is over.
+
+A `Call` asks the deciders, takes a place in the run's limits (which may refuse it, then no call is made), writes
+CALL_START, and records its outcome. It stands around a decorated function, is the heart of a block, and is what
+integrations use. Where nobody is asked, results and exceptions pass through untouched. Whatever has begun is ended,
+also when an interruption (a signal handler's exception) comes in between.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.events import new_id
+from agentdbg.faults import contain
+from agentdbg.interruptions import is_not_ours
+from agentdbg.recorder import deciders
+from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
+from agentdbg.recorder.context import Scope, current_scope, enter_scope
+from agentdbg.recorder.deciders import AnnouncedCall, Outcome
+from agentdbg.recorder.runs import implicit_scope
+from agentdbg.recorder.sources import user_source
+from agentdbg.recorder.tool_results import NO_MCP_RESULTS, mcp_failure
+
+if TYPE_CHECKING:
+    from agentdbg.recorder.payloads import Payload
+
+__all__ = ["EVERYTHING", "Call", "enclosing_call"]
+
+EVERYTHING = ("answer", "edit", "replace")
+_MOST_ITEMS = 10_000
+_GIVEN = ("kind", "_name", "_given", "_meta", "_fields")
+
+open_calls: dict[str, Call] = {}
+"""The calls being made, by id."""
+
+
+def enclosing_call(kind: str) -> Call | None:
+    """
+    The call of this kind that is being recorded around this code, if the code stands directly in one.
+
+    A model's client that finds itself inside a model call leaves the recording to it: one call is one event.
+    """
+    scope = current_scope()
+    call = None if scope is None else open_calls.get(scope.parent_id)
+    return call if call is not None and call.kind == kind else None
+
+
+class Call:
+    """One call while it is being made."""
+
+    decided: Consultation | None = None
+    """What the deciders say about this call; None when nobody is asked."""
+    result: Any = None
+    response: Any = None
+    usage: Any = None
+    stop_reason: Any = None
+    error: Any = None
+    duration_ms: int | None = None
+    """How long it took; measured from `begin` when nobody knows better."""
+    scope: Any = None
+    _items: list[Any] | None = None
+    _from_inside: dict[str, Any] | None = None
+    _ended = False
+    _call_id: str | None = None
+    _outer: Scope | None = None
+    _has_place = True
+    _is_noticed = True
+
+    def __init__(self, kind: str, name: Any, given: Any, meta: dict[str, Any] | None, fields: dict[str, Any]) -> None:
+        self.kind = kind
+        self._name = name
+        self._given = given
+        self._meta = meta
+        self._fields = fields
+
+    @property
+    def call_id(self) -> str | None:
+        """The id the call's event will have; None when nothing is being recorded."""
+        return self._call_id
+
+    @property
+    def input(self) -> Any:
+        """What the call is to be made with; a decider may have put something else in its place."""
+        return self._given
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has not begun, or has ended."""
+        return self._ended or self._call_id is None
+
+    # Before the call.
+
+    def begin(
+        self,
+        scope: Scope | None = None,
+        *,
+        parent_id: str | None = None,
+        source: str | None = None,
+        can: tuple[str, ...] = EVERYTHING,
+    ) -> bool:
+        """
+        Announce the call, take a place and write CALL_START; False when nothing is being recorded.
+
+        Raises when a decider or a limit refuses. The call belongs where the running code does, unless `scope`,
+        `parent_id` or `source` say otherwise. `can` is what deciders may do here.
+        """
+        if self._ended:  # the same block once more, of which nothing is known yet
+            given = {key: self.__dict__[key] for key in _GIVEN}
+            self.__dict__.clear()
+            self.__dict__.update(given)
+        self._is_placed = scope is not None
+        scope = scope or current_scope()
+        if scope is None and (scope := implicit_scope()) is None:
+            return False
+        self._source = source or user_source(2)
+        self._outer = scope
+        implied_parent = scope.parent_id if self.kind == "llm" else scope.llm_id or scope.parent_id
+        self._parent_id = parent_id or implied_parent
+        self._started = time.monotonic()
+        call_id = new_id()
+        if deciders.chain:
+            self._ask(call_id, can)
+        try:
+            scope.run.begin_call(
+                call_id, self.kind, self._name, self._given, self._parent_id, self._meta, self._has_place
+            )
+            self.scope = Scope(scope.run, call_id)
+            self._call_id = call_id
+            open_calls[call_id] = self
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            if scope.run.is_open(call_id):
+                self._call_id = call_id
+                self._end(fault)
+            self._call_id = None
+            self._release()
+            contain(fault, "record the start of a call", scope.run.count_fault)
+            return False
+        return True
+
+    def _ask(self, call_id: str, can: tuple[str, ...]) -> None:
+        """Ask the deciders. Raises what one of them refuses with, once that is on disk."""
+        assert self._outer is not None
+        if not is_anybody_to_ask():
+            return
+        call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
+        call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
+        call.source = self._source
+        decided = Consultation(call)
+        decided.ask()
+        if decided.refusal is not None:
+            decided.record_refusal(self._outer.run, decided.refusal)
+            raise decided.refusal
+        self.decided, self._given = decided, call.input
+        self._has_place = decided.answer is None
+
+    def go_on(self) -> None:
+        """Go on after the deciders have waited: with what they left as the input, and now the time counts."""
+        assert self._outer is not None
+        assert self.decided is not None
+        self._given = self.decided.call.input
+        self._started = time.monotonic()
+        if self.decided.answer is None and self.decided.refusal is None and not self._has_place:
+            self._has_place = True
+            self._outer.run.take_place(self.decided.call.call_id, self.kind, self._parent_id)
+
+    def by_name(self, given: Any) -> Any:
+        """The arguments that an input stands for; a decorated function's input is just that."""
+        return given
+
+    # In between.
+
+    def learn(self, name: Any = None, meta: dict[str, Any] | None = None, **fields: Any) -> None:
+        """Add what is known only after the start: the model that answered, more meta, more of the payload."""
+        if name is not None:
+            self._name = name
+        if meta:
+            self._meta = {**(self._meta or {}), **meta}
+        self._fields = {**self._fields, **fields}
+
+    def complete(self, response: Any = None, usage: Any = None, stop_reason: Any = None, **fields: Any) -> None:
+        """What a hook further inside knows; it fills in where nothing better is known when the call ends."""
+        self._from_inside = {"response": response, "usage": usage, "stop_reason": stop_reason}
+        self._fields = {**fields, **{key: value for key, value in self._fields.items() if value != "unknown"}}
+
+    def saw(self, item: Any) -> None:
+        """A generator yielded one more piece of its answer."""
+        if self._items is None:
+            self._items = []
+        if len(self._items) < _MOST_ITEMS:
+            self._items.append(item)
+
+    def step_out(self) -> None:
+        """What follows is not made inside this call, although it has not ended: its answer is being read."""
+        open_calls.pop(self._call_id or "", None)
+
+    # When it is over.
+
+    def finish(self, result: Any) -> Any:
+        """The call came back; gives what its caller gets."""
+        if self.decided is not None:
+            outcome = self.decided.outcome(Outcome(result))
+            if outcome.error is not None:
+                self._take_items()
+                self._end(outcome.error)
+                raise outcome.error from None
+            result = outcome.value
+        answer = result if self._items is None else self._whole(result)
+        if self.kind == "llm":
+            self.response = answer
+        else:
+            self.result = answer
+        self._end(None)
+        return result
+
+    def fail(self, error: BaseException) -> Outcome | None:
+        """The call raised; gives what its caller gets instead, or None: the same exception."""
+        if self.is_over:
+            return None
+        self._take_items()
+        outcome = None if self.decided is None else self.decided.outcome(Outcome(error=error))
+        if outcome is None or outcome.error is error:
+            self._end(error)
+            return None
+        if outcome.error is None:
+            self._take(self._whole(outcome.value))
+        self._end(outcome.error)
+        return outcome
+
+    def end(self, result: Any, error: Any = None) -> None:
+        """The call is over, as a framework reports it; with an error, `result` is as far as it came."""
+        if self.decided is not None:
+            self.decided.outcome(Outcome(result, error if isinstance(error, BaseException) else None))
+        self._take(result)
+        self._end(error)
+
+    def close(self) -> None:
+        """The consumer of a generator had enough."""
+        self._take_items()
+        if self.decided is not None:
+            self.decided.outcome(Outcome(self._whole(None)))
+        self._end(None)
+
+    def drop(self) -> None:
+        """It will never be known how this ended."""
+        if self._call_id is not None and self._outer is not None and not self._ended:
+            self._ended = True
+            open_calls.pop(self._call_id, None)
+            self._outer.run.release_call(self._call_id)
+            self._release()
+
+    def _take(self, result: Any) -> None:
+        self.response, self.result = (result, None) if self.kind == "llm" else (None, result)
+
+    def _take_items(self) -> None:
+        if self._items is not None:
+            self._take(self._whole(None))
+
+    def _whole(self, result: Any) -> Any:
+        if self._items is None:
+            return result
+        if all(type(item) is str for item in self._items):
+            return "".join(self._items)
+        return list(self._items)
+
+    def _end(self, error: Any) -> None:
+        if self._ended or self._call_id is None or self._outer is None:
+            return
+        run = self._outer.run
+        open_calls.pop(self._call_id, None)
+        if self.duration_ms is None:
+            self.duration_ms = int((time.monotonic() - self._started) * 1000)
+        try:
+            self._record(error)
+        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            if run.is_open(self._call_id):
+                self._record_without_result(fault if is_not_ours(fault) else error)
+            self._ended = True
+            self._release()
+            contain(fault, "record a call", run.count_fault)
+        self._ended = True
+        if self.decided is not None:
+            self.decided.released()
+        if self.kind == "llm" and not self._is_placed:
+            here = current_scope()
+            if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
+                enter_scope(Scope(run, here.parent_id, self._call_id))
+
+    def _record(self, error: Any) -> None:
+        assert self._outer is not None
+        assert self._call_id is not None
+        run = self._outer.run
+        if self.error is None:
+            self.error = error
+        if self._from_inside is not None:
+            self._fill_in(self._from_inside)
+        fields, given = self._payload()
+        recorded = run.emit(
+            "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
+            self._name,
+            fields,
+            self._meta,
+            self._parent_id,
+            given,
+            self.duration_ms,
+            self._source,
+            self._call_id,
+            quiet=True,
+        )
+        if isinstance(error, BaseException) and recorded is not None:
+            run.remember_failure(error, self._call_id)
+
+    def _record_without_result(self, error: Any) -> None:
+        """End a call whose record failed or was interrupted: describing its result may be what took so long."""
+        assert self._outer is not None
+        assert self._call_id is not None
+        self.result = self.response = self.usage = self.stop_reason = None
+        self.error = error
+        self._from_inside = None
+        try:
+            self._record(error)
+        except BaseException as fault:  # noqa: BLE001 -- as above
+            self._outer.run.release_call(self._call_id)
+            contain(fault, "record a call", self._outer.run.count_fault)
+
+    def _fill_in(self, known: dict[str, Any]) -> None:
+        for name, value in known.items():
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+
+    def _payload(self) -> Payload:
+        assert self._outer is not None
+        run, extra = self._outer.run, dict(self._fields)
+        if self.decided is not None and self.decided.answer is not None and self._is_noticed:
+            extra["served"] = self.decided.answer.served
+        if self.kind == "tool":
+            result, error = self.result, self.error
+            if error is None and type(result) not in NO_MCP_RESULTS:
+                error = mcp_failure(result)
+            return run.tool_fields(self._name, self._given, result, "ok", error, extra)
+        return run.llm_fields(
+            self._name,
+            self._given,
+            self.response,
+            self.usage,
+            extra.pop("provider", "unknown"),
+            extra.pop("temperature", None),
+            self.stop_reason if self.stop_reason is not None else extra.pop("stop_reason", None),
+            "ok",
+            self.error,
+            extra,
+        )
+
+    def _release(self) -> None:
+        if self.decided is not None:
+            self.decided.released()

@@ -1,0 +1,198 @@
+"""
+Who is asked about a call, and what they may say.
+
+A decider is told of each call before it is made and says one of three things: `Proceed` (perhaps with another input),
+`Answer` (the call is not made; this is its outcome) or `Refuse` (the call is not made; this is raised). Later it
+may wait, see how the call ended and put another outcome in its place, and hear when the event is on disk.
+
+Deciders are asked in the order in which they were added, and never under a lock. The run's own limits come after all
+of them, so a call that was answered or refused takes no place in a limit. What a decider raises by mistake is a fault
+like ours: it is said once, and the call goes on without it. Calls that a decider makes itself are not announced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import TracebackType
+
+__all__ = [
+    "AnnouncedCall",
+    "Answer",
+    "Decider",
+    "Outcome",
+    "Proceed",
+    "Refuse",
+    "add_decider",
+    "deciding",
+    "is_refusal",
+    "remove_decider",
+]
+
+_UNCHANGED: Any = object()
+_REFUSED = "_agentdbg_refused"
+
+chain: tuple[Decider, ...] = ()
+"""All deciders of the process, the outermost first."""
+
+
+class Proceed:
+    """Make the call, with another input if one is given."""
+
+    __match_args__ = ("new_input",)
+    __slots__ = ("is_edited", "new_input")
+
+    def __init__(self, new_input: Any = _UNCHANGED) -> None:
+        self.is_edited = new_input is not _UNCHANGED
+        self.new_input = new_input if self.is_edited else None
+
+
+class Answer:
+    """
+    Do not make the call: it gives `value`, or raises `error`; a generator yields `items` and returns `value`.
+
+    The call is recorded with `payload.served`, which says where the answer came from: "recorded", "edited", "mock" or
+    "fault".
+    """
+
+    __match_args__ = ("value",)
+    __slots__ = ("error", "items", "served", "value")
+
+    def __init__(
+        self,
+        value: Any = None,
+        *,
+        error: BaseException | None = None,
+        items: Iterable[Any] | None = None,
+        served: str = "mock",
+    ) -> None:
+        self.value = value
+        self.error = error
+        self.items = items
+        self.served = served
+
+
+class Refuse:
+    """Do not make the call, and raise this where it would have been made. An ERROR says so in the trace."""
+
+    __match_args__ = ("error",)
+    __slots__ = ("error",)
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        error.__dict__[_REFUSED] = True
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether a decider wants this to be raised, so that it is no fault of ours."""
+    return _REFUSED in error.__dict__
+
+
+class Outcome:
+    """How a call ended: with a value, or with the exception that it raised."""
+
+    __match_args__ = ("value", "error")
+    __slots__ = ("error", "value")
+
+    def __init__(self, value: Any = None, error: BaseException | None = None) -> None:
+        self.value = value
+        self.error = error
+
+
+class AnnouncedCall:
+    """
+    A call that is about to be made, as deciders see it.
+
+    `input` is a tool's arguments by name, or a model's prompt. `can_answer`, `can_edit` and `can_replace` say what the
+    place where the call is made can do: a framework that only reports its calls lets nobody answer in their place.
+    """
+
+    __slots__ = (
+        "call_id",
+        "can_answer",
+        "can_edit",
+        "can_replace",
+        "input",
+        "kind",
+        "meta",
+        "name",
+        "parent_id",
+        "run_id",
+        "source",
+    )
+
+    def __init__(self, kind: str, name: Any, given: Any, meta: Any, *, can: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.input = given
+        self.meta = meta
+        self.can_answer = "answer" in can
+        self.can_edit = "edit" in can
+        self.can_replace = "replace" in can
+        self.call_id = ""
+        """The id that the call's event will have."""
+        self.run_id = ""
+        self.parent_id = ""
+        self.source: str | None = None
+        """Where in the user's code the call is made, as `agent.py:42`."""
+
+
+class Decider:
+    """Derive from this, and write the methods you need. Each of them must be quick, except the two that wait."""
+
+    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002 -- for those who derive
+        """Say what is to be done; None has no opinion. Must not wait for anything."""
+        return None
+
+    def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002
+        """Hold the call for a while; what is returned replaces what `decide` said."""
+        return None
+
+    async def wait_async(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """Do the same where the call is awaited, without keeping the event loop from its other work."""
+        return self.wait(call)
+
+    def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:  # noqa: ARG002
+        """
+        See how the call ended; an outcome that is returned takes its place, before anything is recorded.
+
+        Ctrl-C, exits, cancelled tasks and what signal handlers raise are told of and go on to the program.
+        """
+        return None
+
+    async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
+        """Do the same where the call is awaited."""
+        return self.ended(call, outcome)
+
+    def released(self, call: AnnouncedCall) -> None:
+        """Hear that the call is over and its event is on disk, or that no call was made after all."""
+
+
+def add_decider(decider: Decider) -> None:
+    """Ask this decider about every recorded call of the process from now on, after those that are there already."""
+    global chain  # noqa: PLW0603 -- one for the process, and reading it must cost next to nothing
+    chain = (*chain, decider)
+
+
+def remove_decider(decider: Decider) -> None:
+    """Ask it no more."""
+    global chain  # noqa: PLW0603
+    chain = tuple(other for other in chain if other is not decider)
+
+
+class deciding:  # noqa: N801 -- read as a verb: `with deciding(mocks):`
+    """Ask a decider about every recorded call of the process while a block runs."""
+
+    def __init__(self, decider: Decider) -> None:
+        self._decider = decider
+
+    def __enter__(self) -> Decider:
+        add_decider(self._decider)
+        return self._decider
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        remove_decider(self._decider)
