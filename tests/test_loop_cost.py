@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from agentdbg import record_llm_call, record_tool_call, traced_run
-from agentdbg.events import Event, new_id, utc_timestamp
-from agentdbg.loops import LoopDetector
-from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.guardrails import Guards, Limits
 from agentdbg.storage import load_run_meta
 
 if TYPE_CHECKING:
@@ -96,52 +92,3 @@ def test_a_run_nobody_closed_says_what_its_loops_had_cost_when_told(recorded: Re
     (folder / "events.jsonl").write_bytes(b"".join(lines[:-1]))
     assert load_run_meta(folder.name, data_dir)["loop_cost_usd"] == warning["spent"]["cost_usd"] == 0.75
     assert json.loads(lines[-1])["event_type"] == "RUN_END"
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_a_loop_that_only_goes_round_is_added_up_late_and_to_the_same_sum(seed: int) -> None:
-    """While nothing else happens one sum does for all rounds; nobody may see the difference."""
-    late, at_once = _spent_on_loops(seed, settle_each=False), _spent_on_loops(seed, settle_each=True)
-    assert late == pytest.approx(at_once)
-    assert late[0] > 0
-
-
-def _spent_on_loops(seed: int, *, settle_each: bool) -> list[float]:
-    """The cost of loops and of everything, after answers, calls, states and errors of which many come again."""
-    counters, chance = Counters(), random.Random(seed)
-    guards = Guards(Limits(), counters, LoopDetector)
-    for number in range(25):
-        kind = chance.choice(["model", "model", "both", "work", "state", "error"])
-        for _ in range(chance.choice([1, 2, 5, 12, 40])):
-            for event in _made(kind, number, chance):
-                guards.judge(event, 0.0, is_span=False)
-                if settle_each:
-                    guards.settle()
-    guards.last_finding()
-    return [counters.loop_cost_usd, counters.cost_usd]
-
-
-def _made(kind: str, number: int, chance: random.Random) -> list[Event]:
-    asked = "find it" if kind != "work" else " ".join(chance.choices("abcdefghij", k=30))
-    answer = {"prompt": asked, "response": f"{asked} again", "status": "ok", "usage": None, "cost_usd": 0.125}
-    call: dict[str, Any] = {
-        "tool_name": "search",
-        "args": {"q": asked},
-        "result": {"hits": []},
-        "status": "ok",
-        "error": None,
-    }
-    parts: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
-        "model": [("LLM_CALL", "m", answer)],
-        "both": [("LLM_CALL", "m", answer), ("TOOL_CALL", "search", call)],
-        "work": [("LLM_CALL", "m", answer), ("TOOL_CALL", f"tool_{number}", call)],
-        "state": [("STATE_UPDATE", "state", {"state": {"step": number}, "diff": {}})],
-        "error": [("ERROR", "ValueError", {"error_type": "ValueError", "message": "no"})],
-    }
-    return [
-        Event(
-            spec_version="0.1", event_id=new_id(), run_id="r", parent_id=None, event_type=event_type,
-            ts=utc_timestamp(), duration_ms=None, name=name, payload=payload, meta={},
-        )
-        for event_type, name, payload in parts[kind]
-    ]  # fmt: skip

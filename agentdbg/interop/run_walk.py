@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import utc_timestamp
 from agentdbg.interop.workshop import NO_GUARDRAILS, SPAN_MARK, CleanName, start_fields
-from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters
 from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
-from agentdbg.recorder.guardrails import Guards, Limits
+from agentdbg.recorder.guardrails import Guards, Limits, detector_of
 from agentdbg.recorder.run_summary import encode_run_meta, end_summary
 from agentdbg.recorder.state_diff import diff_states
 from agentdbg.storage.writer import RunWriter
@@ -81,8 +81,7 @@ class RunWalk:
         self._workshop = workshop
         self._redactor = workshop.redactor
         self._counters = Counters()
-        self._detector = LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
-        self._guards = Guards(_NO_LIMITS, self._counters, lambda: self._detector)
+        self._guards = Guards(_NO_LIMITS, self._counters, partial(detector_of, config))
         self._line = LineMaker(run_id, self._redactor.clean_text).line
         self._lines: list[bytes] = []
         self._lines_size = 0
@@ -147,7 +146,6 @@ class RunWalk:
         """Write RUN_END and the final run.json, and close the file."""
         at_ms = max(ending.at_ms, self.started_ms)
         ts = _timestamp(at_ms)
-        self._guards.settle()
         if not ending.is_told:
             self._tell(self._guards.last_finding(), ts)
         failure = None if ending.failure is None else self._redactor.seal(ending.failure).value
@@ -179,7 +177,6 @@ class RunWalk:
 
     def refresh(self, ended_at: str | None = None, duration_ms: int | None = None, status: str = "running") -> None:
         """Replace run.json by how the run stands."""
-        self._guards.settle()
         self.writer.replace_meta(
             encode_run_meta(
                 run_id=self.run_id,

@@ -8,6 +8,6 @@ It reads no clock and writes no file; whether a loop stops the run is decided by
 from __future__ import annotations
 
 from agentdbg.loops.detector import LoopDetector
-from agentdbg.loops.findings import ActiveLoop, LoopFinding
+from agentdbg.loops.ledger import ActiveLoop, LoopFinding
 
 __all__ = ["ActiveLoop", "LoopDetector", "LoopFinding"]

@@ -1,28 +1,28 @@
 """
 Say each loop once.
 
-The ledger remembers which patterns were told and how severely, which events belong to a told loop, and what a loop has
-cost. It turns a candidate into a finding, or keeps quiet.
+The ledger remembers which patterns were told and how severely, which steps belong to a told loop, and what the run has
+spent. It turns a loop into a finding, or keeps quiet.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.events.facts import cost_of, tokens_of
-from agentdbg.loops.blocks import smallest_rotation
-from agentdbg.loops.explain import examples, explain, seconds_between
-from agentdbg.loops.findings import ActiveLoop, Kind, LoopFinding, Severity, severity_rank
-from agentdbg.loops.spans import Spans
-from agentdbg.loops.steps import NOTHING_SPENT
+from agentdbg.faults import pass_on
+from agentdbg.loops.loop_wording import examples, explain
+from agentdbg.loops.step_window import NOTHING_SPENT
 
 if TYPE_CHECKING:
-    from agentdbg.loops.steps import Spent, Step
+    from agentdbg.loops.loop_rules import Kind, Loop
+    from agentdbg.loops.step_window import Step
 
-__all__ = ["Candidate", "Held", "Ledger", "price_of"]
+__all__ = ["ActiveLoop", "Ledger", "LoopFinding", "Severity", "rank_of"]
 
-_MAX_EVIDENCE = 1_000
-_MAX_REMEMBERED = 4_096
+Severity = Literal["info", "warning", "critical"]
+
 _SEVERITY: dict[str, Severity] = {
     "repetition": "info",
     "cycle": "critical",
@@ -30,159 +30,132 @@ _SEVERITY: dict[str, Severity] = {
     "stall": "warning",
     "echo": "warning",
 }
-_RANK = {kind: severity_rank(severity) for kind, severity in _SEVERITY.items()}
+_RANKS = {"info": 1, "warning": 2, "critical": 3}
+_MAX_EVIDENCE = 1_000
+_MAX_REMEMBERED = 4_096
+_MAX_STRETCHES = 256
 
 
-class Candidate:
-    """A loop, before it is known whether it was told already."""
+class LoopFinding(NamedTuple):
+    """One repetition worth telling a person about, as it stood when it was found."""
 
-    __slots__ = ("block", "kind", "new_work", "period", "polling", "rank", "repetitions", "spoken", "steps")
+    pattern: str
+    repetitions: int
+    window_size: int
+    evidence_event_ids: list[str]
+    severity: Severity
+    kind: Kind
+    explanation: str
+    evidence: list[dict[str, Any]]
+    first_event_id: str
+    cost: dict[str, Any]
 
-    def __init__(
-        self,
-        kind: Kind,
-        block: list[Step],
-        steps: list[Step],
-        repetitions: int,
-        *,
-        period: int = 1,
-        polling: bool = False,
-        new_work: bool = False,
-        spoken: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.rank = _RANK[kind]
-        self.block = block
-        """The steps that the pattern names."""
-        self.steps = steps
-        """The steps that it rests on, in rounds of `period` steps."""
-        self.period = period
-        self.repetitions = repetitions
-        """How often it has gone round by now, also before what can still be looked at."""
-        self.polling = polling
-        self.new_work = new_work
-        self.spoken = spoken
-        """Whether a person spoke meanwhile."""
-
-    @property
-    def pattern(self) -> tuple[str, ...]:
-        """The names that repeat."""
-        return tuple([step.signature for step in self.block])
-
-    @property
-    def rounds(self) -> int:
-        """How many repetitions it rests on."""
-        return len(self.steps) // self.period
-
-    @property
-    def last_round(self) -> tuple[int, int]:
-        """The numbers of the events from the last repetition but one to the newest."""
-        return self.steps[-min(len(self.block) + 1, len(self.steps))].number, self.steps[-1].number
+    def payload(self) -> dict[str, Any]:
+        """The payload of the LOOP_WARNING that reports this finding."""
+        return {
+            "pattern": self.pattern,
+            "repetitions": self.repetitions,
+            "window_size": self.window_size,
+            "evidence_event_ids": list(self.evidence_event_ids),
+            "severity": self.severity,
+            "kind": self.kind,
+            "explanation": self.explanation,
+            "evidence": [dict(example) for example in self.evidence],
+            "first_event_id": self.first_event_id,
+            "spent": dict(self.cost),
+        }
 
 
-class Held(NamedTuple):
-    """A finding that waits, and the block length with which its events could still become an exact repetition."""
+class ActiveLoop(NamedTuple):
+    """A warning or critical loop that the newest event belongs to, and how often it has gone round by now."""
 
-    candidate: Candidate
     finding: LoopFinding
-    period: int
+    repetitions: int
+
+
+def rank_of(loop: Loop) -> int:
+    """A number that grows with how bad a loop is: 1 is info."""
+    return _RANKS[_SEVERITY[loop.kind]]
 
 
 class Ledger:
     """What was told of one run, and what the run has spent."""
 
-    __slots__ = ("_covered", "_findings", "_latest", "_ranks", "_repetitions", "_window", "current", "spent")
-
-    def __init__(self, window: int) -> None:
-        self._window = window
-        self._ranks: dict[tuple[str, ...], int] = {}
+    def __init__(self, window_size: int) -> None:
+        self._window_size = window_size
+        self._told: dict[tuple[str, ...], int] = {}
+        """How severely each pattern was told."""
         self._findings: dict[tuple[str, ...], LoopFinding] = {}
-        self._covered = Spans()
+        """The severe ones, by pattern."""
+        self._covered: list[list[int]] = []
+        """Stretches of step numbers that belong to a told loop: the first, the last, and how severely."""
         self._latest: LoopFinding | None = None
-        self.current: LoopFinding | None = None
-        """What the newest event belongs to; the detector takes it away when another event comes."""
-        self._repetitions = 0
+        self.active: ActiveLoop | None = None
+        """The severe loop that the newest event belongs to; the detector takes it away when another event comes."""
         self.spent = NOTHING_SPENT
-
-    @property
-    def active(self) -> ActiveLoop | None:
-        """The severe loop that the newest event belongs to."""
-        return None if self.current is None else ActiveLoop(self.current, self._repetitions)
 
     def spend(self, payload: dict[str, Any]) -> None:
         """Add up what a model call cost."""
         llm_calls, tokens, cost_usd, priced = self.spent
-        tokens += tokens_of(payload).total or 0
         cost = cost_of(payload)
-        if cost is not None:
-            cost_usd += cost
-            priced += 1
-        self.spent = (llm_calls + 1, tokens, cost_usd, priced)
+        known = cost is not None
+        self.spent = (llm_calls + 1, tokens + (tokens_of(payload).total or 0), cost_usd + (cost or 0.0), priced + known)
 
-    def spend_again(self, price: Spent) -> None:
-        """Add up what a model call cost whose price is known."""
-        llm_calls, tokens, cost_usd, priced = self.spent
-        new_calls, new_tokens, new_cost_usd, new_priced = price
-        self.spent = (llm_calls + new_calls, tokens + new_tokens, cost_usd + new_cost_usd, priced + new_priced)
-
-    def knows(self, candidate: Candidate) -> bool:
+    def knows(self, loop: Loop) -> bool:
         """Whether this pattern was told as severely before."""
-        return self._ranks.get(smallest_rotation(candidate.pattern), 0) >= candidate.rank
+        return self._told.get(_smallest_rotation(loop.pattern), 0) >= rank_of(loop)
 
-    def is_told(self, candidate: Candidate) -> bool:
-        """Whether this pattern, or any of these events, was told as severely before; a severe loop is then active."""
-        rank, key = candidate.rank, smallest_rotation(candidate.pattern)
-        if self._ranks.get(key, 0) < rank and not self._covered.touch(candidate.steps, rank):
+    def is_told(self, loop: Loop) -> bool:
+        """Whether this pattern, or any of these steps, was told as severely before; a severe loop is then active."""
+        rank = rank_of(loop)
+        if not self.knows(loop) and not self._covers(loop.steps, rank):
             return False
         if rank > 1:
             # What lies between two rounds of a loop belongs to it, else every step of a long block would stall too.
-            self._covered.add(*candidate.last_round, rank)
-            self._activate(self._findings.get(key, self._latest), candidate.repetitions)
+            last_round = loop.steps[-min(len(loop.block) + 1, len(loop.steps)) :]
+            self._cover(last_round[0].number, last_round[-1].number, rank)
+            self._activate(self._findings.get(_smallest_rotation(loop.pattern), self._latest), loop.repetitions)
         return True
 
-    def go_on(self, first: int, last: int, repetitions: int) -> None:
-        """Note that the active block went on with the events from `first` to `last`."""
-        latest = self._latest
-        if latest is not None:
-            self._covered.add(first, last, _RANK[latest.kind])
-            self.current = latest
-            self._repetitions = repetitions
+    def go_on(self, number: int, repetitions: int) -> None:
+        """Note that the loop that was told last went on with the step of that number."""
+        if self._latest is not None:
+            self._cover(number, number, _RANKS[self._latest.severity])
+            self._activate(self._latest, repetitions)
 
-    def tell(self, candidate: Candidate, finding: LoopFinding) -> LoopFinding:
+    def tell(self, loop: Loop, finding: LoopFinding) -> LoopFinding:
         """Note that the finding goes out."""
-        rank, key = candidate.rank, smallest_rotation(candidate.pattern)
-        _remember(self._ranks, key, rank)
-        self._covered.add(candidate.steps[0].number, candidate.steps[-1].number, rank)
+        rank, key = rank_of(loop), _smallest_rotation(loop.pattern)
+        _remember(self._told, key, rank)
+        self._cover(loop.steps[0].number, loop.steps[-1].number, rank)
         if rank > 1:
             _remember(self._findings, key, finding)
-            self._activate(finding, candidate.repetitions)
+            self._activate(finding, loop.repetitions)
         return finding
 
-    def finding(self, candidate: Candidate, newest: Step) -> LoopFinding:
-        """The candidate in words and figures, as of the newest step."""
-        steps = candidate.steps[-_MAX_EVIDENCE:]
-        first = steps[0]
-        kind = candidate.kind
+    def finding(self, loop: Loop, newest: Step) -> LoopFinding:
+        """The loop in words and figures, as of the newest step."""
+        steps = loop.steps[-_MAX_EVIDENCE:]
         return LoopFinding(
-            pattern=" -> ".join(candidate.pattern),
-            repetitions=candidate.rounds,
-            window_size=max(min(newest.number, self._window), newest.number - candidate.steps[0].number + 1),
+            pattern=" -> ".join(loop.pattern),
+            repetitions=loop.rounds,
+            window_size=max(min(newest.number, self._window_size), newest.number - loop.steps[0].number + 1),
             evidence_event_ids=[step.event_id for step in steps],
-            severity=_SEVERITY[kind],
-            kind=kind,
-            explanation=explain(candidate),
+            severity=_SEVERITY[loop.kind],
+            kind=loop.kind,
+            explanation=explain(loop),
             evidence=examples(steps),
-            first_event_id=first.event_id,
-            cost=self._spent_between(first, newest),
+            first_event_id=steps[0].event_id,
+            cost=self._spent_since(steps[0], newest),
         )
 
-    def _spent_between(self, first: Step, newest: Step) -> dict[str, Any]:
+    def _spent_since(self, first: Step, newest: Step) -> dict[str, Any]:
         llm_calls, tokens, cost_usd, priced = (now - then for now, then in zip(self.spent, first.spent, strict=True))
         spent: dict[str, Any] = {
             "events": newest.number - first.number + 1,
             "llm_calls": llm_calls,
             "tokens": tokens,
-            "seconds": seconds_between(first.ts, newest.ts),
+            "seconds": _seconds_between(first.ts, newest.ts),
         }
         if priced:  # an unknown price is not a price of nothing
             spent["cost_usd"] = round(cost_usd, 6)
@@ -190,18 +163,43 @@ class Ledger:
 
     def _activate(self, finding: LoopFinding | None, repetitions: int) -> None:
         if finding is not None:
-            self._latest = self.current = finding
-            self._repetitions = repetitions
+            self._latest = finding
+            self.active = ActiveLoop(finding, repetitions)
+
+    def _cover(self, first: int, last: int, rank: int) -> None:
+        """Note that the steps from `first` to `last` belong to a told loop; one that goes on has one long stretch."""
+        stretches = self._covered
+        if stretches and stretches[-1][2] == rank and stretches[-1][0] <= first <= stretches[-1][1] + 1:
+            stretches[-1][1] = max(stretches[-1][1], last)
+            return
+        if len(stretches) >= _MAX_STRETCHES:
+            del stretches[: _MAX_STRETCHES // 2]
+        stretches.append([first, last, rank])
+
+    def _covers(self, steps: list[Step], rank: int) -> bool:
+        """Whether any of these steps belongs to a loop told as severely."""
+        oldest = min(step.number for step in steps)
+        near = [(first, last) for first, last, told in self._covered if told >= rank and last >= oldest]
+        return any(first <= step.number <= last for first, last in near for step in steps)
 
 
-def price_of(payload: dict[str, Any]) -> Spent:
-    """What one model call cost."""
-    ledger = Ledger(0)
-    ledger.spend(payload)
-    return ledger.spent
+def _smallest_rotation(pattern: tuple[str, ...]) -> tuple[str, ...]:
+    """The same circle of names, begun where it sorts first: two rotations of one pattern give equal results."""
+    least = min(pattern)
+    return min(pattern[start:] + pattern[:start] for start, name in enumerate(pattern) if name == least)
 
 
 def _remember(memory: dict[Any, Any], key: Any, value: Any) -> None:
     memory[key] = value
     if len(memory) > _MAX_REMEMBERED:
         del memory[next(iter(memory))]
+
+
+def _seconds_between(earlier: str, later: str) -> float | None:
+    """Seconds from one timestamp to another; None when either cannot be read."""
+    try:
+        start, end = (datetime.fromisoformat(ts.replace("Z", "+00:00")) for ts in (earlier, later))
+        return round(max((end - start).total_seconds(), 0.0), 3)
+    except (AttributeError, TypeError, ValueError) as error:
+        pass_on(error)
+        return None

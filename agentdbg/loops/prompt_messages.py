@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from agentdbg.events import TRUNCATED
-from agentdbg.loops.signatures import CALL_KEYS, VOLATILE_KEYS, encode
+from agentdbg.loops.step_contents import CALL_KEYS, encode
+from agentdbg.loops.volatile import VOLATILE_KEYS
 
 __all__ = ["MODEL", "PERSON", "SYSTEM", "TOOL", "Message", "read", "split", "whole_text"]
 

@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from agentdbg.events import TRUNCATED
 from agentdbg.loops.prompt_messages import MODEL, PERSON, SYSTEM, TOOL, read, split, whole_text
-from agentdbg.loops.values import Outcome
-
-if TYPE_CHECKING:
-    from agentdbg.loops.prompt_messages import Message
-    from agentdbg.loops.steps import Step
+from agentdbg.loops.step_contents import Outcome
 
 __all__ = ["Heard", "UserTurns", "is_cut"]
 
@@ -58,11 +54,11 @@ class Heard(NamedTuple):
 class UserTurns:
     """Remembers what was said of late, so as to know something new, and where the user's turn began."""
 
-    __slots__ = ("_histories", "_results", "_seen", "_talks", "first", "spoken", "was_called")
+    __slots__ = ("_histories", "_seen", "_talks", "first", "spoken", "was_called")
 
     def __init__(self) -> None:
         self._seen: dict[int, None] = {}
-        self._results: dict[int, int] = {}
+        # Several of each, because agents that work for each other take turns.
         self._histories: deque[_History] = deque(maxlen=_TALKS)
         self._talks: deque[_Talk] = deque(maxlen=_TALKS)
         self.was_called = False
@@ -72,19 +68,16 @@ class UserTurns:
         self.spoken = 1
         """The number of the step in whose prompt a person was last seen to speak."""
 
-    def hear(self, prompt: Any, last_call: Step | None) -> Heard:
+    def hear(self, prompt: Any, answer: Outcome, last_result: Outcome | None) -> Heard:
         """What `prompt` says, and whether any of it is new and not just the last tool's result."""
         if prompt is None:
             return _NOTHING
         text = whole_text(prompt)
         if text is None:
-            return self._hear_messages(*split(prompt), last_call)
-        return self._hear_text(text, last_call)
-
-    def answer(self, words: str) -> None:
-        """Note what the model said to the last prompt that was one text: the next one may contain it."""
-        if self._talks:
-            self._talks[-1].answer = words[:_COMPARED].strip()
+            return self._hear_messages(*split(prompt), last_result)
+        heard = self._hear_text(text, last_result)
+        self._talks[-1].answer = answer.text[:_COMPARED].decode(errors="ignore").strip()
+        return heard
 
     def note(self, number: int) -> None:
         """Begin a turn with the step of that number, in which a person spoke."""
@@ -94,77 +87,70 @@ class UserTurns:
         """Begin a turn with the step of that number, although nobody was seen to speak."""
         self.first = number
 
-    def _hear_messages(self, beside: str, items: list[Any], last_call: Step | None) -> Heard:
+    def _hear_messages(self, beside: str, items: list[Any], last_result: Outcome | None) -> Heard:
         history = self._history(beside, items)
-        messages = history.go_on(items)
+        is_known = history.size > 0
         spoken = False
-        for place, (speaker, text) in enumerate(messages):
-            if speaker == MODEL:
-                continue
+        for speaker, text, is_newest in history.go_on(items):
             if speaker == TOOL:
-                if last_call is None:  # else the calls are recorded, and compared by themselves
-                    history.said.add(self._result_key(text))
+                if last_result is None:  # else the calls are recorded, and compared by themselves
+                    history.said.add(Outcome(text.encode(errors="replace")).key())
                 continue
             key = hash(text)
-            is_newest = place >= history.newest
-            if key not in self._seen and (speaker == PERSON or history.is_fresh):
+            if key not in self._seen:
                 if not is_newest and TRUNCATED in text:
                     continue  # a message of before, of which less is kept now
-                is_new = self._is_new(key, text, last_call, is_reply=history.is_known)
-                spoken = spoken or (is_new and (is_newest or not history.is_working))
+                if speaker == PERSON or history.is_fresh:
+                    is_new = self._is_new(key, text, last_result, is_reply=is_known)
+                    spoken = spoken or (is_new and (is_newest or not history.is_working))
             history.said.add(key)
         return Heard(spoken, hash(frozenset(history.said)))
 
     def _history(self, beside: str, items: list[Any]) -> _History:
-        """The history that goes on in these messages, or a new one."""
+        """The history that goes on in these messages, or a new one; the newest stands first."""
         histories = self._histories
-        for history in histories:
+        for place, history in enumerate(histories):
             if history.goes_on_in(beside, items):
-                if history is not histories[0]:
-                    histories.remove(history)
-                    histories.appendleft(history)
+                histories[0], histories[place] = history, histories[0]
                 return history
         histories.appendleft(_History(beside))
         return histories[0]
 
-    def _hear_text(self, text: str, last_call: Step | None) -> Heard:
+    def _hear_text(self, text: str, last_result: Outcome | None) -> Heard:
         was_called, self.was_called = self.was_called, False
-        for talk in reversed(self._talks):
-            if talk.text == text:
-                return self._go_on(talk, text, "")
-        result = _said_by(last_call)
+        result = _said_in(last_result)
         for talk in reversed(self._talks):
             added = talk.added_in(text, result)
             if added is not None:
-                heard = self._go_on(talk, text, added)
-                return heard._replace(spoken=False) if was_called else heard
-        key = hash(text)
+                self._talks.remove(talk)
+                self._talks.append(talk)
+                talk.text = text
+                return Heard(self._is_added(talk, added) and not was_called, talk.question())
         is_first = not self._talks
         talk = _Talk(text)
         self._talks.append(talk)
-        is_new = key not in self._seen and self._is_new(key, text, last_call, is_reply=False)
+        is_new = hash(text) not in self._seen and self._is_new(hash(text), text, last_result, is_reply=False)
         return Heard(is_new and not is_first, talk.question())
 
-    def _go_on(self, talk: _Talk, text: str, added: str) -> Heard:
-        """Hear a prompt that is an earlier one with something added."""
-        self._talks.remove(talk)
-        self._talks.append(talk)
-        talk.text = text
-        spoken = False
-        if added:
-            key = hash(added)
-            talk.said.add(key)
-            spoken = key not in self._seen
-            self._remember(key)
-        return Heard(spoken, talk.question())
+    def _is_added(self, talk: _Talk, added: str) -> bool:
+        """Note what was added to a talk; whether that is something new."""
+        if not added:
+            return False
+        key = hash(added)
+        is_new = key not in self._seen
+        talk.said.add(key)
+        self._remember(key)
+        return is_new
 
-    def _is_new(self, key: int, text: str, last_call: Step | None, *, is_reply: bool) -> bool:
+    def _is_new(self, key: int, text: str, last_result: Outcome | None, *, is_reply: bool) -> bool:
         """Whether a text that did not come before is more than the last tool's result, or the harness counting."""
         self._remember(key)
-        result = _said_by(last_call)
-        if is_reply and _is_result(text, result):
-            return False
-        key = hash(("plain", _without_counting(text if is_reply else _without_result(text, result))))
+        if is_reply:
+            if _is_result(text, _said_in(last_result, 3 * _COMPARED)):
+                return False
+        else:
+            text = _without_result(text, _said_in(last_result))
+        key = hash(("plain", _without_counting(text)))
         is_new = key not in self._seen
         self._remember(key)
         return is_new
@@ -174,73 +160,53 @@ class UserTurns:
         if len(self._seen) > _REMEMBERED:
             del self._seen[next(iter(self._seen))]
 
-    def _result_key(self, text: str) -> int:
-        """The same for results that differ in nothing but ids and clocks."""
-        key = hash(text)
-        found = self._results.get(key)
-        if found is None:
-            found = self._results[key] = Outcome(text.encode(errors="replace")).key()
-            if len(self._results) > _REMEMBERED:
-                del self._results[next(iter(self._results))]
-        return found
-
 
 _NOTHING = Heard(False, 0)
 
 
 class _History:
-    """
-    A list of messages that grows: only what was added to it since the last call is read.
+    """A list of messages that grows: only what was added to it since the last call is read."""
 
-    Several are kept, because agents that work for each other take turns.
-    """
-
-    __slots__ = ("_beside", "_edges", "_size", "is_fresh", "is_known", "is_working", "newest", "said")
+    __slots__ = ("_beside", "_first", "_last", "is_fresh", "is_working", "said", "size")
 
     def __init__(self, beside: str) -> None:
         self._beside = beside
-        self._size = 0
-        self._edges: tuple[Any, Any] = (None, None)
+        self._first: Any = None
+        self._last: Any = None
+        self.size = 0
         self.said: set[int] = set()
         """What was said in it, by anyone but the model."""
-        self.is_known = False
-        """Whether it goes on from an earlier prompt."""
         self.is_fresh = True
         """Whether neither the model nor a tool has spoken in it."""
         self.is_working = False
         """Whether a tool has spoken since the model did."""
-        self.newest = 0
-        """The place, among the messages last added, of the first one after the model spoke."""
 
     def goes_on_in(self, beside: str, items: list[Any]) -> bool:
         """Whether a longer prompt has these messages at its beginning, by the first and the last of them."""
-        size = self._size
-        if len(items) <= size or beside != self._beside:
+        if len(items) <= self.size or beside != self._beside:
             return False
-        return (_content(items[0]), _content(items[size - 1])) == self._edges
+        return bool(_content(items[self.size - 1]) == self._last and _content(items[0]) == self._first)
 
-    def go_on(self, items: list[Any]) -> list[Message]:
-        """Take a longer prompt; the messages that were added."""
-        messages = read(items[self._size :])
-        self.is_known = self._size > 0
-        if not self.is_known and self._beside:
+    def go_on(self, items: list[Any]) -> list[tuple[str, str, bool]]:
+        """Take a longer prompt; who said what in the messages that were added, and whether after the model spoke."""
+        messages = read(items[self.size :])
+        if self._beside and not self.size:
             messages.insert(0, (SYSTEM, self._beside))
         speakers = [speaker for speaker, _ in messages]
-        if MODEL in speakers:
-            self.newest = len(speakers) - speakers[::-1].index(MODEL)
-            self.is_working = False
-        else:
-            self.newest = 0
-        self.is_working = self.is_working or TOOL in speakers[self.newest :]
-        self.is_fresh = self.is_fresh and not (MODEL in speakers or TOOL in speakers)
-        self._size = len(items)
-        self._edges = _content(items[0]), _content(items[-1])
-        return messages
+        has_model = MODEL in speakers
+        newest = len(speakers) - speakers[::-1].index(MODEL) if has_model else 0
+        self.is_working = TOOL in speakers[newest:] or (self.is_working and not has_model)
+        self.is_fresh = self.is_fresh and not has_model and TOOL not in speakers
+        self.size = len(items)
+        self._first, self._last = _content(items[0]), _content(items[-1])
+        return [(speaker, text, place >= newest) for place, (speaker, text) in enumerate(messages) if speaker != MODEL]
 
 
 def _content(item: Any) -> Any:
-    """What a message says, to know it again by."""
+    """What a message says, or its first part, to know it again by."""
     content = item.get("content") if type(item) is dict else item
+    if type(content) is list and content and type(content[0]) is dict:
+        content = content[0].get("text")
     return content if type(content) is str else read([item])
 
 
@@ -260,6 +226,8 @@ class _Talk:
     def added_in(self, text: str, result: str) -> str | None:
         """What `text` adds to this one beside the model's answer and a tool's result; None if it is another text."""
         before = self.text
+        if text == before:
+            return ""
         grown = len(text) - len(before)
         known = [words for words in (self.answer, result[:_COMPARED]) if words and words in text]
         if grown <= 0 or not known or not before:
@@ -296,11 +264,11 @@ def _common_start(one: str, other: str) -> int:
     return low
 
 
-def _said_by(call: Step | None) -> str:
-    """What a tool returned, as a prompt would show it."""
-    if call is None:
+def _said_in(result: Outcome | None, most: int | None = None) -> str:
+    """What a tool returned, or its beginning, as a prompt would show it."""
+    if result is None:
         return ""
-    said = call.got.text.strip(b'"').replace(b"\\n", b"\n").strip()
+    said = result.text[:most].strip(b'"').replace(b"\\n", b"\n").strip()
     return said.decode(errors="ignore") if len(said) >= _SHORTEST_RESULT else ""
 
 

@@ -113,22 +113,15 @@ class Guards:
         meta: dict[str, Any],
         elapsed_s: float,
         is_span: bool,
-        encoded: bytes = b"",
     ) -> Verdict | None:
-        """
-        Like `judge`, for an event whose dict does not exist yet: making it would cost more than judging it.
-
-        `encoded` is its payload as it is written, where that is known. None when nothing follows from the event.
-        """
+        """Like `judge`, for an event whose dict does not exist yet; None when nothing follows from the event."""
         finding, spending = None, self._loop_spending
         detector = self._detector
         if not is_span:
             try:
                 if detector is not None:
                     self._detector = None  # a handler of signals that records meanwhile must not find it half way
-                    finding = detector.take(event_type, event_id, ts, name, payload, meta, encoded)
-                    if spending.is_waiting and not detector.is_counting:
-                        spending.settle()  # with what had been spent before this event
+                    finding = detector.take(event_type, event_id, ts, name, payload, meta)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
             finally:
@@ -136,8 +129,8 @@ class Guards:
         _count(self._counters, event_type, payload, is_span=is_span)
         if finding is not None:
             spending.begin(finding)
-        elif spending.is_following and not is_span and detector is not None and detector.is_looping():
-            spending.follow(event_type, may_wait=detector.is_counting)
+        elif not is_span and detector is not None and detector.active is not None:
+            spending.follow(event_type)
         stop = self._loop_stop() if self._stops_loops else None
         if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
             stop = self._crossed(elapsed_s)
@@ -160,13 +153,8 @@ class Guards:
         """Forget what the detector has seen: it was interrupted while it took an event in, and may be half way."""
         self._detector = self._make_detector()
 
-    def settle(self) -> None:
-        """Bring the counters up to date, before anybody reads them."""
-        self._loop_spending.settle()
-
     def last_finding(self) -> LoopFinding | None:
         """What the detector was still holding back when the run ends."""
-        self.settle()
         finding = None if self._detector is None else self._detector.finish()
         if finding is not None:
             self._loop_spending.begin(finding)

@@ -20,14 +20,10 @@ __all__ = ["LoopSpending"]
 class LoopSpending:
     """Adds up `counters.loop_cost_usd`; no dollar is counted twice where two findings overlap."""
 
-    __slots__ = ("_at_event", "_counters", "_has_tool", "_reach", "_until", "is_following", "is_waiting")
+    __slots__ = ("_at_event", "_counters", "_has_tool", "_reach", "_until")
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
-        self.is_following = False
-        """Whether `follow` wants to know of the next event: not before the first loop, and not while it waits."""
-        self.is_waiting = False
-        """Whether events of a loop are put off until `settle`: while it only goes round, one sum does for all."""
         self._until = 0.0
         self._at_event = 0.0
         self._reach = 0
@@ -37,7 +33,6 @@ class LoopSpending:
         """Count what a loop has cost by the time it is told."""
         if finding.severity == "info":
             return
-        self.is_following = True
         self._reach = finding.window_size
         self._has_tool = "TOOL_CALL:" in finding.pattern
         counters = self._counters
@@ -47,31 +42,18 @@ class LoopSpending:
             counters.loop_cost_usd += counters.cost_usd - max(counters.cost_usd - spent, self._until)
         self._note_place()
 
-    def follow(self, event_type: str, *, may_wait: bool) -> None:
-        """Take in one more event of a loop, counted by now; with `may_wait` those that follow may be put off."""
+    def follow(self, event_type: str) -> None:
+        """Take in one more event of a loop, counted by now."""
         # Where tools repeat they alone decide: an answer in other words may already be the way out.
         if self._has_tool and event_type != "TOOL_CALL":
             return
         # Between two rounds there may be other calls, which belong to the loop. A run that comes back to it after long
         # other work has spent that time well.
-        if self._counters.limited_events - self._at_event <= self._reach:
-            self._add_spent()
-        self._note_place()
-        if may_wait and not self._has_tool and not self._counters.is_shared:
-            self.is_waiting, self.is_following = True, False
-
-    def settle(self) -> None:
-        """Take in the events that were put off."""
-        if self.is_waiting:
-            self.is_waiting, self.is_following = False, True
-            self._add_spent()
-            self._note_place()
-
-    def _add_spent(self) -> None:
         counters = self._counters
-        if counters.cost_usd > self._until:
+        if counters.limited_events - self._at_event <= self._reach and counters.cost_usd > self._until:
             counters.loop_cost_known = 1
             counters.loop_cost_usd += counters.cost_usd - self._until
+        self._note_place()
 
     def _note_place(self) -> None:
         self._until = self._counters.cost_usd

@@ -212,7 +212,6 @@ class ActiveRun(EventWalk):
     def prepare_fork(self) -> None:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
-        self._guards.settle()
         self.counters.share()
 
     def continue_after_fork(self, *, in_child: bool) -> None:

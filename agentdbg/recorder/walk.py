@@ -49,7 +49,6 @@ class _Entry(NamedTuple):
     name: str
     payload: dict[str, Any]
     meta: dict[str, Any]
-    encoded: bytes
     line: bytes
     parent_id: str
     is_span: bool
@@ -144,18 +143,7 @@ class EventWalk:
                 self.count_fault()
             raise
         is_written = self._commit(
-            _Entry(
-                event_type,
-                event_id,
-                ts,
-                clean_name,
-                payload,
-                meta_value,
-                encoded,
-                line,
-                parent_id,
-                is_span,
-            )
+            _Entry(event_type, event_id, ts, clean_name, payload, meta_value, line, parent_id, is_span)
         )
         if is_written is None:
             return None
@@ -201,7 +189,6 @@ class EventWalk:
             entry.meta,
             elapsed_s,
             entry.is_span,
-            entry.encoded,
         )
         self._last_event_ts = entry.ts
         self._last_parent_id = entry.parent_id
@@ -359,5 +346,4 @@ class EventWalk:
 
     def _refresh(self, elapsed_s: float) -> None:
         self._refreshed = elapsed_s
-        self._guards.settle()
         self._log.refresh(self._last_event_ts, *self._end)

@@ -236,3 +236,25 @@ def test_only_states_are_info() -> None:
         run.add("STATE_UPDATE", "state", {"state": {"x": 1}, "diff": None})
 
     assert _kinds(run.events) == [("repetition", "info", "STATE_UPDATE")]
+
+
+def test_a_first_call_counts_however_much_came_between() -> None:
+    """The first of three equal calls is evidence like the others."""
+    run = Recorder()
+    for number in range(3):
+        run.tool("book", {"seat": 5}, "Error: the seat is taken")
+        run.tool(f"look_{number}", {"n": number}, "ok")
+    found = judge(run.events)
+
+    assert [(finding.kind, finding.repetitions) for finding in found] == [("error_retry", 3)]
+    assert found[0].first_event_id == run.events[0]["event_id"]
+
+
+@pytest.mark.parametrize("number", [1, 2.5, True, None, "1"])
+def test_a_bare_value_asked_again_is_the_same_question(number: Any) -> None:
+    """Not every tool is called with named arguments, and the first call counts like the later ones."""
+    run = Recorder()
+    for _ in range(3):
+        run.tool("double", number, "Twice that is more than there is.")
+
+    assert [finding.kind for finding in judge(run.events)] == ["cycle"]

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.loops import LoopDetector, LoopFinding
-from agentdbg.loops.blocks import Alphabet, find_period, has_period, smallest_rotation
-from agentdbg.loops.signatures import input_key
+from agentdbg.loops.repeated_text import Characters, find_period, has_period
+from agentdbg.loops.step_contents import input_key
 from agentdbg.loops.volatile import strip_volatile
 from benchmarks.loop_quality import judge
 from benchmarks.loop_traces import Recorder
@@ -80,7 +80,8 @@ def test_each_pattern_is_told_once_per_severity(events: list[Event], window: int
     rank = {"info": 1, "warning": 2, "critical": 3}
     told: dict[tuple[str, ...], int] = {}
     for finding in judge(events, window, repetitions):
-        key = smallest_rotation(tuple(finding.pattern.split(" -> ")))
+        names = finding.pattern.split(" -> ")
+        key = min(tuple(names[start:] + names[:start]) for start in range(len(names)))
         assert rank[finding.severity] > told.get(key, 0)
         told[key] = rank[finding.severity]
 
@@ -138,28 +139,25 @@ def test_a_text_has_a_period_when_it_repeats_after_it(text: str, period: int) ->
     assert has_period(text, period) == expected
 
 
-@given(st.lists(st.sampled_from("abc"), max_size=60), st.integers(1, 10))
-def test_the_alphabet_tells_things_in_the_window_apart(things: list[str], window: int) -> None:
-    """Characters are used again; never for two things at once."""
-    alphabet = Alphabet()
-    held: list[tuple[str, str]] = []
-    for thing in things:
-        held.append((thing, alphabet.take(thing)))
-        if len(held) > window:
-            alphabet.release(held.pop(0)[1])
-        for left, left_character in held:
-            for right, right_character in held:
-                assert (left == right) == (left_character == right_character)
+@given(st.lists(st.sampled_from("abcdefgh"), max_size=60), st.integers(1, 10))
+def test_things_of_late_have_one_character_each(things: list[str], kept: int) -> None:
+    """Blocks are looked for in text, so equal must mean equal and different, different."""
+    characters = Characters(kept)
+    met = [(thing, *characters.meet(thing, number)) for number, thing in enumerate(things, 1)]
+    for place, (thing, is_known, character) in enumerate(met):
+        before = met[max(0, place - kept) : place]
+        assert is_known == any(thing == other for other, _, _ in before)
+        assert all((thing == other) == (character == its) for other, _, its in before)
 
 
 @given(st.dictionaries(st.text(max_size=5), _json, max_size=5), st.randoms())
 def test_an_input_has_one_key_in_any_order_and_any_writing(value: dict[str, Any], chance: Any) -> None:
-    """The first call is compared as it was encoded, the later ones as they are."""
+    """Models write their arguments as JSON in a text, in any order."""
     keys = list(value)
     chance.shuffle(keys)
     shuffled = {key: value[key] for key in keys}
 
-    assert input_key(value) == input_key(shuffled) == input_key(json.dumps(shuffled, ensure_ascii=False).encode())
+    assert input_key(value) == input_key(shuffled) == input_key(json.dumps(shuffled, ensure_ascii=False))
 
 
 @given(st.binary(max_size=300))

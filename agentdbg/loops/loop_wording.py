@@ -1,22 +1,19 @@
-"""
-Put a loop into words and figures: the sentence for a person, the examples, and what it has cost so far.
-"""
+"""Put a loop into words: the sentence for a person, and examples of what repeats."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import pass_on
-from agentdbg.loops.signatures import CALL_KEYS
+from agentdbg.loops.step_contents import CALL_KEYS
+from agentdbg.loops.step_window import MODEL, STATE, TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from agentdbg.loops.ledger import Candidate
-    from agentdbg.loops.steps import Step
+    from agentdbg.loops.loop_rules import Loop
+    from agentdbg.loops.step_window import Step
 
-__all__ = ["examples", "explain", "seconds_between"]
+__all__ = ["examples", "explain"]
 
 _CALL_KEYS = [key.encode() for key in CALL_KEYS]
 _EXAMPLES = 3
@@ -26,7 +23,7 @@ _POLLS = "; polling is expected to repeat"
 _NOTHING_SAID = ", and nothing new was said to it"
 
 
-def explain(loop: Candidate) -> str:
+def explain(loop: Loop) -> str:
     """One sentence that says what repeats and why that is, or is not, bad. Each word of it is true of the events."""
     name, times = _name(loop.block[-1]), f"{loop.rounds} times"
     if loop.kind == "error_retry":
@@ -35,7 +32,7 @@ def explain(loop: Candidate) -> str:
         return f"{name} was called {times} with {_what_is_near(loop)}."
     if loop.kind == "echo":
         return f"{name} gave nearly the same answer {times}, and no tool returned anything new in between."
-    if [step.kind for step in loop.block] == ["state"]:
+    if [step.event_type for step in loop.block] == [STATE]:
         return f"Only the state was recorded, {times} in a row."
     why = _what_is_equal(loop) if loop.kind == "cycle" else _POLLS if loop.polling else _what_differs(loop)
     return f"{_round(loop)} repeated {times}{why}."
@@ -47,7 +44,7 @@ def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
     for step in steps[-_EXAMPLES:]:
         example: dict[str, Any] = {
             "event_id": step.event_id,
-            "event_type": step.signature.partition(":")[0],
+            "event_type": step.event_type,
             "name": _name(step),
         }
         if step.asked.text:
@@ -58,17 +55,7 @@ def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
     return shown
 
 
-def seconds_between(earlier: str, later: str) -> float | None:
-    """Seconds from one timestamp to another; None when either cannot be read."""
-    try:
-        start, end = (datetime.fromisoformat(ts.replace("Z", "+00:00")) for ts in (earlier, later))
-        return round(max((end - start).total_seconds(), 0.0), 3)
-    except (AttributeError, TypeError, ValueError) as error:
-        pass_on(error)
-        return None
-
-
-def _round(loop: Candidate) -> str:
+def _round(loop: Loop) -> str:
     """What makes one round, by name."""
     names = [_name(step) for step in loop.block]
     rounds_of_names = loop.period // len(names)
@@ -86,53 +73,56 @@ def _name(step: Step) -> str:
     return step.signature.partition(":")[2] or "state"
 
 
-def _what_is_near(loop: Candidate) -> str:
-    is_same = _are_one(step.arguments_key for step in loop.steps) and not _has_ids(loop.steps)
-    new = "nothing new" if _are_one(step.outcome_key() for step in loop.steps) else "nearly the same each time"
+def _what_is_near(loop: Loop) -> str:
+    is_same = not _differ(step.asked.key() for step in loop.steps) and not _has_ids(loop.steps)
+    new = "nearly the same each time" if _differ(step.got.key() for step in loop.steps) else "nothing new"
     between = ", with other work in between" if loop.new_work else ""
     return f"{'' if is_same else 'nearly '}the same input and returned {new}{between}"
 
 
-def _what_is_equal(loop: Candidate) -> str:
+def _what_is_equal(loop: Loop) -> str:
     """What is the same in every round of a cycle: what the tools were asked and returned, else what the models said."""
-    tools = [same for same in _places(loop) if same[0].kind == "tool"]
+    tools = [same for same in _places(loop) if same[0].event_type == TOOL]
     if not tools:
         has_prompt = any(step.question for step in loop.steps)
         return f" with the same {'answers' if loop.period > 1 else 'answer'}{_NOTHING_SAID if has_prompt else ''}"
     inputs = "the same inputs but for ids" if any(map(_has_ids, tools)) else "the same inputs"
-    is_equal = all(_are_one((step.got.text, step.got.rest) for step in same) for same in tools)
+    is_equal = not any(_differ((step.got.text, step.got.rest) for step in same) for same in tools)
     results = "the same results" if is_equal else "the same results but for ids and times"
-    if all(step.kind != "model" for step in loop.steps):
+    if all(step.event_type != MODEL for step in loop.steps):
         return f" with {inputs} and {results}"
     whose = _name(tools[0][0]) if len(tools) == 1 else "the tools"
     return f", and {whose} had {inputs} and {results}"
 
 
-def _what_differs(loop: Candidate) -> str:
+def _what_differs(loop: Loop) -> str:
     """Why a block of names is not a cycle."""
     places = _places(loop)
-    tools = [same for same in places if same[0].kind == "tool"]
-    models = [same for same in places if same[0].kind == "model"]
+    tools = [same for same in places if same[0].event_type == TOOL]
+    models = [same for same in places if same[0].event_type == MODEL]
     differing = []
     if not any(step.forgotten for step in loop.steps):
-        inputs = any(not _are_one(step.asked.known_key() for step in same) for same in tools)
-        results = any(not _are_one(step.outcome_key() for step in same) for same in tools)
-        answers = any(not _are_one((step.asked.text, step.outcome_key()) for step in same) for same in models)
-        differing = ["inputs"] * inputs + ["results"] * results or ["answers"] * answers
-    if not differing and any(not _are_one(step.question for step in same) for same in models):
+        inputs = any(_differ(step.asked.key() for step in same) for same in tools)
+        results = any(_differ(step.got.key() for step in same) for same in tools)
+        differing = ["inputs"] * inputs + ["results"] * results
+        if not differing and any(_differ((step.asked.text, step.got.key()) for step in same) for same in models):
+            differing = ["answers"]
+    if not differing and any(_differ(step.question for step in same) for same in models):
         differing = ["prompts"]
     if differing:
         return f" with different {' and '.join(differing)}, so this is probably progress"
     return ", with something new from the user in between" if loop.spoken else ""
 
 
-def _places(loop: Candidate) -> list[list[Step]]:
+def _places(loop: Loop) -> list[list[Step]]:
     """The steps by their place in the round."""
     return [list(loop.steps[place :: loop.period]) for place in range(loop.period)]
 
 
-def _are_one(values: Iterable[object]) -> bool:
-    return len(set(values)) == 1
+def _differ(values: Iterator[object]) -> bool:
+    """Whether not all are the same; the first that differs is enough."""
+    first = next(values)
+    return any(value != first for value in values)
 
 
 def _has_ids(steps: Sequence[Step]) -> bool:
