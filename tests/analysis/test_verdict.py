@@ -293,10 +293,10 @@ def test_a_stall_in_a_finished_run_is_amber_and_in_its_own_words() -> None:
     """The finding's sentence says what was alike; the verdict adds what it cost."""
     story = Story()
     evidence = [story.tool("page_down", {"n": n}, "same page", duration_ms=2000) for n in range(5)]
-    story.loop("stall", "warning", "TOOL_CALL:page_down", evidence, "page_down brought nothing new 5 times.")
+    story.loop("stall", "warning", "TOOL_CALL:page_down", evidence, "page_down returned nothing new 5 times.")
     story.end()
 
-    assert story.said() == [(7, "page_down brought nothing new 5 times. It cost 5 calls and 10 s, 100 % of the run.")]
+    assert story.said() == [(7, "page_down returned nothing new 5 times. It cost 5 calls and 10 s, 100 % of the run.")]
     assert {"text": "page_down", "style": "code"} in story.verdict()["lines"][0]["parts"]
     assert story.verdict()["tone"] == "warn"
 

@@ -385,7 +385,7 @@ def test_loops_of_warning_and_up_are_among_the_findings() -> None:
     story.events[0]["payload"]["agentdbg_version"] = "0.1.0"
     numbers = [story.tool("a", {}, 1) for _ in range(3)]
     story.loop("repetition", "info", "TOOL_CALL:a", numbers)
-    story.loop("stall", "warning", "TOOL_CALL:a", numbers, "a brought nothing new.")
+    story.loop("stall", "warning", "TOOL_CALL:a", numbers, "a returned nothing new.")
     worst = story.loop("cycle", "critical", "LLM_CALL:m -> TOOL_CALL:a", numbers, "m and a go round.")
     story.end()
 
