@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import pickle
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -166,3 +168,30 @@ def test_a_clock_that_strikes_while_the_run_is_being_left_does_not_leave_it_open
 
     assert struck
     assert recorded.only().types() == ["RUN_START", "RUN_END"]
+
+
+_PROFILED = """
+import sys, time, agentdbg
+
+@agentdbg.trace(max_duration_s=0.05)
+def agent():
+    while True:
+        pass
+
+try:
+    agent()
+except agentdbg.AgentDbgGuardrailExceeded:
+    pass
+
+def goes_on():
+    return "and on"
+
+sys.setprofile(lambda *_: None)
+goes_on()
+"""
+
+
+@pytest.mark.slow
+def test_a_program_that_is_profiled_goes_on_after_its_time_was_up() -> None:
+    """An exception that was taken back left a mark in the interpreter, with which CPython 3.11 hangs when profiled."""
+    subprocess.run([sys.executable, "-c", _PROFILED], check=True, timeout=30)

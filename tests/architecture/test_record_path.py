@@ -202,6 +202,7 @@ _OF_AN_OPERATION = {
     "STOPS",
     "TooLong",
     "Unproved",
+    "_TakenBack",
 }
 # Where what was caught goes on in another way.
 _HANDED_ON = {
