@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from agentdbg.interruptions import is_interruption, is_not_ours
+from agentdbg.interruptions import is_interruption, is_not_ours, without_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,10 @@ def pass_on(error: BaseException, *, of_user_code: bool = False) -> None:
 
 def contain(error: BaseException, doing: str, count: Callable[[], None] | None = None) -> None:
     """End a fault of ours here: say it once for each kind of work, and count it. Anything else goes on."""
-    if settings.raise_faults or is_not_ours(error):
+    if is_not_ours(error):
+        error.__context__ = without_ours(error.__context__)
+        raise error
+    if settings.raise_faults:
         raise error
     if count is not None:
         count()

@@ -30,7 +30,7 @@ from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-__all__ = ["is_interruption", "is_not_ours"]
+__all__ = ["is_interruption", "is_not_ours", "without_ours"]
 
 _STOPS = (AgentDbgGuardrailExceeded, RunStopped)
 _EVENTS = frozenset({"call", "line", "return", "exception", "opcode", "c_call", "c_return", "c_exception"})
@@ -41,6 +41,9 @@ _RAISING = {opmap[name] for name in ("RAISE_VARARGS", "RERAISE") if name in opma
 _LOOKING = {opmap[name] for name in ("RESUME", "JUMP_BACKWARD", "JUMP_ABSOLUTE") if name in opmap}
 _OF_THE_INTERPRETER = (MemoryError, RecursionError, StopIteration, StopAsyncIteration)
 _OWN_FOLDER = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_OURS_OR_PYTHONS = (_OWN_FOLDER, os.path.dirname(os.__file__) + os.sep, "<frozen ")
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_LONGEST_CHAIN = 20
 _OUR_LIBRARIES = frozenset({"agentdbg", "msgspec", "re2"})
 
 
@@ -58,9 +61,11 @@ def is_interruption(error: BaseException) -> bool:
             return True
         trace = trace.tb_next
     instruction = _instruction(trace)
-    if issubclass(kind, KeyboardInterrupt):  # no instruction but `raise` makes one
-        return instruction not in _RAISING
-    return instruction in _LOOKING and not issubclass(kind, _OF_THE_INTERPRETER)
+    if instruction in _RAISING or issubclass(kind, _OF_THE_INTERPRETER):
+        return False
+    # A call into C fails too, but with a reason, or with an exception of Python's own.
+    is_bare = not _reasons(error) and not _is_pythons(kind)
+    return instruction in _LOOKING or is_bare or issubclass(kind, KeyboardInterrupt)
 
 
 def is_not_ours(error: BaseException) -> bool:
@@ -71,6 +76,37 @@ def is_not_ours(error: BaseException) -> bool:
     """
     kind = type(error)
     return not issubclass(kind, Exception) or is_interruption(error) or _arrived_from_nowhere(error, kind)
+
+
+def without_ours(context: BaseException | None) -> BaseException | None:
+    """
+    What the program was handling, of what an interruption is said to have come in the handling of.
+
+    Exceptions that never leave our code are nobody else's business; the interpreter chains to them all the same.
+    """
+    for _ in range(_LONGEST_CHAIN):  # it could be a ring
+        if context is None or issubclass(type(context), _STOPS) or not _stayed_inside(context):
+            return context
+        context = context.__context__
+    return context
+
+
+def _stayed_inside(error: BaseException) -> bool:
+    trace = error.__traceback__
+    if trace is None:
+        return False
+    while trace is not None:
+        if not _is_ours_or_pythons(trace.tb_frame):
+            return False
+        trace = trace.tb_next
+    return True
+
+
+def _is_ours_or_pythons(frame: FrameType) -> bool:
+    path = frame.f_code.co_filename
+    return path.startswith(_OWN_FOLDER) or (
+        path.startswith(_OURS_OR_PYTHONS) and not any(folder in path for folder in _PACKAGES)
+    )
 
 
 def _handlers() -> set[CodeType]:
@@ -115,14 +151,22 @@ def _instruction(trace: TracebackType) -> int:
 
 
 def _arrived_from_nowhere(error: BaseException, kind: type[BaseException]) -> bool:
-    """Whether an instruction of ours that raises nothing of the kind stands at the end of the traceback."""
+    """Whether an instruction of ours, or of Python's, that raises nothing of the kind ends the traceback."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    if trace is None or not trace.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
+    if trace is None or not _is_ours_or_pythons(trace.tb_frame):
         return False
     if _instruction(trace) in _RAISING or issubclass(kind, _OF_THE_INTERPRETER):
         return False
-    module = str(type.__getattribute__(kind, "__module__")).partition(".")[0]
-    has_reason = BaseException.__dict__["args"].__get__(error) != ()
-    return not (has_reason and (module in _OUR_LIBRARIES or module in sys.stdlib_module_names))
+    return not _reasons(error) or not _is_pythons(kind, _OUR_LIBRARIES)
+
+
+def _reasons(error: BaseException) -> Any:
+    return BaseException.__dict__["args"].__get__(error)
+
+
+def _is_pythons(kind: type[BaseException], or_of: frozenset[str] = frozenset()) -> bool:
+    """Whether an exception is one of the interpreter's, the standard library's, or of these other packages."""
+    package = str(type.__getattribute__(kind, "__module__")).partition(".")[0]
+    return package in sys.stdlib_module_names or package in or_of

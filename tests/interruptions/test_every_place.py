@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import agentdbg
 from agentdbg import faults
 from agentdbg.recorder import around, context, runs
 from tests.interruptions.interrupting import (
@@ -38,6 +39,13 @@ class SoftTimeLimit(Exception):
     """As a task queue raises it; no exception of Python's own."""
 
 
+_SEEN_BY_THE_PROGRAM = (
+    LookupError,
+    agentdbg.AgentDbgGuardrailExceeded,
+    GeneratorExit,
+    StopIteration,
+    StopAsyncIteration,
+)
 _KINDS = (Interrupted, SoftTimeLimit, KeyboardInterrupt, SystemExit, ValueError)
 
 
@@ -90,6 +98,16 @@ def _troubles(program: Callable[[], object], places: list[Place], data_dir: Path
     return {place: troubles for place, troubles in found.items() if troubles}
 
 
+def _chained(error: BaseException) -> list[BaseException]:
+    """What an exception is said to have come in the handling of, and the program never saw."""
+    found, other = [], error.__context__
+    while other is not None:
+        if type(other) not in _SEEN_BY_THE_PROGRAM:
+            found.append(other)
+        other = other.__context__
+    return found
+
+
 def _trouble_at(program: Callable[[], object], place: Place, number: int, data_dir: Path) -> list[str]:
     """What was wrong after the program was interrupted at one place."""
     shutil.rmtree(data_dir, ignore_errors=True)
@@ -104,6 +122,7 @@ def _trouble_at(program: Callable[[], object], place: Place, number: int, data_d
     except BaseException as raised:
         if raised is not error and not (by_hand and type(raised) is KeyboardInterrupt):
             troubles.append(f"{raised!r} came in its place")
+        troubles += [f"{type(other).__name__} is chained to it" for other in _chained(raised)]
         raised.__traceback__ = None  # its frames hold what the program held
     if not is_out_of_reach(place):
         troubles += what_is_left(data_dir)
