@@ -36,12 +36,15 @@ def find_policy(start: Path | None = None) -> Path | None:
 
 def read_policy(path: Path) -> dict[str, Any]:
     """The rules of a policy file, checked; UsageError for a file that is none."""
-    from agentdbg.strict_yaml import load_strictly  # noqa: PLC0415 -- only when there is a file
+    from agentdbg.bounded.files import read_small  # noqa: PLC0415 -- only when there is a file
+    from agentdbg.bounded.yaml_loading import LONGEST_YAML  # noqa: PLC0415
+    from agentdbg.strict_yaml import load_strictly  # noqa: PLC0415
 
     try:
-        content = load_strictly(path.read_text(encoding="utf-8"))
+        content = load_strictly(read_small(path, LONGEST_YAML).decode())
     except OSError as error:
-        raise UsageError(f"the policy {path} cannot be read: {error.strerror}; `agentdbg init` writes one") from None
+        reason = error.strerror or error
+        raise UsageError(f"the policy {path} cannot be read: {reason}; `agentdbg init` writes one") from None
     except ValueError as error:
         raise UsageError(f"the policy {path} is not YAML that can be used: {error}") from None
     if content is None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import yaml
 
+from agentdbg.bounded.yaml_loading import BoundedLoader
+
 __all__ = ["load_strictly"]
 
 _PATTERNS = {
@@ -22,7 +24,7 @@ _PATTERNS = {
 """How these are written here; what plain YAML takes for one besides stays text."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(BoundedLoader):
     """Safe YAML, which takes less for something else than text."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

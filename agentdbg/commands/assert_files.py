@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.baseline_reading import parse_baseline
 from agentdbg.analysis.checks.run_facts import RunFacts, gather
+from agentdbg.bounded.files import read_small
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.layout import replace_file
 from agentdbg.storage.lines import iter_lines, open_events
@@ -31,6 +34,8 @@ __all__ = [
     "write_baseline",
 ]
 
+_LONGEST_BASELINE = 16 << 20
+
 
 def file_of(option: str, given: str) -> Path:
     """The file an option names; UsageError for no name, which is a variable that nobody has set."""
@@ -42,10 +47,13 @@ def file_of(option: str, given: str) -> Path:
 def read_baseline(path: Path) -> Baseline:
     """A stored baseline; UsageError for a file that is missing or none."""
     try:
-        content = json.loads(path.read_bytes(), object_pairs_hook=_told_once)
+        text = read_small(path, _LONGEST_BASELINE)
+        check_json_size(text)
+        content = json.loads(text, object_pairs_hook=_told_once)
     except OSError as error:
+        reason = error.strerror or error
         raise UsageError(
-            f"the baseline {path} cannot be read: {error.strerror}; `agentdbg baseline RUN --out {path}` makes one"
+            f"the baseline {path} cannot be read: {reason}; `agentdbg baseline RUN --out {path}` makes one"
         ) from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the baseline {path} is not JSON that can be used: {error}") from None
@@ -56,8 +64,8 @@ def _told_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """A table of a baseline. Of a key that a merge has left in twice the last would win without a word."""
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in one table")
+        count = Counter(name for name, _ in pairs)
+        raise ValueError(f"{count.most_common(1)[0][0]!r} stands twice in one table")
     return table
 
 

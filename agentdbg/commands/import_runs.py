@@ -38,6 +38,9 @@ def command(
         str, Option("--format", "-f", metavar="FORMAT", help=f"auto, {', '.join(IMPORTERS[:-1])} or {IMPORTERS[-1]}.")
     ] = "auto",
     as_json: Annotated[bool, Option("--json", help="Print what was imported as JSON.")] = False,
+    any_size: Annotated[
+        bool, Option("--any-size", help="Read files of any size; they are held in memory while they are imported.")
+    ] = False,
 ) -> None:
     """
     Import traces from other tools: chat transcripts with tool calls, SWE-agent trajectories, OpenTelemetry and
@@ -49,7 +52,7 @@ def command(
     check_data_dir(config.data_dir)
     for notice in (*config.problems, *config.notices):
         problem(notice)
-    sources = find_sources(files)
+    sources = find_sources(files, any_size=any_size)
     importing = Importing(config)
     out = Terminal()
     told: list[tuple[Source, str, list[Outcome]]] = []

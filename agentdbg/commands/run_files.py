@@ -4,12 +4,14 @@ A run in a file of its own: what `agentdbg export` wrote, or the log or the whol
 
 from __future__ import annotations
 
-import gzip
 import os
 import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.files import read_all
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.dialects import DamagedLine, parse_event
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RunFile", "is_path", "read_run_file"]
 
 _LOGS = (".jsonl", ".jsonl.gz")
+_LONGEST_FILE = 32 << 20
 
 
 class RunFile(NamedTuple):
@@ -64,26 +67,30 @@ def _read(path: Path) -> RunFile:
         if log is None:
             raise UsageError(f"the folder {path} has no events.jsonl, so it is none of a run")
         path = Path(log)
+    content = _content(path)
     if path.name.endswith(_LOGS):
-        return _run_of(path, {}, _plain_bytes(path).splitlines())
-    document = _document(path)
+        return _run_of(path, {}, content.splitlines())
+    document = _document(path, content)
     meta = document["run"] if isinstance(document.get("run"), dict) else {}
     return _run_of(path, meta, map(encode_json, document["events"]))
 
 
-def _plain_bytes(path: Path) -> bytes:
-    content = path.read_bytes()
-    if path.suffix != ".gz":
-        return content
+def _content(path: Path) -> bytes:
+    """The whole file, unpacked. All of it is held in memory, so there is a limit to it."""
     try:
-        return gzip.decompress(content)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+        with path.open("rb") as file:
+            content = read_all(file, _LONGEST_FILE)
+        check_json_size(content)
+    except (EOFError, zlib.error):
         raise UsageError(f"{path} is damaged and cannot be unpacked") from None
+    except TooMuch as error:
+        raise UsageError(f"{path} is too large to be read at once ({error}); `agentdbg import` it first") from None
+    return content
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        document = decode_json(path.read_bytes())
+        document = decode_json(content)
     except ValueError:
         document = None
     if not isinstance(document, dict) or not isinstance(document.get("events"), list):

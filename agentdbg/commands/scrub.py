@@ -48,9 +48,19 @@ def command(
             return
         done = _go_through(Scrubber(data_dir, matcher, dry_run=False), data_dir)
     if as_json:
-        out.json({"matches": done.matches, "runs": done.runs, "skipped": done.running, "dry_run": dry_run})
+        out.json(
+            {
+                "matches": done.matches,
+                "runs": done.runs,
+                "skipped": [*done.running, *done.too_large],
+                "dry_run": dry_run,
+            }
+        )
     else:
         _say(out, done, dry_run=dry_run)
+    if done.too_large:
+        names = ", ".join(run_id[:8] for run_id in done.too_large)
+        problem(f"not looked through, because they hold more than can be read: {names}; delete them if in doubt")
     if done.running:
         names = ", ".join(run_id[:8] for run_id in done.running)
         raise UsageError(f"left alone, because still running: {names}; scrub again when they have ended")

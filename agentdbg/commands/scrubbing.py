@@ -16,8 +16,10 @@ import shutil
 import urllib.parse
 import zlib
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.exceptions import UsageError
@@ -32,7 +34,7 @@ from agentdbg.storage.layout import (
     runs_dir,
     trash_dir,
 )
-from agentdbg.storage.lines import open_regular
+from agentdbg.storage.lines import LONGEST_LINE, PackedLines, open_regular
 from agentdbg.storage.runfile import read_run
 
 if TYPE_CHECKING:
@@ -50,6 +52,12 @@ _PARTIAL = 8
 """So many first characters of the secret before a cut are taken for the secret itself."""
 
 
+class _Readable(Protocol):
+    """A file, plain or packed."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
 @dataclass
 class Scrubbed:
     """What was found, or replaced."""
@@ -57,6 +65,8 @@ class Scrubbed:
     matches: int = 0
     runs: list[str] = field(default_factory=list)
     running: list[str] = field(default_factory=list)
+    too_large: list[str] = field(default_factory=list)
+    """Runs with a line, or a file, longer than any reader takes; they are left as they are."""
 
 
 def make_matcher(pattern: str, *, fixed: bool) -> Callable[[str], tuple[str, int]]:
@@ -133,7 +143,7 @@ class Scrubber:
         self._count = 0
 
     def scrub_folder(self, folder: Path) -> None:
-        """All files of one run; a run that is being written is only named."""
+        """All files of one run; one that is being written, or that holds more than is read, is only named."""
         meta = read_run(str(folder), folder.name)
         if meta is not None and meta["status"] == "running":
             self.done.running.append(folder.name)
@@ -142,7 +152,11 @@ class Scrubber:
         for name in (EVENTS_FILE, EVENTS_GZIP_FILE, RUN_FILE, LABEL_FILE):
             path = folder / name
             if path.is_file() and not path.is_symlink():
-                self._scrub_file(path)
+                try:
+                    self._scrub_file(path)
+                except TooMuch:
+                    if folder.name not in self.done.too_large:
+                        self.done.too_large.append(folder.name)
         if self.done.matches > before:
             self.done.runs.append(folder.name)
 
@@ -157,7 +171,7 @@ class Scrubber:
         try:
             with _opened(path) as source:
                 # Events are a line each; the other files are one document, however it is laid out.
-                lines = _lines(source) if path.name.startswith(EVENTS_FILE) else [source.read()]
+                lines = _lines(source) if path.name.startswith(EVENTS_FILE) else [_whole(source)]
                 count = self._write_scrubbed(lines, None if self.dry_run else temporary, is_packed=path.suffix == ".gz")
             if count and not self.dry_run:
                 _make_durable(temporary)
@@ -187,6 +201,7 @@ class Scrubber:
         body = line.rstrip(b"\r\n")
         self._count = 0
         try:
+            check_json_size(body)
             value = self._scrubbed(decode_json(body), at_top=True)
             clean = encode_json(value) if self._count else body
         except (ValueError, TypeError, RecursionError):
@@ -216,28 +231,34 @@ class Scrubber:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[_Readable]:
     with open_regular(path) as plain:
-        if path.suffix != ".gz":
-            yield plain
-            return
-        with gzip.GzipFile(fileobj=plain) as unpacked:
-            yield cast("IO[bytes]", unpacked)
+        yield PackedLines(plain) if path.suffix == ".gz" else plain
 
 
-def _lines(source: IO[bytes]) -> Iterator[bytes]:
+def _whole(source: _Readable) -> bytes:
+    content = b""
+    while chunk := source.read(_CHUNK):
+        content += chunk
+        if len(content) > LONGEST_LINE:
+            raise TooMuch("it is too long")
+    return content
+
+
+def _lines(source: _Readable) -> Iterator[bytes]:
     """Every line that can be read: where a compressed file is damaged, nobody can read what follows."""
-    read: Callable[[int], bytes] = getattr(source, "read1", source.read)
     rest = b""
     while True:
         try:
-            chunk = read(_CHUNK)
-        except (EOFError, zlib.error, gzip.BadGzipFile):
+            chunk = source.read(_CHUNK)
+        except (EOFError, zlib.error):
             break
         if not chunk:
             break
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line + b"\n" for line in whole)
+        if len(rest) > LONGEST_LINE:
+            raise TooMuch("a line is too long")
     if rest:
         yield rest
 

@@ -20,12 +20,13 @@ agentdbg validate a41f --json
 """
 
 _SHOWN = 50
+_LISTED = 10_000
 _NOTES_SHOWN = 10
 
 
 def command(
     run: Annotated[str, Argument("[RUN]", "A run: its id, a unique prefix, or `latest`.", "runs")] = "latest",
-    as_json: Annotated[bool, Option("--json", help="Print every problem as JSON.")] = False,
+    as_json: Annotated[bool, Option("--json", help="Print the problems as JSON, at most 10,000 of them.")] = False,
 ) -> None:
     """
     Check every line of a run against the JSON Schemas, and the whole for what must agree: ids given once, parents that
@@ -38,11 +39,15 @@ def command(
     check = RunCheck(run_folder(run_id, data_dir), run_id, is_running=is_running)
     out = Terminal()
     if as_json:
-        problems = [problem.as_json() for problem in check.problems()]
+        found_problems = check.problems()
+        problems = [problem.as_json() for problem in islice(found_problems, _LISTED)]
+        more = sum(1 for _ in found_problems)
         notes = [note.as_json() for note in check.notes]
         told = {"run_id": run_id, "valid": not problems, "lines": check.lines, "events": check.events}
         with heard_or_not():
-            out.json({"spec_version": SPEC_VERSION, **told, "problems": problems, "notes": notes})
+            out.json(
+                {"spec_version": SPEC_VERSION, **told, "problems": problems, "more_problems": more, "notes": notes}
+            )
         found = len(problems)
     else:
         found = _print(out, check, run_id)
@@ -58,7 +63,7 @@ def _print(out: Terminal, check: RunCheck, run_id: str) -> int:
         for problem in shown:
             _print_line(out, problem, "error")
         if more:
-            out.line(Styled(f"{more:,} more; --json lists all", "muted"))
+            out.line(Styled(f"{more:,} more; --json lists up to {_LISTED:,}", "muted"))
         for note in check.notes[:_NOTES_SHOWN]:
             _print_line(out, note, "muted")
         if len(check.notes) > _NOTES_SHOWN:

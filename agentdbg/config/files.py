@@ -44,7 +44,10 @@ def _why(error: Exception) -> str:
 def _parse(path: Path) -> Any:
     import yaml  # noqa: PLC0415 -- only when there is a file
 
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    from agentdbg.bounded.files import read_small  # noqa: PLC0415
+    from agentdbg.bounded.yaml_loading import LONGEST_YAML, BoundedLoader  # noqa: PLC0415
+
+    return yaml.load(read_small(path, LONGEST_YAML).decode(), BoundedLoader)  # noqa: S506 -- it is a safe loader
 
 
 def _flatten(content: Any, path: Path, problems: list[str]) -> dict[str, Any]:

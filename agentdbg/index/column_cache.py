@@ -6,13 +6,14 @@ Never the truth: a file that is missing, torn, of another version or of another 
 
 from __future__ import annotations
 
+import os
 import sys
 from array import array
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.storage.layout import make_private_folder, replace_file
-from agentdbg.storage.lines import open_regular
+from agentdbg.storage.lines import read_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["ColumnFile", "packed"]
 
 _FORMAT = f"agentdbg-columns-3-{sys.byteorder}-{array('Q').itemsize}-{array('I').itemsize}"
-_LONGEST_HEADER = 4 << 20
 
 
 def packed(facts: dict[str, Any], columns: dict[str, Column]) -> bytes:
@@ -38,6 +38,10 @@ class ColumnFile:
     def __init__(self, path: Path) -> None:
         self._path = path
 
+    def exists(self) -> bool:
+        """Whether there is a file at all."""
+        return os.path.lexists(self._path)
+
     def write(self, content: bytes) -> bool:
         """Replace what is there by what `packed` made; False when that cannot be done, which is no loss."""
         try:
@@ -47,11 +51,13 @@ class ColumnFile:
             return False
         return True
 
-    def read(self, columns: dict[str, Column]) -> dict[str, Any] | None:
+    def read(self, columns: dict[str, Column], most: int) -> dict[str, Any] | None:
         """Fill the empty `columns` and give the facts; None, and nothing filled, when the file is of no use."""
         try:
-            with open_regular(self._path) as file:
-                header, _, rest = file.readall().partition(b"\n")  # type: ignore[attr-defined] # it is unbuffered
+            content = read_regular(self._path, most + 1)
+            header, _, rest = content.partition(b"\n")
+            if len(content) > most:
+                return None
             said = decode_json(header)
             if said["format"] != _FORMAT or list(said["sizes"]) != list(columns):
                 return None

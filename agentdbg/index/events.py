@@ -40,6 +40,7 @@ __all__ = ["NOT_STRICT", "STRICT_AFTER_GAP", "STRICT_JOINED", "EventIndex"]
 _SHOWN_DAMAGE = 20
 _MOST_TYPES = 255
 _KEYS = frozenset(EVENT_KEYS)
+_LEAST_CACHE = 1 << 20
 _WORTH_HELP = 128 << 20  # a helper takes a fifth of a second to start, and this a second to index
 
 
@@ -217,10 +218,13 @@ class EventIndex:
             self._source.close()
 
     def _load(self, cache: ColumnFile) -> None:
-        found = cache.read({name: getattr(self, name) for name in _COLUMNS})
-        if found is None:
+        if not cache.exists():
             return
         self._source.refresh(0)
+        # No event is shorter than its columns are by much; whatever is longer is not ours.
+        found = cache.read({name: getattr(self, name) for name in _COLUMNS}, _LEAST_CACHE + 4 * self._source.size)
+        if found is None:
+            return
         if found.pop("file", None) != self._source.fingerprint(found["indexed_bytes"]):
             self._clear()
             return

@@ -36,23 +36,26 @@ def recount(folder: str, run_id: str, owner: Any = None) -> RunMeta:
         source.refresh(0)
         position = 0
         while (block := source.next_block(position)).end:
-            scan = scan_lines(block.lines, position, run_id)
-            if scan.is_whole:
-                _add_block(tally, scan, block.lines, position)
+            if block.lines:
+                _add_lines(tally, block.lines, position, run_id)
             else:
-                _add_each(tally, block.lines, position)
+                tally.add(None, position)  # a line that is too long to be kept
             position = block.end
         if source.has_torn_end:
-            tally.add(source.read(position, source.size - position), position)
+            tally.add(source.torn_line(position), position)
     finally:
         source.close()
     return tallied(tally, folder, owner)
 
 
-def _add_each(tally: Tally, lines: bytes, position: int) -> None:
-    for line in lines.split(b"\n") if lines else [None]:  # no lines: one that is too long to be kept
+def _add_lines(tally: Tally, lines: bytes, position: int, run_id: str) -> None:
+    scan = scan_lines(lines, position, run_id)
+    if scan.is_whole:
+        _add_block(tally, scan, lines, position)
+        return
+    for line in lines.split(b"\n"):
         tally.add(line, position)
-        position += len(line or b"") + 1
+        position += len(line) + 1
 
 
 def _add_block(tally: Tally, scan: Scan, lines: bytes, position: int) -> None:

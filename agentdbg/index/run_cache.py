@@ -25,6 +25,8 @@ _SELECT = (
     "SELECT run_id, stamp, meta, headline, started_at, status FROM runs WHERE typeof(meta) = 'text'"
     " AND CASE WHEN json_valid(meta) THEN json_extract(meta, '$.run_id') = run_id END"
     " AND typeof(stamp) = 'text' AND typeof(started_at) = 'text' AND typeof(status) = 'text'"
+    " AND length(meta) < 4000000 AND length(stamp) + length(started_at) + length(status) < 1000"
+    " AND length(coalesce(headline, '')) < 10000"
 )
 
 

@@ -17,7 +17,7 @@ from agentdbg.encoding import IS_FAST, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.events.facts import cost_of, tokens_of
 from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp, timestamp_ms
-from agentdbg.storage.lines import LONGEST_LINE
+from agentdbg.storage.lines import is_too_long
 
 if TYPE_CHECKING:
     from agentdbg.events import Event
@@ -127,7 +127,7 @@ def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) ->
 
 
 def _scan_one(line: bytes, offset: int, run_id: str) -> tuple[Any, int | None, bool] | None:
-    if not line.strip() or len(line) > LONGEST_LINE:
+    if not line.strip() or is_too_long(line):
         return None
     strict = _decode_strictly(line) if IS_FAST else None
     if strict is not None:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
 
 from agentdbg.storage.dialects import DamagedLine, parse_event
-from agentdbg.storage.lines import LONGEST_LINE, events_path, open_events, open_regular
+from agentdbg.storage.lines import LONGEST_LINE, events_path, is_too_long, open_events, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,6 @@ _BLOCK = 1 << 18
 _SAMPLE = 4096
 _NEAR, _FAR = 1 << 14, 1 << 20
 _IN_MEMORY = 32 << 20
-_LARGEST_UNPACKED = 16 << 30
 
 
 class Block(NamedTuple):
@@ -84,6 +83,11 @@ class EventSource:
         """Whether the file has changed since `refresh` looked; a `stat` and nothing more."""
         return self._path is None or _stamp(self._path) != self._stamp
 
+    def torn_line(self, offset: int) -> bytes | None:
+        """The torn last line, which begins at `offset`; None when it is too long to be kept."""
+        length = self.size - offset
+        return None if length > LONGEST_LINE else self.read(offset, length)
+
     def next_block(self, offset: int) -> Block:
         """The next whole lines from `offset`; nothing at the end, and at a torn last line."""
         if self.is_at_end(offset):
@@ -93,15 +97,17 @@ class EventSource:
         length = _BLOCK
         while True:
             data = self.read(offset, min(length, self.size - offset))
-            end = data.rfind(b"\n") + 1
+            # A line that is longer than a block comes alone, since it may be one to step over.
+            end = (data.rfind(b"\n") if length == _BLOCK else data.find(b"\n")) + 1
             if end:
-                return Block(data[:end], offset + end)
+                lines = data[:end]
+                return Block(b"" if is_too_long(lines) else lines, offset + end)
             if offset + len(data) >= self.size or not data:
                 return self._open_end(data, offset)
             if length > LONGEST_LINE:
                 self._inside_long_line = True
                 return self._skip_line(offset)
-            length *= 4
+            length = min(4 * length, LONGEST_LINE + 1)
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes of the file, uncompressed; fewer at its end."""
@@ -162,6 +168,8 @@ class EventSource:
     def _open_end(self, data: bytes, offset: int) -> Block:
         """The last line, without its newline: an event when it is whole."""
         try:
+            if is_too_long(data):
+                raise DamagedLine("too long")
             parse_event(data, "")
         except DamagedLine:
             if data.strip():
@@ -200,6 +208,6 @@ def _unpacked(folder: str) -> tuple[BinaryIO, int]:
     size = 0
     if packed is not None:
         with packed:
-            while size < _LARGEST_UNPACKED and (chunk := packed.read(_BLOCK)):
+            while chunk := packed.read(_BLOCK):
                 size += plain.write(chunk)
     return plain, size

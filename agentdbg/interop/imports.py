@@ -87,7 +87,7 @@ class Importing:
             return
         yield Outcome(item.entry, run=stored)
         if isinstance(item, StoredCopy):
-            for problem in item.problems[:20]:
+            for problem in item.problems:
                 yield Outcome(item.entry, problem=problem)
 
     def _store_draft(self, source: Source, draft: RunDraft, position: int) -> StoredRun:

@@ -2,12 +2,12 @@
 The files a user wants to import: found in folders, read once, and as JSON whatever the writer made of it.
 
 A file is one JSON document, one document on each line, or several documents one after the other. A document that cannot
-be read does not hide the others; where it stands and why is kept in `problems`.
+be read does not hide the others; where it stands and why is kept in `problems`. A file is held in memory while it is
+imported, so one that would take too much of it is refused unless the user says otherwise.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import zipfile
@@ -16,6 +16,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.files import MOST_RATIO, is_within_bounds, read_all, read_member
+from agentdbg.bounded.json_size import MOST_MEMORY, check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.interop.drafts import EntryProblem
@@ -28,7 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["NotReadable", "Source", "find_sources", "moment_ms"]
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz")
-_LONGEST_FILE = 2_000_000_000
+_LONGEST_FILE = 32 << 20
+_ANY_SIZE = 1 << 50
 _LAST_MS = 253_402_300_800_000
 """The end of the year 9999."""
 
@@ -40,9 +44,11 @@ class NotReadable(UsageError):
 class Source:
     """One file, or the folder of an earlier data folder."""
 
-    def __init__(self, path: Path, shown: str | None = None) -> None:
+    def __init__(self, path: Path, shown: str | None = None, *, any_size: bool = False) -> None:
         self.path = path
         self.shown = shown or str(path)
+        self._most_bytes, self._most_memory = (_ANY_SIZE, _ANY_SIZE) if any_size else (_LONGEST_FILE, MOST_MEMORY)
+        self._unpacked = 0
         self.problems: list[EntryProblem] = []
         self.expected = 1
         """How many runs the file seems to hold, for telling how far an import is."""
@@ -80,17 +86,29 @@ class Source:
     @cached_property
     def content(self) -> bytes:
         """The bytes of the file, unpacked if it is gzip."""
-        with self.open() as file:
-            size = self.path.stat().st_size
-            if size > _LONGEST_FILE:
-                raise NotReadable(f"{self.shown} is {size:,} bytes long; split it first, the most is {_LONGEST_FILE:,}")
-            content = file.read()
-        if content[:2] == b"\x1f\x8b":
-            try:
-                content = gzip.decompress(content)
-            except (OSError, EOFError, zlib.error) as error:
-                raise NotReadable(f"{self.shown} is a damaged gzip file ({error})") from None
+        try:
+            with self.open() as file:
+                content = read_all(file, self._most_bytes)
+        except TooMuch as error:
+            raise self._too_much(error) from None
+        except (OSError, EOFError, zlib.error) as error:
+            raise NotReadable(f"{self.shown} is a damaged gzip file ({error})") from None
         return content.removeprefix(b"\xef\xbb\xbf")
+
+    def member(self, archive: zipfile.ZipFile, name: str) -> Any:
+        """One JSON document of a zip archive; ValueError when it is none, or too large."""
+        content = read_member(archive, name, self._most_bytes)
+        self._unpacked += len(content)
+        # Archives may name the same bytes a thousand times.
+        if not is_within_bounds(self.path.stat().st_size, self._unpacked):
+            raise self._too_much(TooMuch(f"it unpacks to more than {MOST_RATIO} times its size"))
+        check_json_size(content, self._most_memory)
+        return read_json(content)
+
+    def _too_much(self, error: TooMuch) -> NotReadable:
+        return NotReadable(
+            f"{self.shown} is too large to be read at once ({error}); split it, or import it with --any-size"
+        )
 
     @cached_property
     def documents(self) -> list[tuple[str, Any]]:
@@ -98,6 +116,10 @@ class Source:
         content = self.content.strip()
         if not content:
             raise NotReadable(f"{self.shown} is empty")
+        try:
+            check_json_size(content, self._most_memory)
+        except TooMuch as error:
+            raise self._too_much(error) from None
         try:
             return [("", read_json(content))]
         except ValueError as error:
@@ -159,7 +181,7 @@ def _one_after_the_other(content: bytes) -> Iterator[tuple[str, Any]]:
             place += 1
 
 
-def find_sources(paths: Iterable[str]) -> list[Source]:
+def find_sources(paths: Iterable[str], *, any_size: bool = False) -> list[Source]:
     """What was asked for, in order: files as they are, folders by what is in them."""
     found: list[Source] = []
     for given in paths:
@@ -169,9 +191,9 @@ def find_sources(paths: Iterable[str]) -> list[Source]:
         if not path.is_dir() and not path.is_file():
             raise NotReadable(f"{given} is no plain file; write what it gives to one first")
         if not path.is_dir() or _is_data_folder(path):
-            found.append(Source(path, given))
+            found.append(Source(path, given, any_size=any_size))
         else:
-            inside = [Source(file) for file in _files_in(path)]
+            inside = [Source(file, any_size=any_size) for file in _files_in(path)]
             if not inside:
                 endings = ", ".join(_SUFFIXES[:5])
                 raise NotReadable(f"the folder {given} holds no run of AgentDbg and no file that ends in {endings}")

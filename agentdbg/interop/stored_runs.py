@@ -30,6 +30,7 @@ __all__ = ["StoredCopy", "store_copy"]
 # What only the process that recorded the run, or the reader of the file, could say.
 _NOT_COPIED = ("owner", "status_reason", "damaged_lines")
 _LINES_AT_ONCE = 1 << 20
+_MOST_PROBLEMS = 20
 
 
 @dataclass
@@ -73,10 +74,10 @@ def _write_events(copy: StoredCopy, folder: Path) -> int:
         try:
             event = parse_event(line, copy.run_id)
         except DamagedLine as error:
-            copy.problems.append(f"line {number} is no event ({error}), left out")
+            _note(copy, f"line {number} is no event ({error}), left out")
             continue
         if len(line) > MAX_LINE_BYTES or event["run_id"] != copy.run_id:
-            copy.problems.append(f"line {number} is an event of another run or too long, left out")
+            _note(copy, f"line {number} is an event of another run or too long, left out")
             continue
         events += 1
         waiting += line + b"\n"
@@ -91,3 +92,8 @@ def _write_events(copy: StoredCopy, folder: Path) -> int:
     if not events:
         raise ValueError("it holds no event")
     return events
+
+
+def _note(copy: StoredCopy, problem: str) -> None:
+    if len(copy.problems) < _MOST_PROBLEMS:
+        copy.problems.append(problem)

@@ -104,6 +104,8 @@ def _parse_object(line: bytes) -> dict[str, Any]:
     from agentdbg.encoding import decode_json  # noqa: PLC0415 -- listing runs needs no fast decoder
 
     line = line.strip(b"\x00 \t\r\n").removeprefix(b"\xef\xbb\xbf")
+    if not line.startswith(b"{"):
+        raise DamagedLine("not a JSON object")
     try:
         value = decode_json(line)
     except (ValueError, RecursionError):

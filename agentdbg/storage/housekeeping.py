@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
+from agentdbg.bounded.files import GzipReader, is_within_bounds
 from agentdbg.encoding import encode_json
 from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
@@ -192,6 +193,8 @@ def _compress(folder: Path, meta: RunMeta) -> int:
         with source:
             before = os.fstat(source.fileno())
             digest = _pack(source, temporary)
+            if not is_within_bounds(temporary.stat().st_size, before.st_size):
+                return 0  # one thing repeated for ever: readers would take the packed file for a trap
             with open_regular(temporary) as copy:
                 if _unpacked_digest(copy) != digest:
                     raise UsageError(f"the compressed copy of run {run_id} could not be read back; nothing was changed")
@@ -299,8 +302,10 @@ def _pack(source: BinaryIO, target: Path) -> bytes:
 
 def _unpacked_digest(file: BinaryIO) -> bytes:
     digest = hashlib.sha256()
-    unpacker = zlib.decompressobj(_GZIP)
-    while chunk := file.read(_CHUNK):
-        digest.update(unpacker.decompress(chunk))
-    digest.update(unpacker.flush())
-    return digest.digest() if unpacker.eof else b""
+    unpacked = GzipReader(file)
+    try:
+        while chunk := unpacked.read(_CHUNK):
+            digest.update(chunk)
+    except (EOFError, zlib.error):
+        return b""
+    return digest.digest()

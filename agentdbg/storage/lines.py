@@ -1,29 +1,44 @@
 """
 Lines of a file as bytes, whatever the file holds.
 
-A torn or damaged line never hides another line, and a line longer than anything we would show is stepped over without
-being kept. Files are opened so that no symlink is followed and no pipe is waited for.
+A torn or damaged line never hides another line, and a line longer than anything we would show, or that would take too
+much memory, is stepped over without being kept. Files are opened so that no symlink is followed and no pipe is waited
+for.
 """
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
 import zlib
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+from agentdbg.bounded import TooMuch
+from agentdbg.bounded.files import GzipReader
+from agentdbg.bounded.json_size import takes_too_much
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["LONGEST_LINE", "events_path", "iter_lines", "open_events", "open_regular", "read_regular"]
+__all__ = [
+    "LONGEST_LINE",
+    "PackedLines",
+    "events_path",
+    "is_too_long",
+    "iter_lines",
+    "open_events",
+    "open_regular",
+    "read_regular",
+]
 
 LONGEST_LINE = 16_000_000
 """Ours end at 1 MB; other writers know no such limit, and what they wrote is shown up to here."""
 
 _CHUNK = 1 << 18
+_MANY_LINES, _LEAST_PACKED = 20_000, 10
+"""More lines than these need so many packed bytes each: an event has an id of its own, which does not pack."""
 _FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY", "O_CLOEXEC"):  # no system has all of them
     _FLAGS |= getattr(os, _name, 0)
@@ -81,6 +96,11 @@ def open_events(folder: str | Path) -> BinaryIO | None:
     return cast("BinaryIO", _Unzipped(file)) if path.endswith(".gz") else file
 
 
+def is_too_long(line: bytes) -> bool:
+    """Whether a line is stepped over: it is longer than what is shown, or would take too much memory."""
+    return len(line) > LONGEST_LINE or takes_too_much(line)
+
+
 def iter_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes | None]]:
     """
     Each line from the file's current position, with where it starts, without its newline; None for one too long.
@@ -98,48 +118,54 @@ def iter_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes | N
         for piece in whole:
             line = rest + piece if rest else piece
             length = (offset - start) + len(piece) + 1
-            yield start, (None if too_long or len(line) > LONGEST_LINE else line)
+            yield start, (None if too_long or is_too_long(line) else line)
             start += length
             offset = start
             rest, too_long = b"", False
-        rest = rest + tail if rest else tail
+        rest = b"" if too_long else rest + tail if rest else tail
         offset += len(tail)
         if len(rest) > LONGEST_LINE:
             rest, too_long = b"", True
     if too_long or rest:
-        yield start, (None if too_long else rest)
+        yield start, (None if too_long or is_too_long(rest) else rest)
+
+
+class PackedLines:
+    """The lines of a packed log; TooMuch for more of them than events can be packed into it, else as GzipReader."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._plain = GzipReader(file)
+        self._lines = 0
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end."""
+        data = self._plain.read(size)
+        self._lines += data.count(b"\n")
+        if self._lines > max(_MANY_LINES, self._plain.packed_bytes // _LEAST_PACKED):
+            raise TooMuch("it holds more lines than events can be packed into it")
+        return data
 
 
 class _Unzipped(io.RawIOBase):
-    """What a gzip file holds, up to where it is damaged; the torn end shows as one torn line."""
+    """What a gzip file holds, up to where it is damaged or too much; the torn end shows as one torn line."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._plain = gzip.GzipFile(fileobj=file, mode="rb")
+        self._plain = PackedLines(file)
         self._broken = False
 
     def readable(self) -> bool:
         return True
 
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        return self._plain.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._plain.tell()
-
     def read(self, size: int = -1) -> bytes:
         if self._broken:
             return b""
         try:
-            return self._plain.read1(_CHUNK if size < 0 else size)
-        except (OSError, EOFError, zlib.error):
+            return self._plain.read(_CHUNK if size < 0 else size)
+        except (OSError, EOFError, zlib.error, TooMuch):
             self._broken = True
             return b"\x00"  # marks what stands before it as torn
 
     def close(self) -> None:
-        self._plain.close()
         self._file.close()
         super().close()

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_label", "read_run", "rebuild_run", "run_from_json", "tallied"]
 
-_LARGEST_RUN_JSON = 8_000_000
+_LARGEST_RUN_JSON = 2_000_000
+"""Ours hold the metadata of one event, which ends at 1 MB."""
 _SPENT = frozenset({"total_tokens", "cost_usd"})
 """Totals that older writers leave out of run.json."""
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {

@@ -18,6 +18,7 @@ PACKAGE = Path(agentdbg.__file__).parent
 LAYERS: list[set[str]] = [
     {
         "version",
+        "bounded",
         "exceptions",
         "encoding",
         "extra_packages",

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.encoding import encode_json
 from agentdbg.interop.drafts import EntryProblem
 from agentdbg.interop.sources import read_json
 from agentdbg.interop.stored_runs import StoredCopy
 from agentdbg.storage.layout import is_run_id
+from agentdbg.storage.lines import iter_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +64,7 @@ def _head(source: Source) -> dict[str, Any] | None:
     if not line.endswith(_OPENING):
         return None
     try:
+        check_json_size(line)
         head = read_json(line.removesuffix(_OPENING) + b"}")
     except ValueError:
         return None
@@ -71,8 +74,8 @@ def _head(source: Source) -> dict[str, Any] | None:
 def _lines_after_head(source: Source) -> Iterator[bytes]:
     with source.open() as file:
         file.readline(_LONGEST_HEAD)
-        for line in file:
-            event = line.rstrip(b"\r\n").removesuffix(b",")
+        for _, line in iter_lines(file):
+            event = b"" if line is None else line.rstrip(b"\r").removesuffix(b",")
             if event != b"]}":
                 yield event
 

@@ -8,11 +8,13 @@ and scores are kept; the bookkeeping of the state and the store is not.
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
+from agentdbg.bounded import TooMuch
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, error_step, model_call, span, tool_call
 from agentdbg.interop.shapes import as_dict, as_list, as_word
-from agentdbg.interop.sources import NotReadable, moment_ms, read_json
+from agentdbg.interop.sources import NotReadable, moment_ms
 from agentdbg.interop.transcripts import is_transcript, plain_content, steps_of
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 TITLE = "Inspect AI log"
 
 _ATTACHMENT = "attachment://"
+_LONGEST_LIST = 4 << 20
+"""Bytes of an archive's list of files: some forty thousand samples."""
 _KEPT = {"score": "SCORE", "sample_limit": "SAMPLE_LIMIT", "info": "INFO"}
 
 
@@ -37,9 +41,7 @@ def recognises(source: Source) -> bool:
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
     log, samples = _archive(source) if source.is_zip else _document(source)
-    if not samples:
-        yield EntryProblem("", "the log holds no samples")
-    source.expected = len(samples)
+    number = 0
     for number, (where, sample) in enumerate(samples, 1):
         if isinstance(sample, EntryProblem):
             yield sample
@@ -50,34 +52,65 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
                 yield _draft(source, log, sample, where or f"sample {number}")
             except ValueError as error:
                 yield EntryProblem(where or f"sample {number}", str(error))
+    if not number:
+        yield EntryProblem("", "the log holds no samples")
 
 
-def _document(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
+def _document(source: Source) -> tuple[dict[str, Any], Iterator[tuple[str, Any]]]:
     log = source.documents[0][1]
-    return log, [("", sample) for sample in as_list(log.get("samples"))]
+    samples = as_list(log.get("samples"))
+    source.expected = len(samples)
+    return log, (("", sample) for sample in samples)
 
 
-def _archive(source: Source) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
-    samples: list[tuple[str, Any]] = []
-    log: Any = {}
+def _archive(source: Source) -> tuple[dict[str, Any], Iterator[tuple[str, Any]]]:
+    """What an archive says of all samples, and the samples, each read when it is asked for."""
+    with _opened(source) as archive:
+        names = archive.namelist()
+        header = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+        if header is None:
+            raise NotReadable(f"{source.shown} is a zip archive, but no Inspect log: it has no header.json")
+        log = source.member(archive, header)
+    wanted = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+    source.expected = len(wanted)
+    return log if isinstance(log, dict) else {}, _samples(source, wanted)
+
+
+def _samples(source: Source, names: list[str]) -> Iterator[tuple[str, Any]]:
+    with _opened(source) as archive:
+        for name in names:
+            try:
+                sample = source.member(archive, name)
+            except NotReadable:
+                raise
+            except (ValueError, zipfile.BadZipFile, NotImplementedError) as error:
+                sample = EntryProblem(name, str(error))
+            yield name, sample
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[zipfile.ZipFile]:
     try:
-        with zipfile.ZipFile(source.path) as archive:
-            names = archive.namelist()
-            header = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
-            if header is None:
-                raise NotReadable(f"{source.shown} is a zip archive, but no Inspect log: it has no header.json")
-            log = read_json(archive.read(header))
-            for name in names:
-                if name.startswith("samples/") and name.endswith(".json"):
-                    try:
-                        samples.append((name, read_json(archive.read(name))))
-                    except (ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-                        samples.append((name, EntryProblem(name, str(error))))
-    except (zipfile.BadZipFile, NotImplementedError) as error:
+        with source.open() as file, zipfile.ZipFile(cast("BinaryIO", _ShortReads(file))) as archive:
+            yield archive
+    except (zipfile.BadZipFile, NotImplementedError, TooMuch) as error:
         raise NotReadable(
             f"{source.shown} cannot be unpacked here ({error}); `inspect log convert --to json` makes a file that can"
         ) from None
-    return log if isinstance(log, dict) else {}, samples
+
+
+class _ShortReads:
+    """A file for `zipfile`, which reads its list of files at once, however long the archive says it is."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(size if 0 <= size <= _LONGEST_LIST else _LONGEST_LIST + 1)
+        if len(data) > _LONGEST_LIST:
+            raise TooMuch(f"its list of files is longer than {_LONGEST_LIST >> 20} MB")
+        return data
 
 
 def _draft(source: Source, log: dict[str, Any], sample: dict[str, Any], where: str) -> RunDraft:
