@@ -190,11 +190,12 @@ def cost_of(payload: Mapping[str, Any]) -> float | None:
 
 def whole_number(value: Any) -> int | None:
     """A count of things as anybody may have written it; None for what is none."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    kind = type(value)  # `isinstance` would ask the value itself, which may be anything
+    if issubclass(kind, int) and kind is not bool:
         return value if 0 <= value <= _LARGEST_COUNT else None
-    if isinstance(value, float):
+    if issubclass(kind, float):
         return int(value) if 0 <= value <= _LARGEST_COUNT and value.is_integer() else None
-    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.strip().isdigit():
+    if issubclass(kind, str) and len(value) <= _LONGEST_NUMBER and value.isascii() and value.strip().isdigit():
         return whole_number(int(value))
     return None
 
@@ -203,13 +204,15 @@ def amount(value: Any) -> float | None:
     """A sum of money as anybody may have written it; None for what is none."""
     if type(value) is float and 0 <= value <= _LARGEST_AMOUNT:
         return value
-    if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
+    kind = type(value)
+    if issubclass(kind, str) and len(value) <= _LONGEST_NUMBER:
         try:
             value = float(value)
         except ValueError as error:
             pass_on(error)
             return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_AMOUNT:
+        kind = float
+    if kind is bool or not issubclass(kind, (int, float)) or not 0 <= value <= _LARGEST_AMOUNT:
         return None
     return float(value)
 

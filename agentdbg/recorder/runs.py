@@ -272,18 +272,30 @@ def _close_what_is_open() -> None:
         run.refresh_late()
 
 
+class _Held(threading.local):
+    """The runs whose locks a thread that forks holds: another thread may start or end runs meanwhile."""
+
+    def __init__(self) -> None:
+        self.runs: list[ActiveRun] = []
+
+
+_held = _Held()
+
+
 def _before_fork() -> None:
     for run in list(live_runs.values()):
         run.prepare_fork()
+        _held.runs.append(run)
 
 
 def _after_in_parent() -> None:
-    for run in list(live_runs.values()):
-        run.continue_after_fork(in_child=False)
+    while _held.runs:
+        _held.runs.pop().continue_after_fork(in_child=False)
 
 
 def _after_in_child() -> None:
     global _lock  # noqa: PLW0603 -- another thread of the parent may have held it
     _lock = threading.RLock()
+    _held.runs.clear()
     for run in list(live_runs.values()):
         run.continue_after_fork(in_child=True)

@@ -90,8 +90,10 @@ class PromptReader:
         """The parts of one call; `tools_are_events` where the results it repeats stand in events of their own."""
         said, given, rest = (prompt, None, _NOTHING) if type(prompt) is list else _opened(prompt)
         before = len(self._said)
-        if before and said[:before] == self._said:  # it goes on with the one before, as nearly always
-            known, new = self._conversations[0], said[before:]
+        new = said[before:]
+        # It goes on with the one before, as nearly always.
+        if before and said[:before] == self._said and not any(map(is_gap, new)):
+            known = self._conversations[0]
             known.messages += self._compared(new)
             self._said = said
         else:
