@@ -29,7 +29,7 @@ export class FileFoot extends HTMLElement {
       this.#open,
       h("span", { class: "spring" }),
       button("system", "Theme (t)", "theme"),
-      button("help", "Keys (?)", "help"),
+      button("help", "Keyboard shortcuts (?)", "help"),
       this.#dialog,
     );
     this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());

@@ -76,7 +76,7 @@ export class RunRail extends HTMLElement {
         { class: "brand" },
         h("p", { class: "product" }, "AgentDbg"),
         this.#themeButton,
-        button("help", "Keys (?)", "help"),
+        button("help", "Keyboard shortcuts (?)", "help"),
         button("panel", "Hide the runs (b)", "rail"),
       ),
       h("label", { class: "field find" }, glyph("search"), this.#field, h("kbd", null, "r")),
