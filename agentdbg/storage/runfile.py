@@ -30,8 +30,8 @@ __all__ = ["read_label", "read_run", "rebuild_run", "run_from_json", "tallied"]
 
 _LARGEST_RUN_JSON = 2_000_000
 """Ours hold the metadata of one event, which ends at 1 MB."""
-_SPENT = frozenset({"total_tokens", "cost_usd"})
-"""Totals that older writers leave out of run.json."""
+_SPENT = ("total_tokens", "cost_usd")
+"""Totals that older writers leave out of run.json; in one order, since tables are named by what is read here."""
 _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "event_counts": dict,
     "total_tokens": int,
@@ -65,9 +65,9 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     elif meta["status"] == "running":
         if not is_being_written(events_path(folder), meta.get("owner")):
             meta = _closed(recount(folder, run_id, meta.get("owner")), meta)
-    elif raw is not None and meta["counts"]["llm_calls"] and not raw.keys() >= _SPENT:
+    elif raw is not None and meta["counts"]["llm_calls"] and any(key not in raw for key in _SPENT):
         counted: Any = recount(folder, run_id, meta.get("owner"))
-        meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in _SPENT - raw.keys()}})
+        meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in _SPENT if key not in raw}})
     label = read_label(folder)
     if label is not None:
         meta["run_name"] = label
