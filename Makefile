@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 NODE_READY := node_modules/.ready
-# What talks to real processes and a real browser is tried once more when it fails: only what fails twice is a failure.
+# What talks to real processes and a real browser, or has a budget of milliseconds, is tried once more when it fails:
+# only what fails twice is a failure.
 AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
 # Some frameworks leave event loops and threads open when the interpreter exits; that is theirs to mend.
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
@@ -21,7 +22,7 @@ demo: $(READY) ## record a few little agents and show them (no key, no network)
 
 # None of these generates its cases, and hypothesis takes a while to load.
 test: $(READY) ## the fast tests, in random order, under half a minute
-	$(BIN)/python -m pytest -q -n 2 -p no:hypothesispytest
+	$(BIN)/python -m pytest -q -n 2 -p no:hypothesispytest || $(AGAIN) -p no:hypothesispytest
 
 check: lint types test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
 
