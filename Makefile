@@ -68,15 +68,15 @@ test-instrumentations: $(READY) ## the receiver, against other vendors' real ins
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-instrumentations
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python -r requirements/instrumentations.txt
 	$(BIN)/uv pip install -q --python .venv-instrumentations/bin/python --no-deps -e .
-	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive/test_instrumentations.py $(LANE_OPTIONS) || \
-		.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receive/test_instrumentations.py $(LANE_OPTIONS) --last-failed \
+	.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receiver/test_instrumentations.py $(LANE_OPTIONS) || \
+		.venv-instrumentations/bin/python -m pytest -q -m frameworks tests/receiver/test_instrumentations.py $(LANE_OPTIONS) --last-failed \
 		--last-failed-no-failures none
 
 receiver-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-receivers-$*
 	$(BIN)/uv pip install -q --python .venv-receivers-$*/bin/python -r requirements/receivers-$*.txt
-	$(BIN)/python -m pytest -q -m frameworks tests/receivers/test_$*.py || \
-		$(AGAIN) -m frameworks tests/receivers/test_$*.py
+	$(BIN)/python -m pytest -q -m frameworks tests/interop/collectors/test_$*.py || \
+		$(AGAIN) -m frameworks tests/interop/collectors/test_$*.py
 
 newest-%: $(READY)
 	$(BIN)/uv venv -q --clear --python $(BIN)/python .venv-frameworks-newest-$*

@@ -6,6 +6,7 @@ import gc
 import itertools
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,58 +19,8 @@ from agentdbg.recorder import context
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-_TESTS = Path(__file__).parent
-
-
-# Real processes, real servers, thousands of generated cases: worth their time, but not at every save.
-_SLOW = (
-    "analysis/test_laws",
-    "carry/test_parquet",
-    "carry/test_reading_runs",
-    "carry/test_sql",
-    "cli/",
-    "contract/",
-    "diff/test_command",
-    "diff/test_laws",
-    "diff/test_real_pairs",
-    "diff/test_pairing_shortcuts",
-    "diff/test_rows_shortcuts",
-    "diff/test_shortcuts",
-    "docs/test_examples",
-    "findings/test_explain",
-    "findings/test_laws",
-    "findings/test_real_runs",
-    "html/test_download",
-    "html/test_laws",
-    "gates/test_diff_docs",
-    "gates/test_docs",
-    "gates/test_real_runs",
-    "interop/test_command",
-    "interop/test_own_runs",
-    "interop/test_real_files",
-    "loops/test_laws",
-    "mcp/",
-    "network/",
-    "property/",
-    "push/test_laws",
-    "pytest_plugin/",
-    "reading/test_ahead",
-    "reading/test_recount",
-    "receive/test_laws",
-    "receive/test_serving",
-    "receive/test_sizing",
-    "redaction/test_laws",
-    "redaction/test_sizes",
-    "redaction/test_vendor_tokens",
-    "run/test_recording",
-    "run/test_same_behaviour",
-    "server/",
-    "test_encoding",
-)
-
-
-# What other lanes run, and the fast one need not even load: half of its time went into that.
-_OTHER_LANES = (*_SLOW, "browser/", "receivers/")
+# The lanes that the fast one leaves out. A whole file joins one with `pytestmark`, a single test with its mark.
+_OTHER_LANE = re.compile(rb"^pytestmark = (?:\[\s*)?pytest\.mark\.(?:slow|browser|frameworks)\b", re.MULTILINE)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -84,20 +35,11 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the files of other lanes alone when only the fast tests are wanted."""
-    try:
-        relative = collection_path.relative_to(_TESTS).as_posix()
-    except ValueError:
-        return None
+    """Load no file of another lane when only the fast tests are wanted: half of their time went into that."""
     is_fast_lane = "not slow" in str(config.option.markexpr)
-    return True if is_fast_lane and f"{relative}/".startswith(_OTHER_LANES) else None
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the slow lane the folders and files above; the marks on single tests are in their files."""
-    for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(_SLOW):
-            item.add_marker(pytest.mark.slow)
+    if not is_fast_lane or collection_path.suffix != ".py":
+        return None
+    return True if _OTHER_LANE.search(collection_path.read_bytes()) else None
 
 
 class Recorded:

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from agentdbg import encoding
 
+pytestmark = pytest.mark.slow
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from agentdbg.analysis.stats import Coverage, Tally
 from agentdbg.analysis.summary import summarise
 from agentdbg.analysis.tree import tree_order
 from tests.analysis.story import Story
+
+pytestmark = pytest.mark.slow
 
 _NAMES = (
     "role content type text tool_calls function name arguments choices message error error_type state diff status "

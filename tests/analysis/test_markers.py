@@ -19,8 +19,8 @@ from agentdbg.events.markers import has_gap, in_words, is_gap, missing_count, no
 from agentdbg.interop.exports.markdown_event import event_section
 from agentdbg.interop.otel.messages import input_messages
 from agentdbg.redaction import RedactionRules, Redactor
+from tests.analysis.diff.events import llm, run, tool
 from tests.analysis.story import Story
-from tests.diff.events import llm, run, tool
 
 if TYPE_CHECKING:
     from agentdbg.events import Event

@@ -18,8 +18,8 @@ import pytest
 
 from agentdbg.storage import list_runs, load_events
 from agentdbg.storage.housekeeping import compress_run
-from tests.reading.handmade import as_line, event, run_json, usual_events, write_run
 from tests.server.running import viewer
+from tests.storage.handmade import as_line, event, run_json, usual_events, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -28,13 +28,6 @@ PATIENCE_MS = 15_000
 expect.set_options(timeout=PATIENCE_MS)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder drives a browser."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
-
-
 def agents(data_dir: Path, *names: str, **options: Any) -> subprocess.Popen[str]:
     """A program that records the named agents into a folder."""
     return subprocess.Popen(

@@ -16,6 +16,9 @@ from tests.server.running import viewer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.browser
+
+
 READY = "compare-rows .item"
 COMPARING_MS = 120_000
 """Comparing 50,000 events a side takes a while on a busy machine; what is tested comes after it."""

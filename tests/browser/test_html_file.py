@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+
 pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import Browser, Page, expect
@@ -25,6 +26,8 @@ from tests.server.running import viewer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.browser
 
 ROW = "event-rows .row .what .outcome"
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page
 
+pytestmark = pytest.mark.browser
+
+
 FILES = sorted(path for path in DATA.rglob("*") if path.is_file() and path.suffix in {".json", ".traj", ".jsonl"})
 
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from tests.browser.conftest import Recorded
 
+pytestmark = pytest.mark.browser
+
+
 _AXE_PACKAGE = importlib.util.find_spec("axe_playwright_python")
 assert _AXE_PACKAGE is not None, "axe-playwright-python is among the development requirements"
 AXE = Path(str(_AXE_PACKAGE.origin)).with_name("axe.min.js").read_text()

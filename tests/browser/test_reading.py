@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.agents import BIG_INTEGER
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.browser.conftest import Recorded
+
+pytestmark = pytest.mark.browser
+
 
 OpenPage = "Callable[..., Page]"
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Iterator[Recorded]:

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from agentdbg.events import Event
     from tests.conftest import Recorded
 
+pytestmark = pytest.mark.slow
+
 SIGNATURES = {
     record_llm_call: "model prompt response usage meta provider temperature stop_reason status error duration_ms",
     record_tool_call: "name args result meta status error duration_ms",

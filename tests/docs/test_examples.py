@@ -19,6 +19,8 @@ from tests.docs.pages import ROOT, Block, blocks, steady_output
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 PAGES = ["README.md", "docs/sdk.md", "docs/getting-started.md", "docs/guardrails.md", "docs/events.md"]
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mcp.client import Assistant, every_call, talk
-from tests.mcp.runs import ordinary
+from tests.mcp_server.client import Assistant, every_call, talk
+from tests.mcp_server.runs import ordinary
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,6 +17,8 @@ from tests.interop.files import CHAT, agentdbg, events_of, imported, take, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_says_what_it_made_and_what_to_do_next(tmp_path: Path) -> None:
     """Somebody who has just imported wants to look."""

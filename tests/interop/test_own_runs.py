@@ -17,6 +17,8 @@ from tests.interop.files import agentdbg, take, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run_id(data_dir: Path) -> str:

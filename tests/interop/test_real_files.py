@@ -16,7 +16,10 @@ import pytest
 from agentdbg.storage import list_runs, load_events
 from tests.interop.files import DATA, agentdbg, events_of
 
-pytestmark = pytest.mark.skipif(not (DATA / "taubench-airline").exists(), reason="the public trajectories are not here")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (DATA / "taubench-airline").exists(), reason="the public trajectories are not here"),
+]
 
 
 @pytest.fixture(scope="module")

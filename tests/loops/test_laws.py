@@ -22,6 +22,9 @@ from benchmarks.loop_traces import Recorder
 if TYPE_CHECKING:
     from agentdbg.events import Event
 
+pytestmark = pytest.mark.slow
+
+
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=30),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),

@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from agentdbg.cli import COMMANDS
-from tests.mcp.runs import ordinary
+from tests.mcp_server.runs import ordinary
+
+pytestmark = pytest.mark.slow
 
 HERE = Path(__file__).parent
 # What a careless library would act on: proxies, other people's collectors, keys, settings of our own.

@@ -6,10 +6,14 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.pytest_plugin.projects import XDIST
 
 if TYPE_CHECKING:
     from tests.pytest_plugin.projects import Project
+
+pytestmark = pytest.mark.slow
 
 MARKED = """
 import os

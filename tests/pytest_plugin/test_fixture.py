@@ -8,10 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.pytest_plugin.projects import ASYNC
 
 if TYPE_CHECKING:
     from tests.pytest_plugin.projects import Project
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_run_says_what_the_agent_did(project: Project) -> None:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.pytest_plugin.projects import Project
+
+pytestmark = pytest.mark.slow
 
 
 def test_classes_and_odd_names_are_recorded_each_in_a_folder_that_any_system_can_have(project: Project) -> None:

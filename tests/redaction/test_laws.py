@@ -15,6 +15,9 @@ from agentdbg.redaction import RedactionRules, Redactor
 from agentdbg.redaction.shaped import shaped_secrets
 from agentdbg.redaction.text import _without
 
+pytestmark = pytest.mark.slow
+
+
 WITH_RE2 = Redactor(RedactionRules())
 IN_PLAIN_PYTHON = Redactor(RedactionRules(), use_re2=False)
 

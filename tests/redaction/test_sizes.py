@@ -17,6 +17,8 @@ from agentdbg.redaction.sizes import cut_string, cut_value, fit_fields
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _time_enough() -> Iterator[None]:

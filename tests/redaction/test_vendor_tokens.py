@@ -6,6 +6,8 @@ import pytest
 
 from agentdbg.redaction import RedactionRules, Redactor
 
+pytestmark = pytest.mark.slow
+
 MIXED = "aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA2bC4dE6fG8hJ0kL3mN6pQ9rS2tU5vW8xY1zB4cD7eF0gH3"
 HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0"
 UPPER = "A2B3C4D5E6F7G2H3J4K5L6M7N2P3Q4R5S6T7U2V3W4X5Y6Z7A2B3C4D5E6"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.reading.handmade import usual_events, write_run
 from tests.server.running import RunningViewer, viewer
+from tests.storage.handmade import usual_events, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

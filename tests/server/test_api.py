@@ -21,15 +21,17 @@ from agentdbg.index.events import EventIndex
 from agentdbg.server.lifecycle import Viewer, find_viewer, serve
 from agentdbg.server.peer_user import can_tell_users
 from agentdbg.storage.reader import load_events
-from tests.reading import handmade
-from tests.reading.handmade import as_line, run_json, tool_call, usual_events, write_run
-from tests.reading.test_dialects import DAMAGED
-from tests.reading.test_event_index import varied_events
+from tests.index.test_event_index import varied_events
 from tests.server.running import RunningViewer, eventually, viewer
+from tests.storage import handmade
+from tests.storage.handmade import as_line, run_json, tool_call, usual_events, write_run
+from tests.storage.test_dialects import DAMAGED
 
 if TYPE_CHECKING:
     import subprocess
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 
 def add(data_dir: Path, events: list[dict[str, Any]] | None = None, **fields: Any) -> str:

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.reading.handmade import as_line, tool_call, usual_events, write_run
 from tests.server.running import RunningViewer, viewer
+from tests.storage.handmade import as_line, tool_call, usual_events, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 FOREIGN_HOSTS = [
     "evil.example",

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.analysis.checks.runs import refund_story
 from tests.browser.pairs import write_pair
-from tests.cli.stored import store
-from tests.gates.runs import refund_story
+from tests.commands.stored import store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.server.running import RunningViewer
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

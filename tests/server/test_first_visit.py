@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from agentdbg.server.app import create_app
 from agentdbg.server.inside import visit
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_page_is_ready_before_the_server_is(tmp_path: Path) -> None:

@@ -12,11 +12,13 @@ import pytest
 from agentdbg.index import events
 from agentdbg.server import views
 from agentdbg.server.views import Views
-from tests.reading.handmade import as_line, run_json, tool_call, write_run
+from tests.storage.handmade import as_line, run_json, tool_call, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+pytestmark = pytest.mark.slow
 
 RUN = str(uuid.UUID(int=9))
 

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.server.opening import with_answers
-from tests.reading.handmade import usual_events, write_run
+from tests.storage.handmade import usual_events, write_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.server.running import RunningViewer
+
+pytestmark = pytest.mark.slow
 
 ANSWER = re.compile(r'<script type="application/json" data-answer="([^"]+)">(.*?)</script>', re.DOTALL)
 

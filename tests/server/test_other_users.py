@@ -20,12 +20,14 @@ import pytest
 
 from agentdbg.server import socket_owner as socket_owner_module
 from agentdbg.server.peer_user import Peer, can_tell_users, is_from_own_user, peer_uid
-from tests.reading.handmade import usual_events, write_run
 from tests.server.running import end
 from tests.server.test_attacks import tree
+from tests.storage.handmade import usual_events, write_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
 
 NOBODY = 65_534
 ROOT = 0

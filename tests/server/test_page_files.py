@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from tests.server.running import RunningViewer
 
+pytestmark = pytest.mark.slow
+
 
 def addresses(page: str) -> list[str]:
     """What a browser asks for because the page names it."""

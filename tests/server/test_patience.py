@@ -16,6 +16,8 @@ from agentdbg.server.lifecycle import listen
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+pytestmark = pytest.mark.slow
+
 _WHOLE = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi"
 _HALF_A_HEAD = b"POST / HTTP/1.1\r\nHost: loc"
 _HALF_A_BODY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nh"

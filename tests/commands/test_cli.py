@@ -1,0 +1,364 @@
+"""The command line as a whole: help, mistakes, exit codes, and the two ways arguments are read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from agentdbg import cli as cli_module
+from agentdbg.cli import COMMANDS
+from agentdbg.commands import list as list_command
+from agentdbg.commands import typer_app
+from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.reference import rewrite
+from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
+from agentdbg.exceptions import AgentDbgError
+from tests.analysis.story import Story
+from tests.commands.stored import HOSTILE, Ran, run_in_terminal, run_process, store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_with_examples(cli: Callable[..., Ran], name: str) -> None:
+    """Examples are what people read first."""
+    ran = cli(name, "--help")
+
+    assert ran.code == 0
+    assert "Examples:\n" in ran.out
+    assert f"agentdbg {name}" in ran.out
+    assert f"Usage: agentdbg {name}" in ran.out
+
+
+@pytest.mark.parametrize("name", ["show", "export", "baseline"])
+def test_usage_puts_an_argument_into_brackets_once(cli: Callable[..., Ran], name: str) -> None:
+    """`[[RUN]...]...` makes a reader wonder what else there is to know about it."""
+    usage = cli(name, "--help").out.splitlines()[0]
+
+    assert "RUN" in usage
+    assert not re.search(r"\[\[|\.\.\.\S|\]\]", usage)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "run"])
+def test_help_shows_what_was_declared_and_no_python_types(cli: Callable[..., Ran], name: str) -> None:
+    """`RUN <list[str]>` and `[x>=0]` are answers to questions no user asked."""
+    helped = " ".join(cli(name, "--help").out.split())
+
+    assert "<" not in helped.partition("Options:")[0].partition("Arguments:")[2]
+    assert "x>=" not in helped
+    for found in parameters_of(importlib.import_module(f"agentdbg.commands.{name}").command):
+        assert " ".join(found.declared.help.split()) in helped
+
+
+def test_a_mistyped_command_is_answered_with_the_one_meant(cli: Callable[..., Ran]) -> None:
+    """Nobody should have to read through twenty-five names for one wrong letter."""
+    assert "did you mean `agentdbg list`?" in cli("lits").err
+    assert "did you mean" not in cli("frobnicate").err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["assert", "--max-errors", "99"], ["sql"], ["sql", "select run_id from runs"], ["export", "-o", "-"]]
+)
+def test_json_is_short_for_the_format(cli: Callable[..., Ran], failed_run: str, arguments: list[str]) -> None:
+    """Half of the commands have formats and half have not; nobody remembers which."""
+    name, *rest = arguments
+    runs = [] if name == "sql" else [failed_run]
+    short, long = cli(name, *runs, *rest, "--json"), cli(name, *runs, *rest, "--format", "json")
+
+    assert short.json == long.json
+    assert short.code == long.code
+    both = cli(name, *runs, *rest, "--json", "--format", "other")
+    assert (both.code, "choose one" in both.err) == (2, True)
+
+
+def test_a_baseline_is_printed_also_where_it_is_written(
+    cli: Callable[..., Ran], failed_run: str, tmp_path: Path
+) -> None:
+    """A script may want to look at what it keeps."""
+    printed = cli("baseline", failed_run, "--out", str(tmp_path / "good.json"), "--json")
+
+    assert printed.json == json.loads((tmp_path / "good.json").read_text())
+
+
+def test_without_a_command_there_is_help(cli: Callable[..., Ran]) -> None:
+    """Typing the bare name is how one meets a tool."""
+    ran = cli()
+
+    assert ran.code == 0
+    assert all(name in ran.out and text in ran.out for name, text in COMMANDS.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["lits"], "No such command"),
+        (["list", "--limt", "3"], "--limit"),
+        (["list", "-n", "many"], "-n"),
+        (["list", "-n", "-1"], "-n"),
+        (["export", "latest"], "--out"),
+        (["rename", "latest"], "NAME"),
+        (["delete"], "RUN"),
+        (["show", "a", "b"], "b"),
+        (["prune", "--older-than"], "--older-than"),
+    ],
+)
+def test_a_mistake_is_answered_on_stderr_with_exit_code_two(
+    cli: Callable[..., Ran], arguments: list[str], word: str
+) -> None:
+    """And with the option that was probably meant."""
+    ran = cli(*arguments)
+
+    assert (ran.code, ran.out) == (2, "")
+    assert word in ran.err
+
+
+def test_a_run_is_named_by_id_beginning_or_latest(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Nobody types 36 characters."""
+    story = Story()
+    older = store(data_dir, story, name="older", started_at="2026-01-01T00:00:00.000Z", run_id="aaaaaaaa1" + "0" * 23)
+    newer = store(data_dir, story, name="newer", started_at="2026-01-02T00:00:00.000Z", run_id="aaaaaaaa2" + "0" * 23)
+
+    assert "older" in cli("show", older).out
+    assert "older" in cli("show", "aaaaaaaa-1").out
+    assert "newer" in cli("show", "latest").out
+    ambiguous = cli("show", "aaaa")
+    assert ambiguous.code == 2
+    assert older in ambiguous.err
+    assert newer in ambiguous.err
+
+
+@pytest.mark.parametrize("wanted", ["ffff", "not/an/id", "../../etc", "latest"])
+def test_a_run_that_is_not_there_is_exit_code_two(cli: Callable[..., Ran], wanted: str) -> None:
+    """Every command finds runs the same way."""
+    for command in (["show", wanted], ["tail", wanted], ["export", wanted, "--out", "-"], ["rename", wanted, "x"]):
+        ran = cli(*command)
+        assert (ran.code, ran.out) == (2, ""), command
+        # Without any run there is nothing to list, and something to try.
+        assert ("agentdbg demo" if wanted == "latest" else "agentdbg list") in ran.err
+
+
+def test_a_fault_of_ours_is_one_line_and_exit_code_ten(
+    cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stack trace helps only those who ask for it."""
+
+    def broken() -> None:
+        raise RuntimeError(f"no idea {HOSTILE}")
+
+    monkeypatch.setattr(list_command, "default_data_dir", broken)
+    ran = cli("list")
+    assert ran.code == 10
+    assert ran.err.startswith("agentdbg: internal error, RuntimeError: no idea evil")
+    assert len(ran.err.splitlines()) == 1
+    assert "\x1b" not in ran.err
+
+    monkeypatch.setenv("AGENTDBG_TRACEBACK", "1")
+    assert "Traceback" in cli("list").err
+
+
+def test_the_exit_code_is_the_exceptions(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands catch nothing; one place knows the codes, on the short way and on typer's."""
+
+    class Unusual(AgentDbgError):
+        exit_code = 7
+
+    def unusual() -> None:
+        raise Unusual("seven")
+
+    monkeypatch.setattr(list_command, "default_data_dir", unusual)
+    assert cli("list").code == 7
+    assert CliRunner().invoke(cli_module.app, ["list"]).exit_code == 7
+
+
+def test_a_reader_that_goes_away_is_no_error(data_dir: Path) -> None:
+    """`agentdbg show | head -1` ends quietly."""
+    story = Story()
+    for number in range(2000):
+        story.tool("step", {"n": number}, "x" * 300)
+    store(data_dir, story)
+    for command in (["show", "--full"], ["export", "latest", "--out", "-"], ["show", "--json"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "agentdbg", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+        process.stderr.close()
+
+
+def test_shells_can_complete_commands_and_runs(data_dir: Path) -> None:
+    """Tab after `agentdbg show` offers the runs."""
+    run_id = store(data_dir, Story(), name="airline")
+    zsh = {"_AGENTDBG_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+
+    assert run_id[:8] in run_process("x", **zsh, COMP_WORDS="agentdbg show ").out
+    assert (
+        "export" in run_process("x", _AGENTDBG_COMPLETE="complete_bash", COMP_CWORD="1", COMP_WORDS="agentdbg ex").out
+    )
+
+
+def _examples() -> list[tuple[str, list[str]]]:
+    found = []
+    for name in COMMANDS:
+        if name == "run":
+            continue  # reads its own command line: what follows the program belongs to the program
+        module = importlib.import_module(f"agentdbg.commands.{name}")
+        for line in module.EXAMPLES.strip().splitlines():
+            command = line.partition("|")[0 if line.startswith("agentdbg") else 2].strip()
+            words = shlex.split(command, comments=True)
+            while words and "=" in words[0]:
+                words.pop(0)
+            if words[:2] == ["agentdbg", name]:
+                found.append((name, words[2:]))
+    return found
+
+
+@pytest.mark.parametrize(("name", "arguments"), _examples(), ids=str)
+def test_the_short_way_and_typer_read_every_example_alike(
+    name: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two readers of one command line may never disagree."""
+    module = importlib.import_module(f"agentdbg.commands.{name}")
+    plainly = read_plainly(parameters_of(module.command), arguments)
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr(typer_app, "_as_typer_has_it", _wrapping(typer_app._as_typer_has_it, seen))
+    CliRunner().invoke(typer_app.make_app(COMMANDS), [name, *arguments], catch_exceptions=False)
+
+    assert plainly is not None, "an example should need no help from typer"
+    assert seen == [plainly]
+
+
+def _wrapping(convert: Callable[..., Any], seen: list[dict[str, Any]]) -> Callable[..., Any]:
+    def converted(function: Any) -> Any:
+        call = convert(function)
+
+        def spy(**values: Any) -> None:
+            seen.append(values)
+
+        spy.__signature__ = call.__signature__  # type: ignore[attr-defined] # what typer reads
+        spy.__annotations__ = call.__annotations__
+        return spy
+
+    return converted
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json=1"], ["-n"], ["--wrong"], ["-n5"], ["stray"], ["--help"], ["-n", "--json"]]
+)
+def test_what_is_not_plainly_right_is_left_to_typer(arguments: list[str]) -> None:
+    """Guessing is not for the short way."""
+    assert read_plainly(parameters_of(list_command.command), arguments) is None
+
+
+def test_cleaning_shows_what_it_disarms() -> None:
+    """A name with an escape in it is suspicious, and the reader should see that."""
+    assert clean("a\x1b[31mb") == "a\\x1b[31mb"
+    assert clean("a\nb\tc") == "a b c"
+    assert clean("a\nb\x07", keep_lines=True) == "a\nb\\x07"
+    assert clean("\u202eabc\U000e0041") == "\\u202eabc\\U000e0041"
+    assert clean("naïve 漢字 🙂 – fine") == "naïve 漢字 🙂 – fine"
+
+
+def test_width_counts_columns_and_not_characters() -> None:
+    """A table with Chinese names in it is aligned too."""
+    assert cell_width("漢字") == 4
+    assert fit("漢字漢字", 5) == "漢字…"
+    assert fit("abcdef", 4) == "abc…"
+
+
+def test_a_table_gives_up_optional_columns_before_it_cuts(capsys: pytest.CaptureFixture[str]) -> None:
+    """Half a status is worth nothing, a shorter name is."""
+    out = Terminal()
+    out.width = 21
+    out.table(
+        [Column("id"), Column("name", least=8), Column("extra", optional=1), Column("status")],
+        [["ab", "a very long name", "something", "running"]],
+    )
+
+    assert capsys.readouterr().out == "id  name      status\nab  a very…   running\n"
+
+
+def test_python_dash_m_is_the_command() -> None:
+    """Where the script is not on the path."""
+    assert run_process("--version").out.startswith("agentdbg ")
+    assert os.path.exists(importlib.import_module("agentdbg.__main__").__file__ or "")
+
+
+def test_the_reference_is_what_the_commands_say() -> None:
+    """A documented option that does not exist is worse than an undocumented one."""
+    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+
+    assert page == rewrite(page, COMMANDS), "python -m agentdbg.commands.reference docs/cli.md brings it up to date"
+
+
+@pytest.mark.parametrize(
+    "command", [("list", "--json"), ("show", "latest", "--json"), ("explain", "latest", "--json"), ("export", "latest")]
+)
+def test_json_on_a_terminal_means_the_same_and_acts_on_nothing(command: tuple[str, ...], data_dir: Path) -> None:
+    """JSON may hold what clears the screen or turns text round as it stands; a terminal must not get it so."""
+    story = Story()
+    story.tool(HOSTILE + "\U000e0041", {}, HOSTILE)
+    story.end()
+    store(data_dir, story, name=HOSTILE)
+    arguments = [*command, "--out", "-"] if command[0] == "export" else [*command]
+    shown = run_in_terminal(*arguments, NO_COLOR="1").out
+
+    assert clean(shown, keep_lines=True) == shown
+    assert json.loads(shown) == run_process(*arguments).json
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["list", "list --json", "--help", "config", "export latest --out -"])
+def test_a_closed_stream_is_no_fault(command: str, closed: str, data_dir: Path) -> None:
+    """A service manager may start a program without any of its streams."""
+    store(data_dir, Story())
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"exec {shlex.quote(sys.executable)} -m agentdbg {command} {closed}"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        check=False,
+        timeout=60,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_help_of_run_may_be_cut_off(tmp_path: Path) -> None:
+    """`agentdbg run --help | head -1` is no reason for a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "agentdbg", "run", "--help"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_asking_for_a_deleted_run_says_that_it_was_deleted(cli: Callable[..., Ran], failed_run: str) -> None:
+    """Not found would be half the truth, and it can be brought back."""
+    cli("delete", failed_run, "--yes")
+    ran = cli("show", failed_run[:6])
+
+    assert ran.code == 2
+    assert f"agentdbg restore {failed_run[:8]}" in ran.err

@@ -1,0 +1,94 @@
+"""What one event says, and that everything which counts events says the same of a run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import record_llm_call, record_tool_call, traced_run
+from agentdbg.events.facts import call_failed, cost_of, model_of, tokens_of, tool_of
+from agentdbg.storage.dialects import parse_event
+from tests.events.faces import HOW, disagreement, in_python, stored
+
+if TYPE_CHECKING:
+    from tests.conftest import Recorded
+
+CASES = json.loads((Path(__file__).parent / "cases.json").read_text())
+PARTS = ("usage", "cost_usd", "status", "error")
+
+
+@pytest.mark.parametrize("case", CASES["usages"], ids=lambda case: json.dumps(case["usage"]))
+def test_tokens_are_read_by_one_law(case: dict[str, Any]) -> None:
+    """The page reads the same file in Node, so both agree."""
+    assert list(tokens_of({"usage": case["usage"]})) == case["tokens"]
+
+
+@pytest.mark.parametrize("case", CASES["costs"], ids=lambda case: json.dumps(case["cost_usd"]))
+def test_a_cost_is_known_or_not(case: dict[str, Any]) -> None:
+    """An unknown price is not a price of nothing."""
+    assert cost_of({"cost_usd": case["cost_usd"]}) == case["cost"]
+
+
+@pytest.mark.parametrize("case", CASES["outcomes"], ids=json.dumps)
+def test_a_call_failed_or_not(case: dict[str, Any]) -> None:
+    """Also after the tolerant reader has brought it into the strict form."""
+    payload = {"tool_name": "t", "status": case["status"], "error": case["error"]}
+    line = json.dumps({"event_type": "TOOL_CALL", "name": "t", "payload": payload}).encode()
+
+    assert call_failed(payload) is case["failed"]
+    assert call_failed(parse_event(line, "r")["payload"]) is case["failed"]
+
+
+def test_the_subject_of_a_call_is_its_name_where_the_payload_names_none() -> None:
+    """Other writers name it once."""
+    assert model_of({"name": "gpt-4", "payload": {}}) == "gpt-4"
+    assert tool_of({"name": "x", "payload": {"tool_name": "search"}}) == "search"
+    assert tool_of({}) == "unknown"
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_every_reader_counts_an_odd_run_alike(data_dir: Path, how: str) -> None:
+    """A gate that says 0 tokens where the list says 12 lets through what it was set up to stop."""
+    payloads = [{key: case[key] for key in PARTS if key in case} for kind in CASES.values() for case in kind]
+    told = in_python(data_dir, stored(data_dir, how, payloads))
+
+    assert disagreement(told) == ""
+    plain = len(CASES["costs"]) + len(CASES["outcomes"])
+    assert told["gate"] == {
+        "llm_calls": len(payloads),
+        "tool_calls": len(payloads),
+        "errors": 2 * sum(case["failed"] for case in CASES["outcomes"]),
+        "total_tokens": 30 * plain + sum(case["tokens"][2] or 0 for case in CASES["usages"]),
+        "cost_usd": sum(case["cost"] or 0 for case in CASES["costs"]),
+        "status": "error" if how == "never closed" else "ok",
+    }
+
+
+def test_an_exception_that_leaves_a_failed_call_is_one_error(recorded: Recorded, data_dir: Path) -> None:
+    """However often it is recorded on its way out; what the writer counts, a reader counts again."""
+    with pytest.raises(ValueError, match="no"), traced_run("r"):
+        record_tool_call("t", error=ValueError("no"))
+        record_tool_call("t", error=ValueError("no"))
+        raise ValueError("no")
+
+    run = recorded.only()
+    assert run.meta["counts"]["errors"] == 2
+    (run.path / "run.json").unlink()
+    told = in_python(data_dir, run.path.name)
+    assert disagreement(told) == ""
+    assert told["gate"]["errors"] == 2
+
+
+@pytest.mark.parametrize("case", CASES["usages"], ids=lambda case: json.dumps(case["usage"]))
+def test_what_is_recorded_is_counted_like_what_is_read(case: dict[str, Any], recorded: Recorded) -> None:
+    """run.json and a count of the events are the same numbers."""
+    with traced_run("r"):
+        record_llm_call("m", usage=case["usage"])
+
+    run = recorded.only()
+    assert run.meta["total_tokens"] == case["tokens"][2]
+    assert tokens_of(run.one("LLM_CALL")["payload"]).total == case["tokens"][2]
+    assert run.one("RUN_END")["payload"]["summary"]["total_tokens"] == case["tokens"][2]
