@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-
 pytest.importorskip("playwright.sync_api")
 
 from playwright.sync_api import Browser, Page, expect
