@@ -1,0 +1,154 @@
+"""Every HTTP route once with an answer and once with an error, in this process: the server's fast test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import agentdbg.server
+from agentdbg.server.app import create_app
+from tests.storage.handmade import usual_events, write_run
+
+TOKEN = "a-token-of-the-test"
+
+# What is asked of a run, and a part of the answer.
+ANSWERS: dict[str, tuple[str, str]] = {
+    "GET /api/info": ("", "spec_version"),
+    "GET /api/runs": ("?limit=5", "RUN"),
+    "GET /api/runs/{run_id}": ("", "RUN"),
+    "GET /api/runs/{run_id}/events": ("?limit=2", "RUN_START"),
+    "GET /api/runs/{run_id}/events/{event_id}": ("", "RUN_START"),
+    "GET /api/runs/{run_id}/rows": ("", "RUN_START"),
+    "GET /api/runs/{run_id}/skeleton": ("", ""),
+    "GET /api/runs/{run_id}/summary": ("", "verdict"),
+    "GET /api/runs/{run_id}/search": ("?q=run", ""),
+    "GET /api/runs/{run_id}/report": ("", ""),
+    "GET /api/runs/{run_id}/html": ("", "<!doctype html>"),
+    "GET /api/compare": ("?a=RUN&b=RUN", ""),
+    "GET /api/compare/rows": ("?a=RUN&b=RUN&at=0", ""),
+    "GET /api/compare/row": ("?a=RUN&b=RUN&row=0", ""),
+    "POST /api/runs/{run_id}/rename": ('{"run_name": "another"}', "another"),
+    "DELETE /api/runs/{run_id}": ("", ""),
+    "POST /api/runs/{run_id}/restore": ("", "RUN"),
+}
+
+
+def routes() -> set[str]:
+    """The routes as the source declares them."""
+    found: set[str] = set()
+    for path in Path(agentdbg.server.__file__).parent.glob("*.py"):
+        for method, address in re.findall(r'@router\.(get|post|delete|put)\("([^"]+)"', path.read_text("utf-8")):
+            found.add(f"{method.upper()} {address}")
+    return found
+
+
+class Asked:
+    """The application without a server around it."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.app = create_app(data_dir, token=TOKEN)
+
+    def __call__(self, route: str, query: str = "", body: bytes = b"", token: str = TOKEN) -> tuple[int, str]:
+        method, path = route.split(" ", 1)
+        return asyncio.run(self._ask(method, path, query, body, token))
+
+    async def _ask(self, method: str, path: str, query: str, body: bytes, token: str) -> tuple[int, str]:
+        headers = [(b"host", b"127.0.0.1:8712"), (b"content-type", b"application/json")]
+        headers += [(b"content-length", str(len(body)).encode()), (b"x-agentdbg-token", token.encode())]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": path,
+            "raw_path": path.encode(),
+            "query_string": query.lstrip("?").encode(),
+            "root_path": "",
+            "headers": headers,
+            "client": ("127.0.0.1", 50_000),
+            "server": ("127.0.0.1", 8712),
+            "state": {},
+        }
+        sent: list[Any] = []
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Any:
+            return waiting.pop() if waiting else await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await self.app(scope, receive, send)
+        status = next(message["status"] for message in sent if message["type"] == "http.response.start")
+        return status, b"".join(message.get("body", b"") for message in sent).decode("utf-8", "replace")
+
+
+@pytest.fixture
+def asked(data_dir: Path, run_id: str) -> Asked:
+    return Asked(data_dir)
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """A folder of the test's own: some routes change it."""
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def run_id(data_dir: Path) -> str:
+    run_id = str(uuid.uuid4())
+    return write_run(data_dir, run_id, events=usual_events(run_id))
+
+
+def test_every_route_is_tried() -> None:
+    """A route that is added without a test here would be tried only by a browser."""
+    assert routes() == set(ANSWERS)
+
+
+@pytest.mark.parametrize("route", sorted(ANSWERS))
+def test_a_route_answers(asked: Asked, run_id: str, route: str) -> None:
+    """What the page and scripts ask of a healthy run."""
+    given, part = ANSWERS[route]
+    if route.endswith("restore"):
+        asked(f"DELETE /api/runs/{run_id}")
+    is_body = given.startswith("{")
+
+    status, body = asked(
+        route.format(run_id=run_id, event_id="1"),
+        "" if is_body else given.replace("RUN", run_id),
+        given.encode() if is_body else b"",
+    )
+
+    assert status in {200, 204}, body
+    assert (run_id if part == "RUN" else part) in body
+
+
+@pytest.mark.parametrize("route", sorted(ANSWERS))
+def test_a_route_refuses_what_it_cannot_answer(asked: Asked, route: str) -> None:
+    """An unknown run is a 404, a wrong question a 4xx, each with a sentence; nothing is a 500."""
+    if route == "GET /api/info":
+        status, body = asked("GET /api/nothing")
+    elif route == "GET /api/runs":
+        status, body = asked(route, "?limit=-1")
+    else:
+        nobody = str(uuid.uuid4())
+        query = f"?a={nobody}&b={nobody}&row=0" if "compare" in route else "?q=x"
+        status, body = asked(route.format(run_id=nobody, event_id="1"), query, b'{"run_name": "x"}')
+
+    assert 400 <= status < 500, body
+    assert json.loads(body)["error"]["message"]
+
+
+@pytest.mark.parametrize("route", sorted(ANSWERS))
+def test_a_route_needs_the_token_of_a_stranger(asked: Asked, run_id: str, route: str) -> None:
+    """In this process nobody can tell whose request it is, so only the token opens the door."""
+    status, _ = asked(route.format(run_id=run_id, event_id="1"), token="wrong")
+
+    assert status in {401, 403}
