@@ -11,19 +11,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from agentdbg.analysis.columns import CALL_KINDS, END
 from agentdbg.analysis.diff.told import VERDICT_WORDS, notes, sentences
-from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.analysis.wording import count_noun, cut
+from agentdbg.analysis.run_columns import CALL_KINDS, END
+from agentdbg.analysis.wording import code, count_noun, cut, line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agentdbg.analysis.call_outcomes import Outcome
+    from agentdbg.analysis.call_results import Outcome
     from agentdbg.analysis.diff.result import Diff, Row
     from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.diff.told import Sentence
-    from agentdbg.analysis.sentences import VerdictPart
+    from agentdbg.analysis.wording import VerdictPart
 
 __all__ = ["Log", "Part", "Told", "has_failed", "never_returned", "outcome_of_row", "tell"]
 

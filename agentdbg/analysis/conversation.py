@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text
 from agentdbg.events.markers import is_gap, not_recorded
 

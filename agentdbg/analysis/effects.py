@@ -19,16 +19,15 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentdbg.analysis.call_outcomes import Outcome, outcome_of
-from agentdbg.analysis.effect_guess.call_effect import call_effect
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
+from agentdbg.analysis.effect_guess import call_effect
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentdbg.analysis.effect_guess.effect_kind import EffectKind
+    from agentdbg.analysis.effect_guess.tool_names import EffectKind
     from agentdbg.events import Event
 
 __all__ = [

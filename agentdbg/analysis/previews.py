@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.values import (
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.value_text import (
     Part,
     Parts,
     fields,
@@ -28,7 +28,7 @@ from agentdbg.analysis.wording import count_noun, cut, duration, number_or_none,
 from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.spans import SpanTotals
+    from agentdbg.analysis.tree import SpanTotals
 
 __all__ = [
     "LOOP_NAMES",

@@ -1,27 +1,31 @@
 """
-A run as a short Markdown report to paste to an assistant: what was asked, what went wrong, the evidence, the place.
+A run in short: the summary that stands above its rows, and a Markdown report to paste to an assistant.
 
-At most about six kilobytes whatever the run: every part is cut, and what is left out is said to be.
+The report says what was asked, what went wrong, the evidence and the place, in at most about six kilobytes whatever the
+run: every part is cut, and what is left out is said to be.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
-from agentdbg.analysis.columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.outcome import final_answer, first_request
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.rows import RowBuilder, row_sentence
+from agentdbg.analysis.run_answer import final_answer, first_request
+from agentdbg.analysis.run_columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL
 from agentdbg.analysis.stats import Figures, Tally, figures, payload_of
-from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.verdict import Verdict, judge
 from agentdbg.analysis.wording import as_json, count_noun, cut, duration, money, one_line, tokens
+from agentdbg.events import SPEC_VERSION
 from agentdbg.events.markers import in_words
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.sentences import Line
+    from collections.abc import Sequence
+
+    from agentdbg.analysis.wording import Line
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["build_report", "figure_line"]
+__all__ = ["Summary", "build_report", "figure_line", "notes", "summarise"]
 
 _LARGEST = 6_000
 _STEPS_BEFORE = 6
@@ -164,3 +168,83 @@ def _fit(sections: list[str]) -> str:
             break
         report += section + "\n\n"
     return f"{report}{footer}\n"
+
+
+_DAMAGED_LISTED = 20
+
+
+class Summary(TypedDict):
+    """What the server answers for a run's summary."""
+
+    spec_version: str
+    run: RunMeta
+    progress: float
+    complete: bool
+    total_events: int
+    type_counts: dict[str, int]
+    errors: int
+    loops: dict[str, int]
+    figures: Figures
+    verdict: Verdict
+    damaged_lines: list[int]
+    damaged_total: int
+    notes: list[str]
+
+
+def summarise(
+    tally: Tally,
+    run: RunMeta,
+    *,
+    now_ms: int | None = None,
+    progress: float | None = None,
+    damaged_lines: Sequence[int] = (),
+    damaged_total: int | None = None,
+) -> Summary:
+    """The summary of a run as far as its tally has counted; keep the tally and a live run costs only what is new."""
+    tally.catch_up()
+    complete = tally.columns.complete
+    counted = figures(tally, run, now_ms)
+    damaged = len(damaged_lines) if damaged_total is None else damaged_total
+    return {
+        "spec_version": SPEC_VERSION,
+        "run": run,
+        "progress": 1.0 if complete else min(progress or 0.0, 1.0),
+        "complete": complete,
+        "total_events": tally.counted,
+        "type_counts": tally.type_counts,
+        "errors": counted["errors"],
+        "loops": dict(tally.loops),
+        "figures": counted,
+        "verdict": judge(tally, run, now_ms),
+        "damaged_lines": list(damaged_lines[:_DAMAGED_LISTED]),
+        "damaged_total": damaged,
+        "notes": notes(run, damaged_lines, damaged),
+    }
+
+
+def notes(run: RunMeta, damaged_lines: Sequence[int] = (), damaged_total: int = 0) -> list[str]:
+    """What a reader should know about how this run was recorded, one sentence each."""
+    said = []
+    redaction = run.get("redaction")
+    if redaction == "off":
+        said.append("Recorded with redaction off. This run may hold secrets in clear.")
+    elif redaction not in (None, "on", "", True):
+        said.append(f"Recorded with weakened redaction ({redaction}). This run may hold secrets in clear.")
+    dropped = run.get("dropped_events")
+    if isinstance(dropped, int) and dropped > 0:
+        were = "was" if dropped == 1 else "were"
+        said.append(f"{count_noun(dropped, 'event')} {were} not written, so something is missing here.")
+    if damaged_total:
+        said.append(_damage(damaged_lines, damaged_total))
+    return said
+
+
+def _damage(lines: Sequence[int], total: int) -> str:
+    were = "line was" if total == 1 else "lines were"
+    if not lines:
+        return f"{total:,} damaged {were} skipped."
+    listed = [f"{number:,}" for number in lines[:_DAMAGED_LISTED]]
+    if total > len(listed):
+        return f"{total:,} damaged {were} skipped, the first: {', '.join(listed)}."
+    joined = f"{', '.join(listed[:-1])} and {listed[-1]}" if len(listed) > 1 else listed[0]
+    return f"{total:,} damaged {were} skipped: {joined}."

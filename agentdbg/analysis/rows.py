@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentdbg.analysis import previews
-from agentdbg.analysis.columns import (
+from agentdbg.analysis.run_columns import (
     CALL_START,
     END,
     ENDED,
@@ -27,17 +27,16 @@ from agentdbg.analysis.columns import (
     STATE,
     TOOL,
 )
-from agentdbg.analysis.spans import Spans, SpanTotals
-from agentdbg.analysis.tree import depth_of
-from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.tree import Spans, SpanTotals, depth_of
+from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import cut, duration, one_line
 from agentdbg.events.facts import NO_TOKENS, cost_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from agentdbg.analysis.columns import RunColumns
     from agentdbg.analysis.previews import Preview
+    from agentdbg.analysis.run_columns import RunColumns
     from agentdbg.events import Event
 
 __all__ = ["Row", "RowBuilder", "row_sentence"]

@@ -15,7 +15,8 @@ from itertools import compress, islice
 from operator import lt
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from agentdbg.analysis.columns import (
+from agentdbg.analysis.call_results import Failure, failure_of
+from agentdbg.analysis.run_columns import (
     CALL_KINDS,
     CALL_START,
     END,
@@ -30,13 +31,12 @@ from agentdbg.analysis.columns import (
     START,
     TOOL,
 )
-from agentdbg.analysis.errors import Failure, failure_of
 from agentdbg.analysis.wording import number_or_none, timestamp_ms
 from agentdbg.events.facts import error_of
 from agentdbg.events.totals import COST_DIGITS, KnownFailures
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.columns import RunColumns
+    from agentdbg.analysis.run_columns import RunColumns
     from agentdbg.events import Event, RunMeta
 
 __all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figures"]

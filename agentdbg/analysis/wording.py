@@ -1,29 +1,48 @@
 """
-Numbers and texts the way a person says them: `4.2 s`, `7.6k`, `1:05.6`, one line without Markdown signs.
+Numbers, times and sentences the way a person says them: `4.2 s`, `7.6k`, one line without Markdown signs.
 
 The page has the same rules in its own language, but for `4.0 s`, which in a sentence is `4 s`; change both together.
+The sentences of verdicts and findings are lines of parts: plain words, names of the program in code, errors quoted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from datetime import datetime
+import time
+from datetime import datetime, timezone
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from agentdbg.events import utc_timestamp
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.stats import FailedCalls
+    from agentdbg.analysis.verdict.case import LoopCost
 
 __all__ = [
+    "Line",
+    "VerdictPart",
     "as_json",
     "as_text",
     "at_time",
     "clock_time",
+    "code",
+    "cost_of",
     "count_noun",
     "cut",
     "duration",
     "grouped",
+    "line",
     "money",
     "number_or_none",
     "one_line",
+    "parse_age",
+    "quote",
+    "since",
+    "text_of",
+    "times",
     "timestamp_ms",
     "tokens",
 ]
@@ -177,3 +196,95 @@ def as_json(value: Any) -> str:
         return _ENCODER.encode(value)
     except (ValueError, TypeError, RecursionError):
         return as_text(value) if not isinstance(value, (dict, list)) else "a value too large to print"
+
+
+class VerdictPart(TypedDict):
+    """A stretch of a sentence and how it is set."""
+
+    text: str
+    style: Literal["plain", "code", "quote"]
+
+
+class Line(TypedDict):
+    """One sentence, and the event it speaks of."""
+
+    n: int | None
+    parts: list[VerdictPart]
+
+
+def code(name: Any) -> VerdictPart:
+    """A name the user's program uses."""
+    return {"text": one_line(str(name), 120), "style": "code"}
+
+
+def quote(error: str) -> VerdictPart:
+    """Somebody else's words."""
+    return {"text": cut(error, 300), "style": "quote"}
+
+
+def line(number: int | None, *pieces: str | VerdictPart) -> Line:
+    """A sentence from plain words and styled parts; neighbouring words become one part."""
+    parts: list[VerdictPart] = []
+    for piece in pieces:
+        if not isinstance(piece, str):
+            parts.append(piece)
+        elif piece and parts and parts[-1]["style"] == "plain":
+            parts[-1]["text"] += piece
+        elif piece:
+            parts.append({"text": piece, "style": "plain"})
+    return {"n": number, "parts": parts}
+
+
+def text_of(sentence: Line) -> str:
+    """The sentence as plain text."""
+    return "".join(piece["text"] for piece in sentence["parts"])
+
+
+def times(group: FailedCalls, unopened: int) -> str:
+    """`failed`, `failed twice`, `failed 5 times`; `over` when not every failure was looked at."""
+    count = len(group.numbers)
+    if count == 1 and not unopened:
+        return "failed"
+    if count == 2 and not unopened:
+        return "failed twice"
+    return f"failed {'over ' if unopened else ''}{count:,} times"
+
+
+def cost_of(loop: LoopCost, run_ms: int | None) -> str:
+    """`16 calls, 68k tokens, $0.21 and 22.5 s, 29 % of the run`."""
+    said = [f"{loop.calls:,} calls"] if loop.calls else []
+    if loop.tokens:
+        said.append(f"{tokens(loop.tokens)} tokens")
+    if loop.cost_usd:
+        said.append(money(loop.cost_usd))
+    said.append(duration(loop.milliseconds))
+    joined = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+    share = round(100 * loop.milliseconds / run_ms) if run_ms else 0
+    return f"{joined}, {share} % of the run" if 1 <= share <= 100 else joined
+
+
+_UNIT_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_AGE = re.compile(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|d|w)", re.IGNORECASE)
+
+
+def parse_age(text: str) -> float:
+    """`30d`, `12h`, `90min` as seconds."""
+    found = _AGE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is not a length of time; write it like 30d, 12h or 90min")
+    return float(found[1]) * _UNIT_SECONDS[found[2].lower()]
+
+
+def since(text: str, now: float | None = None) -> str:
+    """A moment given as an age or as a date (local time), as the timestamp runs are compared with."""
+    try:
+        if _AGE.fullmatch(text.strip()):
+            return utc_timestamp((time.time() if now is None else now) - parse_age(text))
+        if text.strip().lower() == "today":
+            text = datetime.now().astimezone().strftime("%Y-%m-%d")
+        moment = datetime.fromisoformat(text.strip().replace("Z", "+00:00"))
+        return utc_timestamp(moment.astimezone(timezone.utc).timestamp())
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(
+            f"{text!r} is neither an age nor a date; write 2h, 7d, today, 2026-11-01 or 2026-11-01T14:00"
+        ) from None

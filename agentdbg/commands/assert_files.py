@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.baseline_reading import parse_baseline
+from agentdbg.analysis.checks.run_baseline import parse_baseline
 from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.bounded.files import read_small
 from agentdbg.bounded.json_size import check_json_size
@@ -21,7 +21,7 @@ from agentdbg.storage.lines import iter_lines, open_events
 from agentdbg.storage.reader import load_events, load_run_meta, run_folder
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.baseline import Baseline
+    from agentdbg.analysis.checks.run_baseline import Baseline
     from agentdbg.analysis.effects import EffectRules
 
 __all__ = [

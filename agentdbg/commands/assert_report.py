@@ -15,8 +15,8 @@ from agentdbg.commands.terminal import Styled, Terminal, clean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from agentdbg.analysis.checks.gate import Report
-    from agentdbg.analysis.checks.result import CheckResult
+    from agentdbg.analysis.checks import Report
+    from agentdbg.analysis.checks.run_facts import CheckResult
 
 __all__ = ["FORMATS", "junit", "markdown", "text_lines", "write_report"]
 

@@ -6,7 +6,7 @@ import contextlib
 import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentdbg.analysis.checks.gate import judge
+from agentdbg.analysis.checks import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.commands.assert_files import facts_of_named, file_of, read_baseline
 from agentdbg.commands.assert_report import FORMATS, write_report
@@ -21,7 +21,7 @@ from agentdbg.storage.reader import default_data_dir, find_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from agentdbg.analysis.checks.gate import Report
+    from agentdbg.analysis.checks import Report
 
 EXAMPLES = """
 agentdbg assert latest --baseline tests/refund.json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.analysis.baseline import Baseline, baseline_of, combine
-from agentdbg.analysis.checks.result import joined
-from agentdbg.analysis.checks.unknown_calls import policy_stub
+from agentdbg.analysis.checks.run_baseline import Baseline, baseline_of, combine
+from agentdbg.analysis.checks.run_facts import joined
+from agentdbg.analysis.checks.side_effects import policy_stub
 from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.options import Argument, Option

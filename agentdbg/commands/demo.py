@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg import AgentDbgGuardrailExceeded
-from agentdbg.analysis.memory import MemoryColumns
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.verdict import judge
 from agentdbg.commands.options import Option

@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START
 from agentdbg.analysis.compared import has_failed, never_returned, outcome_of_row
 from agentdbg.analysis.diff.told import numbers_of, step_text
 from agentdbg.analysis.diff.words import is_prose
-from agentdbg.analysis.values import plain_text, value
+from agentdbg.analysis.run_columns import CALL_START
+from agentdbg.analysis.value_text import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
 from agentdbg.commands.terminal import Column, Styled, cell_width, clean, fit, table_width, wrapped
 

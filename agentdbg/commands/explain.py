@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.analysis.findings import Finding
-    from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.stats import Figures
     from agentdbg.analysis.verdict import Verdict
+    from agentdbg.analysis.wording import Line
     from agentdbg.events import RunMeta
 
 EXAMPLES = """

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from agentdbg.analysis.checks.result import joined
+from agentdbg.analysis.checks.run_facts import joined
 from agentdbg.commands.init_files import FIRST_TEST, POLICY, WORKFLOW
 from agentdbg.commands.init_tools import stub_for, unknown_tools
 from agentdbg.commands.options import Argument, Option

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.checks.unknown_calls import policy_stub
+from agentdbg.analysis.checks.side_effects import policy_stub
 from agentdbg.analysis.effects import read_effects
 from agentdbg.policy_file import effect_rules
 from agentdbg.storage.reader import default_data_dir, list_runs, load_events

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import duration
 from agentdbg.commands.terminal import Styled, cell_width, clean, fit, wrapped
 
 if TYPE_CHECKING:
     from agentdbg.analysis.rows import Row
-    from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.verdict import Verdict
+    from agentdbg.analysis.wording import Line
     from agentdbg.commands.terminal import Terminal
 
 __all__ = ["print_row", "print_verdict"]

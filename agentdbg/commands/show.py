@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.analysis.columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LOOP, START
-from agentdbg.analysis.outcome import final_answer, first_request
-from agentdbg.analysis.report import figure_line
-from agentdbg.analysis.summary import Summary, summarise
+from agentdbg.analysis.report import Summary, figure_line, summarise
+from agentdbg.analysis.run_answer import final_answer, first_request
+from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LOOP, START
 from agentdbg.analysis.tree import tree_order
 from agentdbg.commands.opened import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option

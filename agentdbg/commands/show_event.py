@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.columns import ERROR, EXCEPTION, LLM, TOOL
-from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.run_columns import ERROR, EXCEPTION, LLM, TOOL
 from agentdbg.analysis.stats import payload_of
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, grouped
 from agentdbg.commands.row_lines import print_row
 from agentdbg.commands.terminal import Styled, Terminal

@@ -6,7 +6,7 @@ import contextlib
 import time
 from typing import Annotated
 
-from agentdbg.analysis.columns import CALL_START
+from agentdbg.analysis.run_columns import CALL_START
 from agentdbg.analysis.verdict import judge
 from agentdbg.commands.finding import newest_runs
 from agentdbg.commands.opened import OpenedRun, open_run

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from agentdbg.analysis.moments import parse_age, since
-from agentdbg.analysis.wording import timestamp_ms
+from agentdbg.analysis.wording import parse_age, since, timestamp_ms
 
 __all__ = ["local_time", "parse_age", "since"]
 

@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.columns import ENDED
 from agentdbg.analysis.rows import RowBuilder
+from agentdbg.analysis.run_columns import ENDED
 from agentdbg.index.events import EventIndex
 from agentdbg.index.search import Matcher, search_events
 from agentdbg.storage.dialects import is_supported_version

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.encoding import IS_FAST
 from agentdbg.events.totals import RunTotals
 

@@ -14,7 +14,7 @@ import time
 from array import array
 from typing import TYPE_CHECKING, Any, cast
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.encoding import decode_json
 from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound

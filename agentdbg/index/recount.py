@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.index.block_columns import facts_of, positions_of
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource

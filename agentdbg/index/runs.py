@@ -305,7 +305,7 @@ class RunIndex:
             yield run_id
 
     def _make_headline(self, meta: RunMeta) -> str:
-        from agentdbg.analysis.headline import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
+        from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
         from agentdbg.index.tail import last_events  # noqa: PLC0415
 
         folder = os.path.join(self.data_dir, "runs", meta["run_id"])

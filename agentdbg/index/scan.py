@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.encoding import IS_FAST, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.events.facts import cost_of, tokens_of

@@ -11,7 +11,7 @@ from array import array
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.index.block_columns import facts_of, positions_of
 from agentdbg.index.ids import pack_ids, split_ids
 from agentdbg.index.scan import scan_lines

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from agentdbg.analysis import columns
+from agentdbg.analysis import run_columns as columns
 from agentdbg.events.facts import NO_TOKENS, Tokens, amount, token_counts
 
 __all__ = [

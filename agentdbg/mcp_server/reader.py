@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.exceptions import EventNotFound, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.runs import RunFilter, RunIndex

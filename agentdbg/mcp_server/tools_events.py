@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START, ENDED, ERROR, EXCEPTION
+from agentdbg.analysis.run_columns import CALL_START, ENDED, ERROR, EXCEPTION
 from agentdbg.index.search import search_events
 from agentdbg.mcp_server.answers import paged
 from agentdbg.mcp_server.arguments import OFFSET, RUN, Parameter, limit

@@ -7,7 +7,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.moments import since as moment
+from agentdbg.analysis.wording import since as moment
 from agentdbg.index.across import RunsWithText
 from agentdbg.index.runs import RunFilter
 from agentdbg.mcp_server.answers import paged

@@ -9,11 +9,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.findings import find
-from agentdbg.analysis.outcome import final_answer, first_request
-from agentdbg.analysis.report import figure_line
-from agentdbg.analysis.sentences import text_of
+from agentdbg.analysis.report import figure_line, summarise
+from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.stats import Tally
-from agentdbg.analysis.summary import summarise
+from agentdbg.analysis.wording import text_of
 from agentdbg.index.validation import RunCheck
 from agentdbg.mcp_server.answers import paged
 from agentdbg.mcp_server.arguments import OFFSET, RUN, limit

@@ -11,10 +11,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.baseline import Baseline, baseline_of, combine
-from agentdbg.analysis.baseline_reading import parse_baseline
-from agentdbg.analysis.checks.gate import judge
+from agentdbg.analysis.checks import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.checks.run_baseline import Baseline, baseline_of, combine, parse_baseline
 from agentdbg.commands.assert_files import read_baseline, write_baseline
 from agentdbg.commands.terminal import clean
 from agentdbg.exceptions import UsageError
@@ -23,7 +22,7 @@ from agentdbg.policy_file import effect_rules_of, find_policy, read_policy
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from agentdbg.analysis.checks.gate import Report
+    from agentdbg.analysis.checks import Report
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.effects import EffectRules

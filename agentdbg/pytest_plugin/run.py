@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.baseline import Baseline, BaselineRun, Variant
+from agentdbg.analysis.checks.run_baseline import Baseline, BaselineRun, Variant
 from agentdbg.analysis.conversation import answer
 from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.analysis.wording import count_noun

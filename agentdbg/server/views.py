@@ -16,10 +16,9 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
-from agentdbg.analysis.report import build_report
+from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
-from agentdbg.analysis.summary import summarise
 from agentdbg.encoding import encode_json
 from agentdbg.index.events import EventIndex
 from agentdbg.index.skeleton import pack_skeleton
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from agentdbg.analysis.report import Summary
     from agentdbg.analysis.rows import Row
-    from agentdbg.analysis.sentences import Line
-    from agentdbg.analysis.summary import Summary
+    from agentdbg.analysis.wording import Line
     from agentdbg.events import Event, RunMeta
 
 __all__ = ["Indexer", "RunView", "Views"]

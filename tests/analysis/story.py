@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from agentdbg.analysis.memory import MemoryColumns
 from agentdbg.analysis.rows import Row, RowBuilder
-from agentdbg.analysis.sentences import text_of
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.verdict import Verdict, judge
+from agentdbg.analysis.wording import text_of
 from agentdbg.events import Event, RunMeta, utc_timestamp
 
 BEGAN_MS = 1_700_000_000_000

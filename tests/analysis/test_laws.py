@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentdbg.analysis.columns import EXCEPTION, KINDS
-from agentdbg.analysis.report import build_report
+from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
+from agentdbg.analysis.run_columns import EXCEPTION, KINDS
 from agentdbg.analysis.stats import Coverage, Tally
-from agentdbg.analysis.summary import summarise
 from agentdbg.analysis.tree import tree_order
 from tests.analysis.story import Story
 

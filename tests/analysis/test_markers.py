@@ -11,8 +11,8 @@ from agentdbg.analysis.conversation import turns
 from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.changes import value_changes
 from agentdbg.analysis.findings import find
-from agentdbg.analysis.findings.tool_schemas import declared_tools, misfit
-from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.findings.argument_fit import declared_tools, misfit
+from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import has_gap, in_words, is_gap, missing_count, not_recorded, text_in_words

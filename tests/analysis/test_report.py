@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from agentdbg.analysis.errors import user_frame
+from agentdbg.analysis.call_results import user_frame
 from agentdbg.analysis.report import build_report
 from agentdbg.analysis.stats import Tally
 from tests.analysis.story import Story

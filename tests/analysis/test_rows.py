@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.values import plain_text
+from agentdbg.analysis.value_text import plain_text
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentdbg.analysis.tool_results import error_in_result, is_empty
+from agentdbg.analysis.call_results import error_in_result, is_empty
 
 FAILED: list[tuple[Any, str]] = [
     ({"isError": True, "content": [{"type": "text", "text": "no such file"}]}, "no such file"),

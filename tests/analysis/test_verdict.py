@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from agentdbg.analysis.headline import headline, headline_from_tail
-from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.verdict import headline, headline_from_tail, judge
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:

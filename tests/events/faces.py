@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.run_facts import gather
 from agentdbg.analysis.diff import compare
-from agentdbg.analysis.memory import MemoryColumns
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.analysis.stats import Tally, figures
 from agentdbg.index.events import EventIndex
 from agentdbg.index.runs import RunIndex

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.memory import MemoryColumns
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.events import EventIndex
 from agentdbg.index.scan import scan_lines

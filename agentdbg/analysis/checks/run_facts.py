@@ -1,5 +1,8 @@
 """
-What checks look at: how a run ended, what failed, what was called, what changed something, what it spent.
+What checks look at, and what they say.
+
+How a run ended, what failed, what was called, what changed something, what it answered, what it spent. A result says
+whether a check holds, in a sentence, with the events that prove it and the difference that caused it.
 """
 
 from __future__ import annotations
@@ -7,20 +10,35 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.checks.final_answer import AnswerReader
+from agentdbg.analysis import conversation
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
-from agentdbg.analysis.errors import failure_of
 from agentdbg.analysis.findings import Finding, find
-from agentdbg.analysis.wording import number_or_none
+from agentdbg.analysis.run_answer import ANSWER_TOOLS, spoken
+from agentdbg.analysis.wording import cut, number_or_none
 from agentdbg.events.facts import call_failed, cost_of, error_of, tokens_of
 from agentdbg.events.totals import KnownFailures, RunTotals
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["TOTALS", "EventRef", "Failed", "RunFacts", "Step", "ToolCall", "gather"]
+__all__ = [
+    "TOTALS",
+    "AnswerReader",
+    "CallSpent",
+    "CheckResult",
+    "EventRef",
+    "Failed",
+    "RunFacts",
+    "ToolCall",
+    "diff_text",
+    "gather",
+    "joined",
+    "numbered",
+    "quoted",
+]
 
 TOTALS = ("steps", "llm_calls", "tool_calls", "total_tokens", "cost_usd", "duration_ms", "errors")
 """What is counted of a run; steps are model calls and tool calls together."""
@@ -56,7 +74,7 @@ class ToolCall(NamedTuple):
     """The number of the event that tells of its start, where there is one, else its own."""
 
 
-class Step(NamedTuple):
+class CallSpent(NamedTuple):
     """One call, of a model or of a tool, and what it spent; None where a model's call does not say."""
 
     event: EventRef
@@ -89,7 +107,7 @@ class RunFacts:
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nothing says whether they have side effects."""
     answer: str = ""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CallSpent, ...] = ()
     totals: Mapping[str, float | None] = field(default_factory=dict)
     event_ids: Mapping[int, str] = field(default_factory=dict)
     """The ids of the events that findings point at, by their numbers."""
@@ -191,7 +209,7 @@ class _Watched:
 
     def __init__(self) -> None:
         self.answer = AnswerReader()
-        self.steps: list[Step] = []
+        self.steps: list[CallSpent] = []
         self.totals = RunTotals()
         self._known_failures = KnownFailures()
         self.errors: list[Failed] = []
@@ -217,11 +235,11 @@ class _Watched:
             begun = self.open_calls.pop(ref.event_id, None)
             failed = call_failed(payload)
             self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
-            self.steps.append(Step(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
+            self.steps.append(CallSpent(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
             self._note_failed_call(ref, name, payload)
         elif event_type == "LLM_CALL":
             spent = (tokens_of(payload).total, cost_of(payload))
-            self.steps.append(Step(ref, name, True, *spent, duration_ms=_duration_ms(event)))
+            self.steps.append(CallSpent(ref, name, True, *spent, duration_ms=_duration_ms(event)))
             self._note_failed_call(ref, name, payload)
         elif event_type == "CALL_START" and payload.get("kind") == "tool":
             started = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
@@ -250,3 +268,87 @@ def _ending(run: RunMeta, watched: _Watched, findings: Iterable[Finding]) -> str
         return watched.end_text
     in_call = next((finding.sentence for finding in findings if finding.kind == "died_in_call"), "")
     return in_call or str(run.get("status_reason") or (watched.errors[-1].text if watched.errors else ""))
+
+
+_MOST_NAMED = 5
+_MOST_JOINED = 12
+_LONGEST_NAME = 100
+_MOST_LINES = 60
+_LONGEST_LINE = 400
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of one run."""
+
+    name: str
+    passed: bool
+    sentence: str
+    events: tuple[EventRef, ...] = ()
+    diff: str = ""
+    """Lines that begin with `-` for what was expected and `+` for what came."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The result as plain JSON."""
+        return {
+            "name": self.name,
+            "passed": self.passed,
+            "sentence": self.sentence,
+            "events": [{"n": event.number, "event_id": event.event_id} for event in self.events],
+            "diff": self.diff,
+        }
+
+
+def numbered(events: Iterable[EventRef]) -> str:
+    """` (#3, #8)`: the events a sentence speaks of, the first few of them."""
+    numbers = [f"#{event.number}" for event in events]
+    if not numbers:
+        return ""
+    more = len(numbers) - _MOST_NAMED
+    return f" ({', '.join(numbers[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''})"
+
+
+def diff_text(lines: Sequence[str]) -> str:
+    """The lines of a difference as one text that a person can read, however many there are."""
+    # What a tool is called may hold anything; a line of its own would read as another difference.
+    shown = [cut(line.replace("\n", " "), _LONGEST_LINE) for line in lines[:_MOST_LINES]]
+    return "\n".join([*shown, f"  {len(lines) - _MOST_LINES:,} more lines"] if len(lines) > _MOST_LINES else shown)
+
+
+def quoted(name: str) -> str:
+    """A recorded name between backticks; one of its own would end it early, and nothing between two is no name."""
+    return f"`{cut(name, _LONGEST_NAME).replace('`', chr(39)) or chr(34) * 2}`"
+
+
+def joined(names: Iterable[str]) -> str:
+    """`a`, `b` and `c`; of very many the first, and how many more there are."""
+    each = [quoted(name) for name in names]
+    if len(each) > _MOST_JOINED:
+        return f"{', '.join(each[:_MOST_JOINED])} and {len(each) - _MOST_JOINED:,} more"
+    return f"{', '.join(each[:-1])} and {each[-1]}" if len(each) > 1 else "".join(each)
+
+
+_LONGEST_ANSWER = 4_000
+
+
+class AnswerReader:
+    """Keeps what may be the answer while a run is read: what it returned, what the model said or handed in last."""
+
+    def __init__(self) -> None:
+        self._returned: str | None = None
+        self._said: str | None = None
+
+    def add(self, event_type: str, name: str, payload: dict[str, Any]) -> None:
+        """Take the next event."""
+        if event_type == "RUN_END":
+            self._returned = spoken(payload.get("result"))
+        elif event_type == "LLM_CALL":
+            said = conversation.answer(payload.get("response"))
+            if said.text.strip() and not said.calls:
+                self._said = said.text
+        elif event_type == "TOOL_CALL" and name in ANSWER_TOOLS:
+            self._said = spoken(payload.get("args")) or spoken(payload.get("result")) or self._said
+
+    def text(self) -> str:
+        """The answer so far; empty if there is none."""
+        return cut(self._returned or self._said or "", _LONGEST_ANSWER)

@@ -13,12 +13,12 @@ from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from agentdbg.analysis.columns import LLM
 from agentdbg.analysis.conversation import text_of, turns
 from agentdbg.analysis.diff.fingerprints import encoded
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.words import Segment, other_wording, word_segments
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.run_columns import LLM
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import TRUNCATED
 from agentdbg.events.markers import has_gap, is_gap, missing_count

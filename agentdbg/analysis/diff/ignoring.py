@@ -11,7 +11,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

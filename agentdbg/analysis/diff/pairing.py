@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.diff.fingerprints import NOT_JSON, digest
 from agentdbg.analysis.diff.likeness import likeness
 from agentdbg.analysis.diff.lines import LinePairing
 from agentdbg.analysis.diff.sequences import between
+from agentdbg.analysis.run_columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json
 

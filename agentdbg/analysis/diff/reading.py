@@ -10,7 +10,14 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import (
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.diff.fingerprints import combined, fingerprint
+from agentdbg.analysis.diff.given import GivenReader
+from agentdbg.analysis.diff.prompts import PromptReader
+from agentdbg.analysis.diff.side_totals import TotalsCounter
+from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, comparable
+from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
+from agentdbg.analysis.run_columns import (
     CALL_START,
     END,
     ERROR,
@@ -24,14 +31,7 @@ from agentdbg.analysis.columns import (
     kind_of,
     status_of,
 )
-from agentdbg.analysis.diff.fingerprints import combined, fingerprint
-from agentdbg.analysis.diff.given import GivenReader
-from agentdbg.analysis.diff.prompts import PromptReader
-from agentdbg.analysis.diff.side_totals import TotalsCounter
-from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, comparable
-from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import timestamp_ms
 
 if TYPE_CHECKING:

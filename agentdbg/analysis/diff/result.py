@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentdbg.analysis.columns import KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.diff.layout import lay_out
+from agentdbg.analysis.run_columns import KINDS, LLM, LOOP, START, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_KINDS, LLM, TOOL
+from agentdbg.analysis.run_columns import CALL_KINDS, LLM, TOOL
 from agentdbg.analysis.wording import number_or_none
 from agentdbg.events.facts import call_failed, cost_of, tokens_of
 from agentdbg.events.totals import RunTotals

@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import END, LLM, SPAN, START, TOOL
 from agentdbg.analysis.conversation import Turn, answer
 from agentdbg.analysis.diff.fingerprints import digest, fingerprint
 from agentdbg.analysis.effects import SideEffect, normal_form
+from agentdbg.analysis.run_columns import END, LLM, SPAN, START, TOOL
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentdbg.analysis.call_outcomes import Outcome
+    from agentdbg.analysis.call_results import Outcome
     from agentdbg.analysis.diff.prompts import History
     from agentdbg.analysis.diff.side_totals import Totals
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from agentdbg.analysis.columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, STATE, TOOL
-from agentdbg.analysis.sentences import VerdictPart, code, line
-from agentdbg.analysis.values import argument_text, parse_embedded, plain_text, value
-from agentdbg.analysis.wording import count_noun, cut, one_line
+from agentdbg.analysis.run_columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, STATE, TOOL
+from agentdbg.analysis.value_text import argument_text, parse_embedded, plain_text, value
+from agentdbg.analysis.wording import VerdictPart, code, count_noun, cut, line, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,12 +11,10 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.effect_guess import shell_programs as programs
-from agentdbg.analysis.effect_guess.effect_kind import EffectKind, together
-from agentdbg.analysis.effect_guess.python_source import python_effect
-from agentdbg.analysis.effect_guess.shell_words import SimpleCommand, Unreadable, split_commands
-from agentdbg.analysis.effect_guess.sql_statements import sql_effect
-from agentdbg.analysis.effect_guess.tool_names import name_effect
+from agentdbg.analysis.effect_guess import shell_syntax as programs
+from agentdbg.analysis.effect_guess.python_and_sql import python_effect, sql_effect
+from agentdbg.analysis.effect_guess.shell_syntax import SimpleCommand, Unreadable, split_commands
+from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

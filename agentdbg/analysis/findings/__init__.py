@@ -11,25 +11,17 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.analysis.findings.answers_cut import CutAnswers
 from agentdbg.analysis.findings.argument_fit import ArgumentFit
-from agentdbg.analysis.findings.context_growth import ContextGrowth
-from agentdbg.analysis.findings.died_in_call import DiedInCall
-from agentdbg.analysis.findings.endings_without_answer import EndingsWithoutAnswer
-from agentdbg.analysis.findings.failures import Failures
-from agentdbg.analysis.findings.finding import Finding, Severity, severity_rank
-from agentdbg.analysis.findings.first_failure import FirstFailure
-from agentdbg.analysis.findings.loop_warnings import LoopWarnings
-from agentdbg.analysis.findings.swallowed_errors import SwallowedErrors
-from agentdbg.analysis.findings.time_spent import TimeSpent
-from agentdbg.analysis.findings.unusable_results import UnusableResults
-from agentdbg.analysis.findings.watched_run import RunEnd
+from agentdbg.analysis.findings.evidence import Finding, RunEnd, Severity, severity_rank
+from agentdbg.analysis.findings.failures import DiedInCall, Failures, FirstFailure, SwallowedErrors
+from agentdbg.analysis.findings.poor_answers import CutAnswers, EndingsWithoutAnswer, UnusableResults
+from agentdbg.analysis.findings.spending import ContextGrowth, LoopWarnings, TimeSpent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.verdict import Verdict
+    from agentdbg.analysis.wording import Line
     from agentdbg.events import Event, RunMeta
 
 __all__ = ["Finding", "Severity", "add_to_verdict", "find", "headline_lines", "is_said_by"]

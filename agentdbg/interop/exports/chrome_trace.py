@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.columns import CALL_START, END, ENDED, EXCEPTION, KINDS, LLM, LOOP, START, TOOL
-from agentdbg.analysis.errors import failure_of
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.run_columns import CALL_START, END, ENDED, EXCEPTION, KINDS, LLM, LOOP, START, TOOL
 from agentdbg.analysis.wording import as_json, one_line
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import cost_of, tokens_of

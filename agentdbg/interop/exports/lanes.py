@@ -11,11 +11,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.columns import CALL_START, ENDED, LLM, NO_VALUE, SPAN, TOOL
+from agentdbg.analysis.run_columns import CALL_START, ENDED, LLM, NO_VALUE, SPAN, TOOL
 from agentdbg.analysis.tree import ancestors
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.columns import RunColumns
+    from agentdbg.analysis.run_columns import RunColumns
 
 __all__ = ["Lanes"]
 

@@ -12,11 +12,11 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.columns import CALL_START, END, ENDED, ERROR, LLM, START, TOOL
 from agentdbg.analysis.findings import find, is_said_by
-from agentdbg.analysis.outcome import final_answer, first_request
 from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import RowBuilder, row_sentence
+from agentdbg.analysis.run_answer import final_answer, first_request
+from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, LLM, START, TOOL
 from agentdbg.analysis.stats import Tally, figures
 from agentdbg.analysis.tree import depth_of, tree_order
 from agentdbg.analysis.verdict import judge
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.analysis.findings import Finding
-    from agentdbg.analysis.sentences import Line
     from agentdbg.analysis.verdict import Verdict
+    from agentdbg.analysis.wording import Line
     from agentdbg.interop.exports.stored import Progress, Put, Run
 
 __all__ = ["LARGEST", "write"]

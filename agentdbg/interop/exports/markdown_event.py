@@ -8,9 +8,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.columns import CALL_START, EXCEPTION, LLM, LOOP, TOOL
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.run_columns import CALL_START, EXCEPTION, LLM, LOOP, TOOL
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, tokens
 from agentdbg.events.facts import tokens_of
 from agentdbg.events.markers import in_words

@@ -9,10 +9,9 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
-from agentdbg.analysis.report import build_report
+from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
-from agentdbg.analysis.summary import summarise
 from agentdbg.encoding import encode_json
 from agentdbg.index.events import NOT_STRICT, EventIndex
 from agentdbg.index.skeleton import pack_skeleton

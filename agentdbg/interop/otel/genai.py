@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import LLM, TOOL
+from agentdbg.analysis.run_columns import LLM, TOOL
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import call_failed
 from agentdbg.interop.otel.conventions import GenAI, provider_there

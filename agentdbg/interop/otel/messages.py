@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import is_gap
 from agentdbg.interop.shapes import as_word

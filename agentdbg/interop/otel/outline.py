@@ -13,7 +13,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentdbg.analysis.columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, TOOL, kind_of
+from agentdbg.analysis.run_columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, TOOL, kind_of
 from agentdbg.encoding import encode_json
 
 if TYPE_CHECKING:

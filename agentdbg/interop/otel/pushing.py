@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START, LLM, SPAN, TOOL
+from agentdbg.analysis.run_columns import CALL_START, LLM, SPAN, TOOL
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.index.follow import Follower
 from agentdbg.index.runs import load_run_meta

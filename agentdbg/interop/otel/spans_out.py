@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.columns import CALL_START, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of
+from agentdbg.analysis.run_columns import CALL_START, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import call_failed, cost_of
 from agentdbg.interop.otel import genai, openinference

@@ -12,7 +12,7 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentdbg.analysis.columns import (
+from agentdbg.analysis.run_columns import (
     CALL_KINDS,
     ERROR,
     EXCEPTION,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.baseline import Baseline, baseline_of, combine
-from agentdbg.analysis.checks.gate import Report, judge
+from agentdbg.analysis.checks import Report, judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
+from agentdbg.analysis.checks.run_baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.analysis.effects import NO_RULES, EffectRules
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.checks.result import CheckResult
+    from agentdbg.analysis.checks.run_facts import CheckResult
 
 
 _counter = count(1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.call_outcomes import outcome_of
+from agentdbg.analysis.call_results import outcome_of
 from agentdbg.analysis.effects import effects_of
 from tests.analysis.checks.runs import baseline, only_failure, report
 from tests.analysis.diff.events import run, tool

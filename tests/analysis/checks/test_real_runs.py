@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentdbg.analysis.baseline import baseline_of, combine
-from agentdbg.analysis.checks.gate import judge
+from agentdbg.analysis.checks import judge
 from agentdbg.analysis.checks.policy import make_policy
+from agentdbg.analysis.checks.run_baseline import baseline_of, combine
 from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.storage import list_runs, load_events

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentdbg.analysis.columns import TOOL
 from agentdbg.analysis.diff.likeness import Arguments, _shared, _words, are_akin, likeness, likeness_table
 from agentdbg.analysis.diff.lines import _actions
 from agentdbg.analysis.diff.pairing import _in_fixed_order
@@ -20,6 +19,7 @@ from agentdbg.analysis.diff.reading import read_side
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.steps import families_of
 from agentdbg.analysis.effects import normal_form
+from agentdbg.analysis.run_columns import TOOL
 from agentdbg.analysis.wording import as_json
 from tests.analysis.diff.events import llm, run, tool
 from tests.analysis.diff.test_laws import runs

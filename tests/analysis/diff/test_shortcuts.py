@@ -17,7 +17,7 @@ from agentdbg.analysis.diff.lines import _best_sums
 from agentdbg.analysis.diff.prompts import PromptReader
 from agentdbg.analysis.diff.reading import read_side
 from agentdbg.analysis.diff.words import _AROUND, _FACT, _facts, is_prose
-from agentdbg.analysis.values import parse_embedded
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json
 from tests.analysis.diff.test_laws import runs
 

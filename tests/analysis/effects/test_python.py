@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentdbg.analysis.effect_guess.python_source import python_effect
+from agentdbg.analysis.effect_guess.python_and_sql import python_effect
 
 READS = [
     "1 + 1",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agentdbg.analysis.effect_guess.sql_statements import looks_like_sql, sql_effect
+from agentdbg.analysis.effect_guess.python_and_sql import looks_like_sql, sql_effect
 
 READS = [
     "SELECT * FROM orders WHERE id = 7",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.analysis.effect_guess import name_words
+from agentdbg.analysis.effect_guess import tool_names as name_words
 from agentdbg.analysis.effect_guess.tool_names import name_effect
 
 LIST = Path(__file__).with_name("tool_names.txt")

@@ -8,10 +8,10 @@ import pytest
 
 from agentdbg import llm, record_llm_call, record_tool_call, trace, traced_run
 from agentdbg.analysis.findings import find
-from agentdbg.analysis.memory import MemoryColumns
-from agentdbg.analysis.sentences import text_of
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.wording import text_of
 from agentdbg.storage import load_events, load_run_meta
 
 if TYPE_CHECKING:

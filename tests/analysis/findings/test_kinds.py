@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.findings import Finding, find, headline_lines, is_said_by
-from agentdbg.analysis.sentences import text_of
+from agentdbg.analysis.wording import text_of
 from tests.analysis.story import Story
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import pytest
 
 from agentdbg import record_llm_call, record_tool_call, trace, traced_run
 from agentdbg.analysis.findings import find
-from agentdbg.analysis.sentences import text_of
 from agentdbg.analysis.stats import Tally, figures
 from agentdbg.analysis.verdict import judge
+from agentdbg.analysis.wording import text_of
 from agentdbg.index.events import EventIndex
 from agentdbg.storage import load_events, load_run_meta
 from tests.analysis.story import Story

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.memory import MemoryColumns
+from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.interop.exports.lanes import Lanes
 from tests.analysis.story import BEGAN_MS, Story
 from tests.commands.stored import store

@@ -1,9 +1,9 @@
 """
-A tool that gave nothing, or an error, and an answer that followed as if it had given something.
+Answers that are none: cut off at the model's limit, missing at the end of the run, or given after a tool gave nothing.
 
-Said only of the answer that follows directly, when it asks for no other tool and has no word about what was missing.
-Tools that merely do something (send, save) rightly give nothing, so an empty result counts only for a tool that is
-meant to give something: its name says so, or it did before.
+The last is said only of the answer that follows directly, when it asks for no other tool and has no word about what was
+missing. Tools that merely do something (send, save) rightly give nothing, so an empty result counts only for a tool
+that is meant to give something: its name says so, or it did before.
 """
 
 from __future__ import annotations
@@ -12,19 +12,77 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.last_word import reads_something
-from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.analysis.tool_results import error_in_result, is_empty
-from agentdbg.analysis.wording import cut, one_line
+from agentdbg.analysis.call_results import error_in_result, failure_of, is_empty
+from agentdbg.analysis.findings.evidence import Evidence, Finding
+from agentdbg.analysis.run_answer import last_word, reads_something
+from agentdbg.analysis.wording import code, cut, line, one_line, quote
 from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.findings.watched_run import RunEnd
+    from agentdbg.analysis.findings.evidence import RunEnd
+    from agentdbg.analysis.run_answer import Numbered
     from agentdbg.events import Event
 
-__all__ = ["UnusableResults"]
+__all__ = ["CutAnswers", "EndingsWithoutAnswer", "UnusableResults"]
+
+_CUT = ("length", "max_tokens", "max_output_tokens", "model_length", "MAX_TOKENS")
+
+
+class CutAnswers:
+    """Counts the model calls whose answer was cut off."""
+
+    types = frozenset({"LLM_CALL"})
+
+    def __init__(self) -> None:
+        self._cut: dict[str, Evidence] = {}
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        if payload.get("stop_reason") in _CUT:
+            self._cut.setdefault(event["name"], Evidence()).add(number, event["event_id"])
+
+    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+        found = []
+        for name, evidence in self._cut.items():
+            number = evidence.numbers[0]
+            often = "" if evidence.count == 1 else f", the first of {evidence.count:,}"
+            said = line(number, "An answer of ", code(name), f" was cut off at the limit of its length{often}.")
+            found.append(Finding("answer_cut", "warning", said, evidence))
+        return found
+
+
+class EndingsWithoutAnswer:
+    """Remembers the last calls of the run."""
+
+    types = frozenset({"LLM_CALL", "TOOL_CALL", "RUN_END"})
+
+    def __init__(self) -> None:
+        self._model: Numbered | None = None
+        self._last: Numbered | None = None
+        self._end: Numbered | None = None
+        self._uses_tools = False
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+        if event["event_type"] == "RUN_END":
+            self._end = (number, event)
+            return
+        self._last = (number, event)
+        if event["event_type"] == "LLM_CALL":
+            self._model = self._last
+        else:
+            self._uses_tools = True
+
+    def finish(self, end: RunEnd) -> list[Finding]:
+        if self._end is None or end.is_running or end.run_failed:
+            return []
+        found = last_word(self._end, self._model, self._last, uses_tools=self._uses_tools)
+        if found is None or found.severity is None:
+            return []
+        evidence = Evidence()
+        for place in (self._end, self._last):
+            if place is not None and place[0] == found.line["n"]:
+                evidence.add(place[0], place[1]["event_id"])
+        return [Finding(found.kind, found.severity, found.line, evidence)]
+
 
 # Any of these in an answer may be how it says that something was missing; then nothing is claimed.
 _ADMITS = re.compile(

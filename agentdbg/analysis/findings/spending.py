@@ -1,31 +1,35 @@
 """
-How the prompt grew from call to call, what made it grow, when part of it was dropped, and when it no longer fitted.
+Where time and tokens went: prompts that grew, were cut or no longer fitted, loops, and the steps that took longest.
 
 Calls are followed by conversation: one that begins with other words (a sub-agent, a planning step) is a conversation of
-its own. What entered or left is told from the stored messages where they are whole.
+its own. What entered or left is told from the stored messages where they are whole. Loops are those the recorder found
+while the run went on, or, for a run that nobody judged, what the detector finds now. Calls that overlap are counted
+once, so parallel work does not add up to more than the run.
 """
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.errors import failure_of
-from agentdbg.analysis.findings.finding import Evidence, Finding
-from agentdbg.analysis.sentences import code, line, quote
-from agentdbg.analysis.wording import as_json, count_noun, tokens
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.findings.evidence import Evidence, Finding, severity_rank
+from agentdbg.analysis.stats import Coverage
+from agentdbg.analysis.wording import as_json, code, count_noun, duration, line, one_line, quote, timestamp_ms, tokens
 from agentdbg.events import TRUNCATED
 from agentdbg.events.facts import call_failed, tokens_of
 from agentdbg.events.markers import has_gap
+from agentdbg.loops import LoopDetector
 
 if TYPE_CHECKING:
-    from agentdbg.analysis.findings.watched_run import RunEnd
-    from agentdbg.analysis.sentences import VerdictPart
+    from agentdbg.analysis.findings.evidence import RunEnd, Severity
+    from agentdbg.analysis.wording import VerdictPart
     from agentdbg.events import Event
 
-__all__ = ["ContextGrowth"]
+__all__ = ["ContextGrowth", "LoopWarnings", "TimeSpent"]
 
 _MOST_CONVERSATIONS = 200
 _WORTH_TELLING = 4_000
@@ -53,7 +57,7 @@ class _Call:
 
 
 @dataclass
-class _Step:
+class _Growth:
     """From one call of a conversation to the next: how much the prompt grew, and what entered and left it."""
 
     grown: int | None
@@ -70,8 +74,8 @@ class _Conversation:
     last: _Call
     largest: _Call
     calls: int = 1
-    jump: _Step | None = None
-    drops: list[_Step] = field(default_factory=list)
+    jump: _Growth | None = None
+    drops: list[_Growth] = field(default_factory=list)
     drop_count: int = 0
 
 
@@ -166,10 +170,10 @@ def _note_drop(known: _Conversation, before: _Call, call: _Call) -> None:
         known.drops.append(_step(before, call))
 
 
-def _step(before: _Call, call: _Call) -> _Step:
+def _step(before: _Call, call: _Call) -> _Growth:
     grown = None if call.tokens is None or before.tokens is None else call.tokens - before.tokens
     if before.messages is None or call.messages is None or not (_are_whole(before) and _are_whole(call)):
-        return _Step(grown, before, call, None, None)
+        return _Growth(grown, before, call, None, None)
     earlier = Counter(as_json(message) for message in before.messages)
     later = Counter(as_json(message) for message in call.messages)
     entered = [
@@ -177,7 +181,7 @@ def _step(before: _Call, call: _Call) -> _Step:
         for message in call.messages
         if as_json(message) not in earlier
     ]
-    return _Step(grown, before, call, entered, sum((earlier - later).values()))
+    return _Growth(grown, before, call, entered, sum((earlier - later).values()))
 
 
 def _told(known: _Conversation) -> list[Finding]:
@@ -256,3 +260,118 @@ def _opening(messages: list[Any]) -> int:
             if message.get("role") == "user":
                 break
     return hash(tuple(head))
+
+
+class LoopWarnings:
+    """Collects the findings of warning and up."""
+
+    types = frozenset({"RUN_START", "LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "LOOP_WARNING"})
+
+    def __init__(self) -> None:
+        self._detector: LoopDetector | None = LoopDetector()
+        self._told: list[tuple[int, dict[str, Any]]] = []
+        self._number = 0
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        self._number = number
+        if event["event_type"] == "RUN_START":
+            if payload.get("agentdbg_version"):
+                self._detector = None  # a run of ours was judged while it was written
+        elif event["event_type"] == "LOOP_WARNING":
+            self._detector = None
+            self._told.append((number, payload))
+        elif self._detector is not None:
+            finding = self._detector.observe(event)
+            if finding is not None:
+                self._told.append((number, finding.payload()))
+
+    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+        if self._detector is not None and (held := self._detector.finish()) is not None:
+            self._told.append((self._number, held.payload()))
+        found = [_finding(number, payload) for number, payload in self._told if _severity(payload) != "info"]
+        return [finding for finding in found if not any(_outgrew(other, finding) for other in found)]
+
+
+def _finding(number: int, payload: dict[str, Any]) -> Finding:
+    explanation = one_line(str(payload.get("explanation") or payload.get("pattern") or "The run repeats itself."), 300)
+    ids = payload.get("evidence_event_ids")
+    evidence = Evidence([number], [str(item) for item in ids[:20]] if isinstance(ids, list) else [], 0)
+    evidence.count = len(ids) if isinstance(ids, list) else 0
+    figures: dict[str, Any] = {
+        key: payload[key] for key in ("kind", "pattern", "repetitions", "spent") if payload.get(key) is not None
+    }
+    return Finding("loop", _severity(payload), line(number, explanation), evidence, figures)
+
+
+def _outgrew(later: Finding, earlier: Finding) -> bool:
+    """Whether a loop turned out to be a worse one: its calls are part of those of a more severe finding."""
+    calls = [set(str(finding.figures.get("pattern")).split(" -> ")) for finding in (later, earlier)]
+    return severity_rank(later.severity) > severity_rank(earlier.severity) and calls[1] <= calls[0]
+
+
+def _severity(payload: dict[str, Any]) -> Severity:
+    severity = payload.get("severity")
+    return severity if severity in ("info", "critical") else "warning"
+
+
+_SLOWEST = 5
+_NAMED = 3
+_WORTH_TELLING_MS = 1_000
+
+
+class TimeSpent:
+    """Adds up calls and keeps the longest."""
+
+    types = frozenset({"RUN_START", "LLM_CALL", "TOOL_CALL"})
+
+    def __init__(self) -> None:
+        self._began = 0
+        self._model = Coverage()
+        self._busy = Coverage()
+        self._slowest: list[tuple[int, int, str, str]] = []
+        self._timed = 0
+        self._untimed_models = 0
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+        length = event.get("duration_ms")
+        if event["event_type"] == "RUN_START":
+            self._began = timestamp_ms(event.get("ts")) or 0
+            return
+        if not isinstance(length, int) or length < 0:
+            self._untimed_models += event["event_type"] == "LLM_CALL"
+            return
+        self._timed += 1
+        end = max((timestamp_ms(event.get("ts")) or 0) - self._began, length)
+        self._busy.add(end - length, end)
+        if event["event_type"] == "LLM_CALL":
+            self._model.add(end - length, end)
+        step = (length, -number, event["name"], event["event_id"])
+        if len(self._slowest) < _SLOWEST:
+            heapq.heappush(self._slowest, step)
+        elif step > self._slowest[0]:
+            heapq.heapreplace(self._slowest, step)
+
+    def finish(self, end: RunEnd) -> list[Finding]:
+        whole = end.duration_ms
+        # Where the model's calls have no times, what the rest took would look like all there was.
+        if not whole or not self._timed or whole < _WORTH_TELLING_MS or self._untimed_models:
+            return []
+        model, busy = min(self._model.total, whole), min(self._busy.total, whole)
+        shares = {"model_ms": model, "tool_ms": busy - model, "own_ms": whole - busy}
+        slowest = sorted(self._slowest, reverse=True)
+        evidence = Evidence()
+        for _, number, _, event_id in slowest:
+            evidence.add(-number, event_id)
+        steps = [{"event": -number, "name": name, "duration_ms": length} for length, number, name, _ in slowest]
+        pieces: list[str | VerdictPart] = [f"Of {duration(whole)}, {_in_words(shares, whole)}. The slowest: "]
+        for position, (length, number, name, _) in enumerate(slowest[:_NAMED]):
+            pieces += [", " if position else "", code(name), f" #{-number} {duration(length)}"]
+        figures: dict[str, Any] = {**shares, "duration_ms": whole, "slowest": steps}
+        return [Finding("time_spent", "info", line(-slowest[0][1], *pieces, "."), evidence, figures)]
+
+
+def _in_words(shares: dict[str, int], whole: int) -> str:
+    words = {"model_ms": "the model took", "tool_ms": "tools", "own_ms": "everything else"}
+    said = [(name, round(100 * shares[key] / whole)) for key, name in words.items()]
+    shown = [f"{name} {share} %" for name, share in said if share]
+    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -1,0 +1,189 @@
+"""
+Which tools were called and which must not be, and what the run shows besides: loops, other findings, its answer.
+
+The answer has to state the same figures and dates as the baseline's, in whatever words. On repeated trials most wrong
+answers of runs that changed nothing wrong outside differ in a figure. An answer that leaves one out, or gives another
+one besides, is often right; so two answers only contradict each other if each has one that the other lacks.
+"""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from agentdbg.analysis.checks.run_baseline import loop_key
+from agentdbg.analysis.checks.run_facts import CheckResult, EventRef, diff_text, joined, numbered, quoted
+from agentdbg.analysis.text_facts import facts_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from agentdbg.analysis.checks.policy import Policy
+    from agentdbg.analysis.checks.run_baseline import Baseline
+    from agentdbg.analysis.checks.run_facts import RunFacts, ToolCall
+    from agentdbg.analysis.findings import Finding
+
+__all__ = [
+    "check_answer",
+    "check_findings",
+    "check_loops",
+    "check_must_call",
+    "check_must_not_call",
+    "check_order",
+    "check_tools",
+]
+
+_MOST_FIGURES = 5
+_FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)?|\d\d-\d\d")
+
+
+def check_must_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+    """Each named tool was called and succeeded at least once."""
+    if not policy.must_call:
+        return []
+    said, events = [], []
+    for pattern in policy.must_call:
+        calls = [call for call in facts.calls if fnmatchcase(call.name, pattern)]
+        if any(call.returned and not call.failed for call in calls):
+            continue
+        events += [call.event for call in calls]
+        how = f"was called, but never succeeded{numbered(call.event for call in calls)}" if calls else "was not called"
+        said.append(f"{quoted(pattern)} {how}")
+    if not said:
+        return [CheckResult("must_call", True, f"{joined(policy.must_call)} {_were(policy.must_call)} called.")]
+    called = ", ".join(f"{name} ({count})" for name, count in facts.call_counts().items()) or "none"
+    diff = diff_text([*(f"- {one.replace('`', '')}" for one in said), f"  tools called: {called}"])
+    return [CheckResult("must_call", False, f"{'; '.join(said)}.", tuple(events), diff)]
+
+
+def check_must_not_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+    """None of the named tools was called, not even in vain."""
+    if not policy.must_not_call:
+        return []
+    wrong = [call for call in facts.calls if _matches(call.name, policy.must_not_call)]
+    if not wrong:
+        names = joined(policy.must_not_call)
+        return [CheckResult("must_not_call", True, f"{names} {_were(policy.must_not_call)} not called.")]
+    return [_unwanted("must_not_call", wrong, "must not be called")]
+
+
+def check_order(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+    """No tool of the list was called before all those that stand before it."""
+    if not policy.order:
+        return []
+    seen: set[str] = set()
+    for call in facts.calls:
+        for position, pattern in enumerate(policy.order):
+            if not fnmatchcase(call.name, pattern):
+                continue
+            missing = [before for before in policy.order[:position] if before not in seen]
+            if missing:
+                sentence = f"#{call.event.number}: {quoted(call.name)} was called before {joined(missing)}."
+                came = " -> ".join(one.name for one in facts.calls if _matches(one.name, policy.order))
+                diff = diff_text([f"- {' -> '.join(policy.order)}", f"+ {came}"])
+                return [CheckResult("order", False, sentence, (call.event,), diff)]
+            seen.add(pattern)
+    return [CheckResult("order", True, f"{joined(policy.order)} came in this order, as far as they were called.")]
+
+
+def check_tools(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """No tool was called that is not allowed."""
+    if policy.tools is None:
+        return []
+    if policy.tools == "baseline":
+        # Names and no patterns: one run's tool called `*` must not allow every other.
+        known = () if baseline is None else baseline.tools
+        wrong = [call for call in facts.calls if call.name not in known]
+    else:
+        wrong = [call for call in facts.calls if not _matches(call.name, policy.tools)]
+    if not wrong:
+        return [CheckResult("tools", True, "No tool was called that is not allowed.")]
+    return [_unwanted("tools", wrong, "is not allowed")]
+
+
+def _unwanted(check: str, wrong: list[ToolCall], why: str) -> CheckResult:
+    events = tuple(call.event for call in wrong)
+    first = wrong[0]
+    first_of = {call.name: call for call in reversed(wrong)}
+    names = list(dict.fromkeys(call.name for call in wrong))
+    sentence = f"#{first.event.number}: {quoted(first.name)} {why}."
+    if len(wrong) > 1:
+        sentence = f"{joined(names)} {why.replace('is not', 'are not') if len(names) > 1 else why}{numbered(events)}."
+    diff = diff_text([f"+ #{first_of[name].event.number} {name}" for name in names])
+    return CheckResult(check, False, sentence, events, diff)
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _were(names: tuple[str, ...]) -> str:
+    return "was" if len(names) == 1 else "were"
+
+
+def check_loops(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """The agent does not go round in circles, or only where the baseline's runs did."""
+    if policy.loops is None:
+        return []
+    known = set(baseline.loops) if baseline is not None and policy.loops == "baseline" else set()
+    new = [finding for finding in facts.loops if loop_key(finding.figures) not in known]
+    if not new:
+        accepted = len(facts.loops)
+        said = "No loop." if not accepted else "No loop that the baseline does not have."
+        return [CheckResult("loops", True, said)]
+    return [_failed("loops", new, facts)]
+
+
+def check_findings(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+    """None of the named kinds of findings is there."""
+    if not policy.must_not_find:
+        return []
+    found = [finding for finding in facts.findings if finding.kind in policy.must_not_find]
+    if not found:
+        return [CheckResult("must_not_find", True, f"Nothing was found of {joined(policy.must_not_find)}.")]
+    return [_failed("must_not_find", found, facts)]
+
+
+def _failed(name: str, found: Sequence[Finding], facts: RunFacts) -> CheckResult:
+    """The worst finding as the sentence, all of them as what came, with what repeats where it is a loop."""
+    numbers = [finding.number for finding in found]
+    events = tuple(EventRef(number, facts.event_ids.get(number, "")) for number in numbers if number is not None)
+    said = [f"{'' if finding.number is None else f'#{finding.number}: '}{finding.sentence}" for finding in found]
+    return CheckResult(name, False, said[0], events, diff_text([f"+ {_came(finding)}" for finding in found]))
+
+
+def _came(finding: Finding) -> str:
+    """`critical cycle: TOOL_CALL:search, 3 times`; a finding that is no loop in its own words."""
+    where = "" if finding.number is None else f"#{finding.number} "
+    if finding.kind != "loop":
+        return f"{where}{finding.severity} {finding.kind}: {finding.sentence}"
+    kind, pattern = loop_key(finding.figures)
+    times = finding.figures.get("repetitions")
+    return f"{where}{finding.severity} {kind}: {pattern}{f', {times} times' if times else ''}"
+
+
+def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """The answer contradicts that of none of the baseline's runs, or not that of each of them."""
+    if policy.answer is None or baseline is None:
+        return []
+    if not baseline.answers:
+        return [CheckResult("answer", False, "The baseline holds no answer, so it cannot be compared: make it anew.")]
+    came = _figures(facts.answer)
+    found = [(_figures(answer), answer) for answer in baseline.answers]
+    if any(came <= figures or figures <= came for figures, _ in found):
+        return [CheckResult("answer", True, "The answer contradicts no figure or date of the baseline's.")]
+    figures, answer = min(found, key=lambda one: len(came ^ one[0]))
+    says, said = _named(came - figures), _named(figures - came)
+    lines = diff_text([f"- {' '.join(answer.split())}", f"+ {' '.join(facts.answer.split())}"])
+    return [CheckResult("answer", False, f"The answer says {says} where the baseline's says {said}.", (), lines)]
+
+
+def _figures(text: str) -> frozenset[str]:
+    return frozenset(fact for fact in facts_in(text).hard if _FIGURE_OR_DATE.fullmatch(fact))
+
+
+def _named(figures: frozenset[str]) -> str:
+    named = sorted(figures)
+    more = f" and {len(named) - _MOST_FIGURES} more" if len(named) > _MOST_FIGURES else ""
+    return ", ".join(named[:_MOST_FIGURES]) + more
