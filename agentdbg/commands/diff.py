@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from agentdbg.analysis.compared import Log, tell
 from agentdbg.analysis.diff import compare
-from agentdbg.analysis.diff.ignoring import segments_of
+from agentdbg.analysis.diff.read_side import segments_of
+from agentdbg.analysis.diff.summary import Log, tell
 from agentdbg.commands.assert_files import count_damaged_lines
 from agentdbg.commands.finding import find
 from agentdbg.commands.options import Argument, Option
@@ -25,8 +25,8 @@ from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from agentdbg.analysis.compared import Part, Told
     from agentdbg.analysis.diff import Diff
+    from agentdbg.analysis.diff.summary import Part, Told
     from agentdbg.events import Event
 
 EXAMPLES = """

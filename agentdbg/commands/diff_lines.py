@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.compared import has_failed, never_returned, outcome_of_row
-from agentdbg.analysis.diff.told import numbers_of, step_text
-from agentdbg.analysis.diff.words import is_prose
+from agentdbg.analysis.diff.sequences import is_prose
+from agentdbg.analysis.diff.summary import has_failed, never_returned, numbers_of, outcome_of_row, step_text
 from agentdbg.analysis.run_columns import CALL_START
 from agentdbg.analysis.value_text import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens
@@ -18,10 +17,9 @@ from agentdbg.commands.terminal import Column, Styled, cell_width, clean, fit, t
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agentdbg.analysis.compared import Told
     from agentdbg.analysis.diff import Change, Diff, Row
-    from agentdbg.analysis.diff.side_totals import Totals
-    from agentdbg.analysis.diff.told import Sentence
+    from agentdbg.analysis.diff.steps import Totals
+    from agentdbg.analysis.diff.summary import Sentence, Told
     from agentdbg.commands.terminal import Terminal
 
 __all__ = ["COUNT_WORDS", "counts_text", "figure_rows", "figure_titles", "mark_of", "print_diff", "step_counts"]

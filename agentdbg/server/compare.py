@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 
-from agentdbg.analysis.compared import Log, outcome_of_row, tell
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
+from agentdbg.analysis.diff.summary import Log, outcome_of_row, tell
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError

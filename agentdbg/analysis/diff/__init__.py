@@ -11,21 +11,17 @@ import gc
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.diff.align import lay_out, pair_sides
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
-from agentdbg.analysis.diff.effect_changes import compare_effects
-from agentdbg.analysis.diff.effect_forms import ask_for_the_same
-from agentdbg.analysis.diff.ignoring import Ignored
-from agentdbg.analysis.diff.layout import lay_out
-from agentdbg.analysis.diff.pairing import pair_sides
-from agentdbg.analysis.diff.patch import apply, make_patch, mirror_patch
-from agentdbg.analysis.diff.reading import read_side
-from agentdbg.analysis.diff.result import Diff, Row, mirror, new_row
+from agentdbg.analysis.diff.effect_changes import ask_for_the_same, compare_effects
+from agentdbg.analysis.diff.read_side import Ignored, read_side
+from agentdbg.analysis.diff.result import Diff, Row, apply, make_patch, mirror, mirror_patch, new_row
 from agentdbg.analysis.effects import NO_RULES, normal_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from agentdbg.analysis.diff.layout import Place
+    from agentdbg.analysis.diff.align import Place
     from agentdbg.analysis.diff.result import Op
     from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.effects import EffectRules

@@ -14,9 +14,8 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from agentdbg.analysis.conversation import text_of, turns
-from agentdbg.analysis.diff.fingerprints import encoded
-from agentdbg.analysis.diff.sequences import common_pairs
-from agentdbg.analysis.diff.words import Segment, other_wording, word_segments
+from agentdbg.analysis.diff.sequences import Segment, common_pairs, other_wording, word_segments
+from agentdbg.analysis.diff.steps import encoded
 from agentdbg.analysis.run_columns import LLM
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, cut

@@ -11,8 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.conversation import last_text
-from agentdbg.analysis.diff.fingerprints import NOT_JSON
-from agentdbg.analysis.diff.steps import IN_WORDS, families_of
+from agentdbg.analysis.diff.steps import IN_WORDS, NOT_JSON, families_of
 from agentdbg.analysis.run_columns import END, LLM, START, TOOL
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json

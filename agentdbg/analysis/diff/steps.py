@@ -1,29 +1,155 @@
 """
 A run as the steps that are compared: each event's own content, without what is different every time.
 
-Ids, times, durations, token counts and costs are no content, nor is what a prompt only repeats; meta is labels.
+Ids, times, durations, token counts and costs are no content, nor is what a prompt only repeats; meta is labels. Equal
+values have equal short names: a `fingerprint` is quick and good in this process alone, its order is chance; a `digest`
+is the same everywhere, for where an order has to be decided. `Totals` says what a run came to.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from dataclasses import asdict, dataclass
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.conversation import Turn, answer
-from agentdbg.analysis.diff.fingerprints import digest, fingerprint
 from agentdbg.analysis.effects import SideEffect, normal_form
-from agentdbg.analysis.run_columns import END, LLM, SPAN, START, TOOL
+from agentdbg.analysis.run_columns import CALL_KINDS, END, LLM, SPAN, START, TOOL
+from agentdbg.analysis.wording import number_or_none
+from agentdbg.encoding import encode_json
+from agentdbg.events.facts import call_failed, cost_of, tokens_of
+from agentdbg.events.totals import RunTotals
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from agentdbg.analysis.call_results import Outcome
-    from agentdbg.analysis.diff.prompts import History
-    from agentdbg.analysis.diff.side_totals import Totals
+    from agentdbg.analysis.diff.model_context import History
 
-__all__ = ["IN_WORDS", "NOT_CONTENT", "Side", "Step", "comparable", "families_of"]
+__all__ = [
+    "IN_WORDS",
+    "NOT_CONTENT",
+    "NOT_JSON",
+    "Side",
+    "Step",
+    "Totals",
+    "TotalsCounter",
+    "combined",
+    "comparable",
+    "digest",
+    "encoded",
+    "families_of",
+    "fingerprint",
+]
+
+_WIDE = sys.hash_info.width >= 64
+NOT_JSON = (TypeError, ValueError, OverflowError, RecursionError)
+"""What encoding raises: events given by hand may hold anything."""
+
+
+def fingerprint(value: Any) -> int:
+    """Python's own hash of the value's JSON, which is many times quicker than a digest."""
+    if not _WIDE:
+        return int.from_bytes(digest(value), "big")
+    try:
+        return hash(encode_json(value))
+    except NOT_JSON:
+        return hash(encoded(value))
+
+
+def combined(*parts: Any) -> int:
+    """A fingerprint of fingerprints, texts and None."""
+    if not _WIDE:
+        return fingerprint(parts)
+    try:
+        return hash(parts)
+    except TypeError:
+        return fingerprint(parts)
+
+
+def digest(value: Any) -> bytes:
+    return blake2b(encoded(value), digest_size=10).digest()
+
+
+def encoded(value: Any) -> bytes:
+    """The value as JSON: 1, 1.0 and true are three values."""
+    try:
+        return encode_json(value)
+    except NOT_JSON:
+        return repr(value).encode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The figures of one side; None where nothing is known."""
+
+    events: int = 0
+    llm_calls: int = 0
+    tool_calls: int = 0
+    failed_calls: int = 0
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    total_tokens: int | None = None
+    cost_usd: float | None = None
+    duration_ms: int | None = None
+    status: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class TotalsCounter:
+    """Notes what the events of one run say of its cost and length; the rest is counted at the end."""
+
+    def __init__(self) -> None:
+        self._spent = RunTotals()
+        self._duration_ms: int | None = None
+        self._status: str | None = None
+        self._knows_times = True
+
+    def add_model_call(self, payload: dict[str, Any]) -> None:
+        self._spent.add_model_call(tokens_of(payload), cost_of(payload))
+
+    def add_start(self, event: Mapping[str, Any]) -> None:
+        self._knows_times = not _lacks_times(event)
+
+    def add_end(self, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        self._status = "error" if call_failed(payload) else "ok"
+        self._duration_ms = number_or_none(event.get("duration_ms"))
+
+    def totals(self, steps: Collection[Step]) -> Totals:
+        """The figures, where `steps` are all events of the run."""
+        kinds = [step.kind for step in steps]
+        tokens_in, tokens_out, total_tokens = self._spent.tokens()
+        return Totals(
+            events=len(kinds),
+            llm_calls=kinds.count(LLM),
+            tool_calls=kinds.count(TOOL),
+            failed_calls=len([step for step in steps if step.failed and step.kind in CALL_KINDS]),
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            total_tokens=total_tokens,
+            cost_usd=self._spent.cost(),
+            duration_ms=self._length_ms(steps) if self._knows_times else None,
+            status=self._status,
+        )
+
+    def _length_ms(self, steps: Iterable[Step]) -> int | None:
+        if self._duration_ms is not None:
+            return self._duration_ms
+        moments = [step.end_ms for step in steps if step.end_ms]
+        return max(moments) - min(moments) if moments else None
+
+
+def _lacks_times(start: Mapping[str, Any]) -> bool:
+    """Whether the run was imported from a file that has no times, and all its events have that of the file."""
+    meta = start.get("meta")
+    imported = meta.get("imported_from") if isinstance(meta, dict) else None
+    return isinstance(imported, dict) and bool(imported.get("times"))
+
 
 NOT_CONTENT = frozenset({"usage", "cost_usd", "served", "source", "tool_name", "duration_ms", "call_id"})
 """Numbers that follow from the rest, places in the code, and what only repeats the event's name."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
-from agentdbg.analysis.diff.words import other_wording, word_segments
+from agentdbg.analysis.diff.sequences import other_wording, word_segments
 
 
 def _paths(was: Any, now: Any) -> list[tuple[str, str]]:

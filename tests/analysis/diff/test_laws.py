@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from agentdbg.analysis.diff import apply, compare, make_patch, mirror, mirror_patch
 from agentdbg.analysis.diff.likeness import _words
-from agentdbg.analysis.diff.sequences import common_pairs, longest_increasing
-from agentdbg.analysis.diff.words import has_digit, other_wording, word_segments
+from agentdbg.analysis.diff.sequences import common_pairs, has_digit, longest_increasing, other_wording, word_segments
 from agentdbg.loops.volatile import strip_volatile
 from tests.analysis.diff.events import call_start, event, llm, run, tool
 

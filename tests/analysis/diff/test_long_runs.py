@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.diff import apply, compare, fingerprints, lines, make_patch, mirror
-from agentdbg.analysis.diff.told import notes
-from agentdbg.analysis.diff.words import has_digit, is_prose, other_wording
+from agentdbg.analysis.diff import align as lines
+from agentdbg.analysis.diff import apply, compare, make_patch, mirror
+from agentdbg.analysis.diff import steps as fingerprints
+from agentdbg.analysis.diff.sequences import has_digit, is_prose, other_wording
+from agentdbg.analysis.diff.summary import notes
 from tests.analysis.diff.events import llm, run, tool
 
 if TYPE_CHECKING:

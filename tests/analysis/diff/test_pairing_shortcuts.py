@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agentdbg.analysis.diff.align import _actions, _in_fixed_order
 from agentdbg.analysis.diff.likeness import Arguments, _shared, _words, are_akin, likeness, likeness_table
-from agentdbg.analysis.diff.lines import _actions
-from agentdbg.analysis.diff.pairing import _in_fixed_order
-from agentdbg.analysis.diff.reading import read_side
+from agentdbg.analysis.diff.read_side import read_side
 from agentdbg.analysis.diff.sequences import common_pairs
 from agentdbg.analysis.diff.steps import families_of
 from agentdbg.analysis.effects import normal_form

@@ -9,17 +9,16 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from agentdbg.analysis.diff.align import Pairing, lay_out
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
-from agentdbg.analysis.diff.layout import lay_out
-from agentdbg.analysis.diff.pairing import Pairing
 from agentdbg.analysis.diff.result import Row, new_row
-from agentdbg.analysis.diff.sequences import longest_increasing
-from agentdbg.analysis.diff.words import (
+from agentdbg.analysis.diff.sequences import (
     _contradict,
     _facts,
     _first_difference,
     _part_in_lasting_words,
     has_digit,
+    longest_increasing,
     other_wording,
 )
 from agentdbg.analysis.wording import as_json, cut

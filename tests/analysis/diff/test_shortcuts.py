@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.analysis.conversation import answer, last_text, turns
+from agentdbg.analysis.diff.align import _best_sums
 from agentdbg.analysis.diff.likeness import _words, likeness, likeness_table
-from agentdbg.analysis.diff.lines import _best_sums
-from agentdbg.analysis.diff.prompts import PromptReader
-from agentdbg.analysis.diff.reading import read_side
-from agentdbg.analysis.diff.words import _AROUND, _FACT, _facts, is_prose
+from agentdbg.analysis.diff.model_context import PromptReader
+from agentdbg.analysis.diff.read_side import read_side
+from agentdbg.analysis.diff.sequences import _AROUND, _FACT, _facts, is_prose
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json
 from tests.analysis.diff.test_laws import runs

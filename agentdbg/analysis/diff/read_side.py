@@ -1,21 +1,22 @@
 """
-Read a run into the steps that are compared.
+Read a run into the steps that are compared, without what the user asked to leave out.
 
-What a step keeps is small, so a long run is read once and its events need not be kept.
+What a step keeps is small, so a long run is read once and its events need not be kept. A path to leave out,
+`args.date`, `result.items[*].price`, `prompt`, names a part of a step the way differences are shown: `*` stands for one
+key or position, and a path leaves out everything below it.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
-from agentdbg.analysis.diff.fingerprints import combined, fingerprint
-from agentdbg.analysis.diff.given import GivenReader
-from agentdbg.analysis.diff.prompts import PromptReader
-from agentdbg.analysis.diff.side_totals import TotalsCounter
-from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, comparable
+from agentdbg.analysis.diff.model_context import GivenReader, PromptReader
+from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, TotalsCounter, combined, comparable, fingerprint
 from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.run_columns import (
     CALL_START,
@@ -37,11 +38,10 @@ from agentdbg.analysis.wording import timestamp_ms
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from agentdbg.analysis.diff.ignoring import Ignored
     from agentdbg.analysis.effects import EffectRules
     from agentdbg.events import Event
 
-__all__ = ["read_side"]
+__all__ = ["Ignored", "read_side", "segments_of"]
 
 _START_PARTS = ("function_name", "args", "kwargs", "argv", "guardrails", "python_version", "platform")
 _TOOL_PARTS = frozenset({"args", "result", "status", "error"}) | NOT_CONTENT
@@ -278,3 +278,44 @@ _CONTENTS: dict[int, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     EXCEPTION: lambda payload: {"error": failure_of(payload).text, "context": payload.get("context")},
     LOOP: lambda payload: {key: payload.get(key) for key in _LOOP_PARTS},
 }
+
+
+_GROUPS = {"prompt": ("appended", "system", "tools", "parameters")}
+
+
+def segments_of(path: str) -> list[str]:
+    """`result.items[0].price` as its steps."""
+    return [part for part in re.split(r"[.\[\]]+", path.strip()) if part]
+
+
+class Ignored:
+    """Paths to leave out. `payload.args` and `args` mean the same."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._paths: list[list[str]] = []
+        for path in paths:
+            parts = segments_of(path.removeprefix("payload."))
+            for first in _GROUPS.get(parts[0], parts[:1]) if parts else ():
+                self._paths.append([first, *parts[1:]])
+
+    def strip(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The content without what is left out; the original stays as it is."""
+        for path in self._paths:
+            content = _without(content, path)
+        return content
+
+
+def _without(value: Any, path: list[str]) -> Any:
+    opened = parse_embedded(value)
+    if isinstance(opened, dict):
+        hit = [key for key in opened if fnmatchcase(str(key), path[0])]
+        if not hit:
+            return value
+        if len(path) == 1:
+            return {key: item for key, item in opened.items() if key not in hit}
+        return {key: _without(item, path[1:]) if key in hit else item for key, item in opened.items()}
+    if isinstance(opened, list):
+        if len(path) == 1:
+            return [item for at, item in enumerate(opened) if not fnmatchcase(str(at), path[0])]
+        return [_without(item, path[1:]) if fnmatchcase(str(at), path[0]) else item for at, item in enumerate(opened)]
+    return value
