@@ -7,7 +7,7 @@ where the framework only reports that something began and, later, that it ended.
 """
 
 from agentdbg.faults import pass_on
-from agentdbg.recorder.around import Call, enclosing_call
+from agentdbg.recorder.calls import Call, enclosing_call
 from agentdbg.recorder.context import at_place, current_place
 from agentdbg.recorder.deciders import (
     AnnouncedCall,
@@ -20,8 +20,8 @@ from agentdbg.recorder.deciders import (
     deciding,
     remove_decider,
 )
-from agentdbg.recorder.reported import Pairing, contained
-from agentdbg.recorder.tool_results import mcp_failure, text_of
+from agentdbg.recorder.given_values import mcp_failure, text_of
+from agentdbg.recorder.pairing import Pairing, contained
 
 __all__ = [
     "AnnouncedCall",

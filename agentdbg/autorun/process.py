@@ -18,19 +18,19 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.autorun.departure import watch_departure
 from agentdbg.faults import contain, pass_on
 from agentdbg.recorder.context import set_process_scope
-from agentdbg.recorder.runs import (
+from agentdbg.recorder.run_lifecycle import (
     default_run_name,
     end_run,
     is_switched_off,
     recently_ended,
     start_run,
 )
-from agentdbg.recorder.sources import function_source
+from agentdbg.recorder.source_lines import function_source
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
 
 __all__ = ["ProcessRun", "begin", "start_child", "start_for_environment"]
 

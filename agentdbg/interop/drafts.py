@@ -13,8 +13,8 @@ from typing import Any
 
 from agentdbg.encoding import decode_json
 from agentdbg.events.facts import amount
-from agentdbg.recorder.errors import describe_error
-from agentdbg.recorder.usage import normalise_usage
+from agentdbg.recorder.described_errors import describe_error
+from agentdbg.recorder.prices import normalise_usage
 
 __all__ = ["EntryProblem", "RunDraft", "Step", "error_step", "model_call", "span", "state_update", "tool_call"]
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
-from agentdbg.recorder.errors import describe_error
+from agentdbg.recorder.described_errors import describe_error
 from agentdbg.storage.layout import index_dir, make_private_folder, run_dir, runs_dir
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.interop.drafts import RunDraft, Step
-    from agentdbg.interop.workshop import Workshop
+    from agentdbg.interop.write_context import WriteContext
 
 __all__ = ["NotWritten", "StoredRun", "run_id_of", "stable_id", "store_run", "writing_aside"]
 
@@ -44,14 +44,14 @@ def run_id_of(draft: RunDraft) -> str:
     return stable_id("run", draft.format, _canonical(draft.identity))
 
 
-def store_run(draft: RunDraft, workshop: Workshop, file_ms: float, origin: dict[str, Any]) -> StoredRun:
+def store_run(draft: RunDraft, context: WriteContext, file_ms: float, origin: dict[str, Any]) -> StoredRun:
     """Write a drafted run into the data folder; `file_ms` is the time of its file, for a run that knows no times."""
     run_id = run_id_of(draft)
-    data_dir = workshop.config.data_dir
+    data_dir = context.config.data_dir
     if os.path.lexists(run_dir(data_dir, run_id)):
-        return StoredRun(run_id, workshop.clean_name(draft.name), 0, is_new=False)
+        return StoredRun(run_id, context.clean_name(draft.name), 0, is_new=False)
     with writing_aside(data_dir, run_id) as folder:
-        walk = RunWalk(run_id, draft.name, folder, workshop)
+        walk = RunWalk(run_id, draft.name, folder, context)
         _write(walk, draft, file_ms, origin)
     return StoredRun(run_id, walk.name, walk.written, is_new=True)
 

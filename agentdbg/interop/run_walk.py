@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import utc_timestamp
-from agentdbg.interop.workshop import NO_GUARDRAILS, SPAN_MARK, CleanName, start_fields
+from agentdbg.interop.write_context import NO_GUARDRAILS, SPAN_MARK, CleanName, start_fields
 from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.event_lines import NO_META, LineMaker, fit_payload, join_objects
-from agentdbg.recorder.guardrails import Guards, Limits, detector_of
-from agentdbg.recorder.run_summary import encode_run_meta, end_summary
-from agentdbg.recorder.state_diff import diff_states
+from agentdbg.recorder.limits import Guards, Limits, detector_of
+from agentdbg.recorder.payloads import diff_states
+from agentdbg.recorder.run_log import NO_META, LineMaker, encode_run_meta, end_summary, fit_payload, join_objects
 from agentdbg.storage.writer import RunWriter
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
-    from agentdbg.interop.workshop import Workshop
+    from agentdbg.interop.write_context import WriteContext
     from agentdbg.loops import LoopFinding
 
 __all__ = ["Ending", "RunWalk", "stable_id", "usable_duration"]
@@ -69,17 +68,17 @@ class RunWalk:
     """One run; `run_id` and the ids of steps are the caller's."""
 
     def __init__(
-        self, run_id: str, name: str, folder: str | Path, workshop: Workshop, *, start_id: str | None = None
+        self, run_id: str, name: str, folder: str | Path, context: WriteContext, *, start_id: str | None = None
     ) -> None:
-        config = workshop.config
+        config = context.config
         self.run_id = run_id
-        self._name = workshop.names[name]
+        self._name = context.names[name]
         self.start_id = start_id or stable_id(run_id, "0")
         self.started_ms = 0.0
         self.written = 0
         self.writer = RunWriter(folder, fsync=False)
-        self._workshop = workshop
-        self._redactor = workshop.redactor
+        self._context = context
+        self._redactor = context.redactor
         self._counters = Counters()
         self._guards = Guards(_NO_LIMITS, self._counters, partial(detector_of, config))
         self._line = LineMaker(run_id, self._redactor.clean_text).line
@@ -104,7 +103,7 @@ class RunWalk:
         if known:
             payload = self._redactor.seal({**start_fields(self.name), **known}).encoded
         else:
-            payload = self._workshop.starts[self.name]
+            payload = self._context.starts[self.name]
         self._append("RUN_START", self.start_id, None, _timestamp(at_ms), None, self._name, payload, self._meta)
 
     def take(self, step: Step, event_id: str, parent_id: str, at_ms: float) -> None:
@@ -113,7 +112,7 @@ class RunWalk:
         duration_ms = None if length is None else round(length)
         value, payload = self._seal(step)
         meta, meta_bytes = self._seal_meta(step)
-        name = self._workshop.names[step.name]
+        name = self._context.names[step.name]
         ts = _timestamp(at_ms)
         finding = self._judge(step.event_type, event_id, ts, name.text, value, meta, is_span=step.is_span)
         self._append(step.event_type, event_id, parent_id, ts, duration_ms, name, payload, meta_bytes)
@@ -189,21 +188,21 @@ class RunWalk:
                 counters=self._counters,
                 guardrails=NO_GUARDRAILS,
                 metadata=self._meta,
-                redaction=self._workshop.config.redaction,
+                redaction=self._context.config.redaction,
                 dropped_by_writer=self.writer.dropped,
             )
         )
 
     def describe(self, name: str, meta: dict[str, Any] | None = None) -> None:
         """What is known now of the run and was not when it began; run.json says so from its next refresh."""
-        self._name = self._workshop.names[name]
+        self._name = self._context.names[name]
         if meta is not None:
             self._meta = self._redactor.seal(meta).encoded
 
     def _seal(self, step: Step) -> tuple[dict[str, Any], bytes]:
         fields = step.fields
         if step.event_type == "LLM_CALL" and not step.is_told and fields["cost_usd"] is None:
-            fields["cost_usd"] = self._workshop.prices.cost_usd(fields["model"], fields["usage"])
+            fields["cost_usd"] = self._context.prices.cost_usd(fields["model"], fields["usage"])
         sealed = self._redactor.seal(fields)
         if step.event_type != "STATE_UPDATE" or step.is_span:
             return sealed.value, sealed.encoded
@@ -218,7 +217,7 @@ class RunWalk:
         if not step.meta:
             return {}, NO_META
         is_bare_span = len(step.meta) == 1 and step.meta.get(SPAN_MARK) == step.name
-        sealed = self._workshop.span_metas[step.name] if is_bare_span else self._redactor.seal(step.meta)
+        sealed = self._context.span_metas[step.name] if is_bare_span else self._redactor.seal(step.meta)
         return sealed.value, sealed.encoded
 
     def _judge(
@@ -244,7 +243,7 @@ class RunWalk:
         self._counters.loop_warnings += 1
         self._counters.count_type("LOOP_WARNING")
         payload = self._redactor.seal(finding.payload()).encoded
-        name = self._workshop.names[finding.pattern]
+        name = self._context.names[finding.pattern]
         event_id = stable_id(self.run_id, "loop", str(self.written + len(self._lines)))
         self._append("LOOP_WARNING", event_id, self._last_parent, ts, None, name, payload)
 
@@ -253,7 +252,7 @@ class RunWalk:
         self._counters.add("ERROR", failure)
         self._counters.count_type("ERROR")
         payload = self._redactor.seal({**failure, "context": None, "fatal": True}).encoded
-        name = self._workshop.names[failure["error_type"]]
+        name = self._context.names[failure["error_type"]]
         self._append("ERROR", stable_id(self.run_id, "error"), self.start_id, ts, None, name, payload)
 
     def _append(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.context import Scope, enter_scope, own_scope, process_scope, set_process_scope
-from agentdbg.recorder.runs import end_run, start_run
+from agentdbg.recorder.run_lifecycle import end_run, start_run
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,7 +22,7 @@ from agentdbg.interop.shapes import as_dict, as_number
 from agentdbg.interop.span_names import said_in
 from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
 from agentdbg.interop.spans import depths_of
-from agentdbg.recorder.errors import describe_error
+from agentdbg.recorder.described_errors import describe_error
 from agentdbg.storage.dialects import timestamp_ms
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
     from agentdbg.interop.spans import Span
-    from agentdbg.interop.workshop import Workshop
+    from agentdbg.interop.write_context import WriteContext
 
 __all__ = ["NOTHING_EARLIER", "UNREADABLE", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
@@ -90,7 +90,7 @@ class TraceRun:
         trace_id: str,
         run_id: str,
         folder: str,
-        workshop: Workshop,
+        context: WriteContext,
         *,
         start_id: str | None = None,
         earlier: Earlier = NOTHING_EARLIER,
@@ -99,7 +99,7 @@ class TraceRun:
         self.heard_at = 0.0
         self.rejected: list[str] = []
         self._earlier = earlier
-        self._walk = RunWalk(run_id, "", folder, workshop, start_id=start_id)
+        self._walk = RunWalk(run_id, "", folder, context, start_id=start_id)
         self._overlaps = Overlaps()
         self._missing: dict[str, bool] = {}
         """Parents that were named and have not come; True for those of another process."""

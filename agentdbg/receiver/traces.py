@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.interop.run_walk import stable_id
-from agentdbg.interop.workshop import Workshop
+from agentdbg.interop.write_context import WriteContext
 from agentdbg.receiver.trace_run import (
     NOTHING_EARLIER,
     UNREADABLE,
@@ -72,7 +72,7 @@ class Traces:
         clock: Clock = time.monotonic,
         on_news: Callable[[list[RunNews]], None] | None = None,
     ) -> None:
-        self._workshop = Workshop(config)
+        self._context = WriteContext(config)
         self._runs_dir = str(runs_dir(config.data_dir))
         self._idle_s = idle_s
         self._clock = clock
@@ -179,7 +179,7 @@ class Traces:
             trace_id,
             run_id,
             folder,
-            self._workshop,
+            self._context,
             start_id=None if earlier.run_id else start_id_of(trace_id, spans),
             earlier=earlier,
         )
@@ -188,7 +188,7 @@ class Traces:
         self._make_room()
         starts = (event["event_id"] for event in _stored(folder, run_id) if event["event_type"] == "RUN_START")
         start_id = next(starts, None)
-        run = TraceRun(trace_id, run_id, folder, self._workshop, start_id=start_id, earlier=earlier)
+        run = TraceRun(trace_id, run_id, folder, self._context, start_id=start_id, earlier=earlier)
         run.resume(_stored(folder, run_id))
         return run
 

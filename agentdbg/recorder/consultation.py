@@ -19,7 +19,7 @@ from agentdbg.recorder.functions import rebind_arguments
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
 
 __all__ = ["Consultation", "is_anybody_to_ask"]
 

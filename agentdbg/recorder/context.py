@@ -20,7 +20,7 @@ from agentdbg.import_hook import when_imported
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
 
 __all__ = [
     "Scope",

@@ -11,11 +11,14 @@ from __future__ import annotations
 import mmap
 import operator
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.events.totals import TOTAL_FIELDS, RunTotals
 
-__all__ = ["FIELDS", "Counters"]
+if TYPE_CHECKING:
+    from agentdbg.loops import LoopFinding
+
+__all__ = ["FIELDS", "Counters", "LoopSpending"]
 
 _BESIDE_TOTALS = (
     "limited_events",
@@ -137,3 +140,46 @@ def _slot_of_this_process() -> int:
     # Children forked one after the other have different pids, so their slots differ without any lock. Two that do meet
     # (pids 254 apart, alive together) share a slot, and count as one.
     return 2 + os.getpid() % (_SLOTS - 2)
+
+
+class LoopSpending:
+    """Adds up `counters.loop_cost_usd`; no dollar is counted twice where two findings overlap."""
+
+    __slots__ = ("_at_event", "_counters", "_has_tool", "_reach", "_until")
+
+    def __init__(self, counters: Counters) -> None:
+        self._counters = counters
+        self._until = 0.0
+        self._at_event = 0.0
+        self._reach = 0
+        self._has_tool = False
+
+    def begin(self, finding: LoopFinding) -> None:
+        """Count what a loop has cost by the time it is told."""
+        if finding.severity == "info":
+            return
+        self._reach = finding.window_size
+        self._has_tool = "TOOL_CALL:" in finding.pattern
+        counters = self._counters
+        spent = finding.cost.get("cost_usd")
+        if spent is not None:  # an unknown price is not a price of nothing
+            counters.loop_cost_known = 1
+            counters.loop_cost_usd += counters.cost_usd - max(counters.cost_usd - spent, self._until)
+        self._note_place()
+
+    def follow(self, event_type: str) -> None:
+        """Take in one more event of a loop, counted by now."""
+        # Where tools repeat they alone decide: an answer in other words may already be the way out.
+        if self._has_tool and event_type != "TOOL_CALL":
+            return
+        # Between two rounds there may be other calls, which belong to the loop. A run that comes back to it after long
+        # other work has spent that time well.
+        counters = self._counters
+        if counters.limited_events - self._at_event <= self._reach and counters.cost_usd > self._until:
+            counters.loop_cost_known = 1
+            counters.loop_cost_usd += counters.cost_usd - self._until
+        self._note_place()
+
+    def _note_place(self) -> None:
+        self._until = self._counters.cost_usd
+        self._at_event = self._counters.limited_events

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain, pass_on, tell_once
-from agentdbg.recorder.sources import is_own_file
+from agentdbg.recorder.source_lines import is_own_file
 from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
 
 __all__ = ["Deadline"]
 

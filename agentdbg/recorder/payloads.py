@@ -1,21 +1,24 @@
 """
 The payload of each event, made from what the caller gave, in whatever words.
 
-A value of a wrong type becomes what it can be.
+A value of a wrong type becomes what it can be. A state is stored with its difference to the one of that name before it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
 from agentdbg.faults import pass_on, tell_once
-from agentdbg.recorder.errors import describe_error, safe_text
+from agentdbg.recorder.described_errors import describe_error, safe_text
+from agentdbg.recorder.run_log import fit_payload, join_objects
 
 if TYPE_CHECKING:
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.redaction import Redactor
 
-__all__ = ["Payload", "error_fields", "llm_fields", "own_type", "tool_fields", "whole_ms"]
+__all__ = ["Payload", "States", "diff_states", "error_fields", "llm_fields", "own_type", "tool_fields", "whole_ms"]
 
 Payload = tuple[dict[str, Any], "tuple[Any, ...] | None"]
 """The fields of an event, and the values among them that came from outside; None: any of them may have."""
@@ -174,3 +177,52 @@ def _is_true(value: Any) -> bool:
     except Exception as error:  # noqa: BLE001 -- an array has no truth
         pass_on(error, of_user_code=True)
         return False
+
+
+_MOST_NAMES = 1_000
+
+
+class States:
+    """Remembers the last state of each name, as it was stored."""
+
+    __slots__ = ("_by_name", "_max_field_bytes", "_redactor", "last")
+
+    def __init__(self, redactor: Redactor, max_field_bytes: int) -> None:
+        self._redactor = redactor
+        self._max_field_bytes = max_field_bytes
+        self._by_name: dict[str, bytes] = {}
+        self.last: bytes | None = None
+        """The newest state of any name, as JSON."""
+
+    def seal(self, name: str, state: Any, diff: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """The payload of a STATE_UPDATE; `diff` is worked out where the caller has none."""
+        value, encoded = self._redactor.seal_parts({"state": state})
+        stored = encoded[len(b'{"state":') : -1]
+        before = self._by_name.get(name)
+        rest = b""
+        if diff is None and before is not None:
+            diff = diff_states(before, stored)
+            # Taken from two stored states, so nothing in it is left to redact.
+            rest = b"" if extra else encode_json({"diff": diff})
+        if not rest or len(rest) > self._max_field_bytes:
+            rest = self._redactor.seal({"diff": diff, **extra}).encoded
+        if before is not None or len(self._by_name) < _MOST_NAMES:
+            self._by_name[name] = stored
+        self.last = stored
+        return value, fit_payload(join_objects(encoded, rest))
+
+
+def diff_states(before: bytes, after: bytes) -> dict[str, Any] | None:
+    """
+    The keys that are new or changed with their new values, and the removed ones with null.
+
+    Both states are given as they were stored. None when either of them is not a dict. A key that became null and one
+    that was removed are told apart by the state beside the diff.
+    """
+    if before == after:
+        return {} if before.startswith(b"{") else None
+    old, new = decode_json(before), decode_json(after)
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return None
+    changed = {key: value for key, value in new.items() if key not in old or old[key] != value}
+    return changed | {key: None for key in old if key not in new}

@@ -1,21 +1,21 @@
 """
-What a model call cost, from a small table of published prices. An unknown price is unknown, never zero.
+What a model call used and what it cost, from a small table of published prices. An unknown price is never zero.
 
 The table is dated and meant to be overridden: `prices` in a config file is laid over it, and a `cost_usd` the caller
-or the provider gives beats both.
+or the provider gives beats both. Of usage, cached tokens are part of the input and reasoning tokens part of the output;
+what is not known stays null, and what the provider gave is kept beside the three counts.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
 
-from agentdbg.events.facts import LARGEST_COUNT_BITS, cached_tokens
-from agentdbg.recorder.usage import normalise_usage
+from agentdbg.events.facts import LARGEST_COUNT_BITS, cached_tokens, token_counts, told_total
+from agentdbg.user_code import UserCode
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-__all__ = ["PRICES", "PRICES_AS_OF", "PriceTable"]
+__all__ = ["PRICES", "PRICES_AS_OF", "PriceTable", "normalise_usage"]
 
 PRICES_AS_OF = "2026-06-30"
 """No price of a model that was new in that year is older than this."""
@@ -152,3 +152,47 @@ def _undated(name: str) -> str:
     if parts[-1] == "latest" or lengths[-1:] in ([4], [8]):
         return "-".join(parts[:-1])
     return name
+
+
+_PLAIN = {"prompt_tokens", "completion_tokens", "total_tokens"}
+_TEXT = frozenset({str})
+_MOST_ENTRIES = 1_000
+
+
+def normalise_usage(given: Any) -> dict[str, Any] | None:
+    """`{prompt_tokens, completion_tokens, total_tokens, …}`, or None when nothing is known."""
+    if given is None:
+        return None
+    usage = _read_usage(given)
+    if not usage:
+        return None
+    prompt, completion, total = token_counts(usage)
+    if prompt is None or completion is None:
+        total = told_total(usage)  # one part is not all
+    rest = {key: value for key, value in usage.items() if key not in _PLAIN and value is not None}
+    if prompt is completion is total is None and not rest:
+        return None
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": total, **rest}
+
+
+def _read_usage(given: Any) -> dict[str, Any]:
+    """What a provider said of usage, of whatever type; empty when its object fails."""
+    if type(given) is dict and _TEXT.issuperset(map(type, given)):
+        return given
+    # The provider's object may raise anything, and has no end if it likes.
+    read = UserCode().call(given, _as_dict, dict)
+    return read if isinstance(read, dict) else {}
+
+
+def _as_dict(given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {str(key): given[key] for key in islice(given.keys(), _MOST_ENTRIES)}
+    for method in ("model_dump", "to_dict", "dict"):
+        if callable(getattr(given, method, None)):
+            dumped = getattr(given, method)()
+            if isinstance(dumped, dict):
+                return dumped
+    attributes = getattr(given, "__dict__", None)
+    if isinstance(attributes, dict):
+        return {key: value for key, value in attributes.items() if not key.startswith("_")}
+    return {}

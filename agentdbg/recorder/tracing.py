@@ -12,8 +12,8 @@ from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
-from agentdbg.recorder.runs import RunHandle, default_run_name, end_run, start_run
-from agentdbg.recorder.sources import function_source, user_source
+from agentdbg.recorder.run_lifecycle import RunHandle, default_run_name, end_run, start_run
+from agentdbg.recorder.source_lines import function_source, user_source
 from agentdbg.recorder.wrappers import wrap
 
 if TYPE_CHECKING:

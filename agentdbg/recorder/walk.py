@@ -16,22 +16,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.interruptions import is_not_ours
-from agentdbg.recorder.cleaning import redactor_of
 from agentdbg.recorder.counters import Counters
-from agentdbg.recorder.errors import describe_error
-from agentdbg.recorder.event_lines import NO_META
-from agentdbg.recorder.guardrails import Guards, Limits, detector_of
-from agentdbg.recorder.payloads import error_fields, llm_fields, own_type, tool_fields, whole_ms
+from agentdbg.recorder.described_errors import describe_error
+from agentdbg.recorder.limits import Guards, Limits, detector_of
+from agentdbg.recorder.payloads import States, error_fields, llm_fields, own_type, tool_fields, whole_ms
 from agentdbg.recorder.prices import PriceTable
-from agentdbg.recorder.run_log import RunLog
-from agentdbg.recorder.states import States
+from agentdbg.recorder.run_log import NO_META, RunLog, redactor_of
 from agentdbg.recorder.stopping import Stop, stop_fields
 
 if TYPE_CHECKING:
     from agentdbg.config import Config
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
-    from agentdbg.recorder.guardrails import Verdict
+    from agentdbg.recorder.limits import Verdict
 
 __all__ = ["EventWalk"]
 

@@ -28,42 +28,16 @@ LAYERS: list[set[str]] = [
         "loading",
         "owner",
         "user_code",
+        "events",
+        "config",
+        "schemas",
     },
-    {"events", "config", "schemas"},
-    {"redaction", "loops", "analysis", "strict_yaml"},
-    {"storage", "policy_file"},
-    {"index"},
-    {
-        "recorder.sources",
-        "recorder.usage",
-        "recorder.counters",
-        "recorder.functions",
-        "recorder.state_diff",
-        "recorder.event_lines",
-        "recorder.given_meta",
-    },
-    {"recorder.cleaning", "recorder.loop_spending"},
-    {
-        "recorder.errors",
-        "recorder.prices",
-        "recorder.states",
-        "recorder.stopping",
-        "recorder.guardrails",
-        "recorder.run_summary",
-    },
-    {"recorder.context", "recorder.deadline", "recorder.limits", "recorder.payloads", "recorder.run_log"},
-    {"recorder.deciders", "recorder.tool_results"},
-    {"recorder.pipeline", "recorder.walk", "recorder.wrappers"},
-    {"recorder.runs"},
-    {"recorder.recording", "recorder.consultation", "recorder.tracing", "recorder"},
-    {"recorder.around", "recorder.blocks", "recorder.decorators", "recorder.reported"},
-    {"around", "public"},
-    {"integrations", "interop", "demo"},
-    {"autorun"},
-    {"server", "mcp_server"},
-    {"receiver"},
-    {"commands", "pytest_plugin"},
-    {"cli", "__main__", "__init__"},
+    {"redaction", "loops", "storage", "strict_yaml"},
+    {"index", "analysis", "policy_file"},
+    {"recorder", "around", "public"},
+    {"integrations", "interop", "autorun", "demo"},
+    {"server", "mcp_server", "receiver"},
+    {"commands", "pytest_plugin", "cli", "__main__", "__init__"},
 ]
 # What records does so through the one pipeline; everything else lives on the read side and never loads it.
 MAY_RECORD = {"around", "integrations", "interop", "receiver", "autorun", "demo", "pytest_plugin", "__init__"}
@@ -71,10 +45,8 @@ RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_ru
 
 
 def _room(path: Path) -> str:
-    """The folder a file lies in, or its own name; the recorder's files are rooms of their own."""
+    """The folder a file lies in, or its own name."""
     relative = path.relative_to(PACKAGE)
-    if relative.parts[0] == "recorder" and relative.stem != "__init__":
-        return f"recorder.{relative.stem}"
     return relative.parts[0] if len(relative.parts) > 1 else relative.stem
 
 
@@ -85,9 +57,14 @@ def _layer(room: str) -> int:
     pytest.fail(f"{room} has no layer: add it to LAYERS where it belongs")
 
 
-@cache
 def _imports(path: Path) -> set[str]:
-    """The rooms of ours a file imports when it is loaded or run; imports for type checkers do not count."""
+    """The rooms of ours a file imports when it is loaded or run."""
+    return {room for room in map(_room_of_module, _imported_names(path)) if room}
+
+
+@cache
+def _imported_names(path: Path) -> set[str]:
+    """What a file imports from the package, inside functions too; imports for type checkers do not count."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
     while waiting:
@@ -100,15 +77,13 @@ def _imports(path: Path) -> set[str]:
             waiting += node.orelse
         elif not isinstance(node, ast.expr):  # no import stands inside an expression
             waiting += ast.iter_child_nodes(node)
-    return {room for room in map(_room_of_module, found) if room}
+    return found
 
 
 @cache
 def _room_of_module(module: str) -> str | None:
     """The room of `agentdbg.room.file.name`; None for a name of the package itself."""
     parts = module.split(".")[1:]
-    if parts[0] == "recorder":
-        return f"recorder.{parts[1]}" if (PACKAGE / "recorder" / f"{parts[1]}.py").exists() else "recorder"
     return parts[0] if (PACKAGE / parts[0]).exists() or (PACKAGE / f"{parts[0]}.py").exists() else None
 
 
@@ -127,14 +102,40 @@ def _above(path: Path) -> set[str]:
     return {room for room in _imports(path) if _layer(room) > own}
 
 
+def test_no_modules_import_each_other_in_a_ring() -> None:
+    """Imports inside functions count too: what needs each other is one thing, or has a third below it."""
+    waiting = {path: _imported_files(path) - {path} for path in FILES.values()}
+    while ready := [path for path, below in waiting.items() if not below & waiting.keys()]:
+        for path in ready:
+            del waiting[path]
+
+    assert not {str(path.relative_to(PACKAGE)) for path in waiting}, "these, and what imports them, stand in a ring"
+
+
+def _imported_files(path: Path) -> set[Path]:
+    found = set()
+    for name in _imported_names(path):
+        parts = name.split(".")[1:]
+        for end in (len(parts), len(parts) - 1):  # a module, or a name in one
+            module = PACKAGE.joinpath(*parts[:end])
+            for file in (module.with_suffix(".py"), module / "__init__.py"):
+                if end and file.exists():
+                    found.add(file)
+                    break
+            else:
+                continue
+            break
+    return found
+
+
 def test_the_read_side_never_imports_the_write_side() -> None:
     """The files on disk are all the two sides share."""
     reading = {
         name: path
         for name, path in FILES.items()
-        if _room(path) not in MAY_RECORD and not _room(path).startswith("recorder") and name not in RECORDING_COMMANDS
+        if _room(path) not in MAY_RECORD and _room(path) != "recorder" and name not in RECORDING_COMMANDS
     }
-    recording = {name for name, path in reading.items() if any(room.startswith("recorder") for room in _imports(path))}
+    recording = {name for name, path in reading.items() if "recorder" in _imports(path)}
 
     assert len(reading) > len(FILES) / 2
     assert not recording

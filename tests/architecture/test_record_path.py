@@ -18,7 +18,7 @@ import agentdbg
 
 PACKAGE = Path(agentdbg.__file__).parent
 # What runs in the agent's process: the package itself, what the first run loads, and what `agentdbg run` brings.
-ROOTS = ["__init__", "recorder.pipeline", "recorder.deadline", "autorun.process", "autorun.departure"]
+ROOTS = ["__init__", "recorder.active_run", "recorder.deadline", "autorun.process", "autorun.departure"]
 ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glob("*.py")]
 # Functions that may import, because they run before anything is recorded: when the settings are read, when a run
 # starts, when an integration is switched on or off, or only where nothing is recorded at all.
@@ -39,11 +39,11 @@ BEFORE_ANY_RECORD = {
     "integrations.pydantic_ai.recorder": "switched on",
     "owner._exists": "asked by readers, on Windows",
     "owner._host": "Windows; the first run.json is written when the run starts",
-    "recorder.pipeline.ActiveRun.begin": "the run starts",
-    "recorder.runs.RunHandle.path": "recording is off",
-    "recorder.runs._close_with_worker": "the run starts",
-    "recorder.runs._load_recorder": "the run starts",
-    "recorder.runs._load_settings": "the run starts",
+    "recorder.active_run.ActiveRun.begin": "the run starts",
+    "recorder.run_lifecycle.RunHandle.path": "recording is off",
+    "recorder.run_lifecycle._close_with_worker": "the run starts",
+    "recorder.run_lifecycle._load_recorder": "the run starts",
+    "recorder.run_lifecycle._load_settings": "the run starts",
     "storage.__getattr__": "asked for by readers",
 }
 

@@ -26,7 +26,7 @@ from agentdbg import (
 )
 
 if TYPE_CHECKING:
-    from agentdbg.recorder.runs import RunHandle
+    from agentdbg.recorder.run_lifecycle import RunHandle
 
 BIG_INTEGER = 9_007_199_254_740_993
 SCRIPT = '<img src=x onerror="window.pwned=1"><script>window.pwned=1</script>\'"><svg onload=window.pwned=1>'

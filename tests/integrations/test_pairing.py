@@ -13,7 +13,7 @@ from agentdbg import AgentDbgGuardrailExceeded, llm_call, record_state, tool_cal
 from agentdbg.around import Pairing, contained, enclosing_call
 from agentdbg.exceptions import RunStopped
 from agentdbg.integrations import INTEGRATIONS
-from agentdbg.recorder import reported
+from agentdbg.recorder import pairing as pairing_module
 from agentdbg.recorder.context import current_scope, enter_scope
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def test_what_is_open_when_the_run_ends_is_kept_as_far_as_it_came(pairing: Pairi
 
 def test_what_nobody_ever_ends_does_not_pile_up(pairing: Pairing, monkeypatch: pytest.MonkeyPatch) -> None:
     """A framework that forgets to report ends must not fill the memory, nor keep places taken."""
-    monkeypatch.setattr(reported, "_MOST_OPEN", 10)
+    monkeypatch.setattr(pairing_module, "_MOST_OPEN", 10)
     with traced_run("one", max_tool_calls=11):
         for number in range(100):
             pairing.start(number, "tool", "t")

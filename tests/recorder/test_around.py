@@ -517,7 +517,7 @@ def test_other_tasks_go_on_while_one_is_held(recorded: Recorded) -> None:
 def test_the_time_somebody_waited_is_not_the_calls(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """A person thinks for minutes; the tool took none of them."""
     now = [0.0]
-    monkeypatch.setattr("agentdbg.recorder.around.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("agentdbg.recorder.calls.time.monotonic", lambda: now[0])
 
     class Thinks(around.Decider):
         def wait(self, call: around.AnnouncedCall) -> None:

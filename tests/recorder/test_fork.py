@@ -55,7 +55,14 @@ _STANDING_IN_AN_IMPORT = """
             status = fork_and_work()
     sys.exit(1 if status else 0)
 """
-_MODULES = ("msgspec", "re2", "traceback", "agentdbg.loops", "agentdbg.redaction.objects", "agentdbg.recorder.pipeline")
+_MODULES = (
+    "msgspec",
+    "re2",
+    "traceback",
+    "agentdbg.loops",
+    "agentdbg.redaction.objects",
+    "agentdbg.recorder.active_run",
+)
 
 
 @pytest.mark.parametrize("module", _MODULES)

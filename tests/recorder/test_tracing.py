@@ -23,7 +23,7 @@ from agentdbg import (
     trace,
     traced_run,
 )
-from agentdbg.recorder import pipeline, run_summary, runs
+from agentdbg.recorder import active_run, run_lifecycle, run_log
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -69,13 +69,13 @@ def test_the_duration_is_one_number_in_all_three_places(recorded: Recorded) -> N
 
 def test_a_run_is_as_long_as_the_time_between_its_ends(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     """What it takes us to prepare the first run of a process is not the run's."""
-    prepare = run_summary.start_fields
+    prepare = run_log.start_fields
 
     def slowly(*given: Any) -> dict[str, Any]:
         time.sleep(0.1)
         return prepare(*given)
 
-    monkeypatch.setattr(pipeline, "start_fields", slowly)
+    monkeypatch.setattr(active_run, "start_fields", slowly)
     with traced_run("short"):
         pass
 
@@ -371,7 +371,7 @@ def test_what_comes_after_the_end_is_counted_not_written(recorded: Recorded) -> 
     assert run.meta["dropped_events"] == 1, "the first is told at once"
 
     assert context.run(record_llm_call, "later") is None
-    for ended in runs._recently_ended:
+    for ended in run_lifecycle._recently_ended:
         ended.refresh_late()
     assert recorded.only().meta["dropped_events"] == 2, "the others at the latest when the program ends"
 
@@ -411,13 +411,13 @@ def test_what_could_not_be_prepared_is_prepared_by_the_next_run(monkeypatch: pyt
         raise OSError(24, "Too many open files")
 
     monkeypatch.setattr(faults.settings, "raise_faults", False)
-    monkeypatch.setattr(runs, "_prepared", False)
+    monkeypatch.setattr(run_lifecycle, "_prepared", False)
     monkeypatch.setattr("os.register_at_fork", lambda **_: None)
     monkeypatch.setattr("atexit.register", lambda _: None)
-    monkeypatch.setattr(runs, "carry_into_threads", fail)
+    monkeypatch.setattr(run_lifecycle, "carry_into_threads", fail)
     with traced_run("first") as first:
         assert not first
-    monkeypatch.setattr(runs, "carry_into_threads", lambda: calls.append("done"))
+    monkeypatch.setattr(run_lifecycle, "carry_into_threads", lambda: calls.append("done"))
     with traced_run("second") as second:
         assert second
 

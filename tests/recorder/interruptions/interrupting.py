@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import agentdbg
-from agentdbg.recorder import around, context, runs
+from agentdbg.recorder import calls, context, run_lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,9 +173,9 @@ def what_is_left(data_dir: Path) -> list[str]:
         left.append("a run is still open in this process")
     if context.own_scope() is not None:
         left.append("code after the run still records into it")
-    if around.open_calls:
+    if calls.open_calls:
         left.append("a model call is still open")
-    left += ["a run's lock is held" for run in runs.recently_ended() if not _is_free(run.lock)]
+    left += ["a run's lock is held" for run in run_lifecycle.recently_ended() if not _is_free(run.lock)]
     for folder in (data_dir / "runs").iterdir() if (data_dir / "runs").is_dir() else ():
         left += _problems_of(folder)
     return left

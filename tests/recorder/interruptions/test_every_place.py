@@ -16,7 +16,7 @@ import pytest
 
 import agentdbg
 from agentdbg import faults
-from agentdbg.recorder import around, context, runs
+from agentdbg.recorder import calls, context, run_lifecycle
 from tests.recorder.interruptions.interrupting import (
     Interrupted,
     Place,
@@ -128,7 +128,7 @@ def _trouble_at(program: Callable[[], object], place: Place, number: int, data_d
         troubles += what_is_left(data_dir)
         troubles += ["a descriptor is left open"] if descriptors() - before else []
     for run in list(context.live_runs.values()):
-        runs.end_run(run)
+        run_lifecycle.end_run(run)
     context.enter_scope(None)
-    around.open_calls.clear()
+    calls.open_calls.clear()
     return troubles

@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 from agentdbg.faults import pass_on
-from agentdbg.recorder.sources import is_own_file
+from agentdbg.recorder.source_lines import is_own_file
 from agentdbg.redaction.spoken import spoken
 from agentdbg.user_code import tells_endlessly
 

@@ -18,10 +18,9 @@ from agentdbg.events import new_id, utc_timestamp
 from agentdbg.faults import contain, tell_once
 from agentdbg.loading import undisturbed
 from agentdbg.recorder.deciders import is_refusal
-from agentdbg.recorder.errors import FailedCalls, describe_error, is_clean_exit
-from agentdbg.recorder.event_lines import fit_payload, join_objects
+from agentdbg.recorder.described_errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.limits import choose_limits
-from agentdbg.recorder.run_summary import end_summary, start_fields
+from agentdbg.recorder.run_log import end_summary, fit_payload, join_objects, start_fields
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, is_stop
 from agentdbg.recorder.walk import EventWalk
 from agentdbg.storage.layout import run_dir
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from agentdbg.config import Config
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.recorder.deadline import Deadline
-    from agentdbg.recorder.guardrails import Limits
+    from agentdbg.recorder.limits import Limits
 
 __all__ = ["ActiveRun", "choose_limits"]
 

@@ -19,9 +19,9 @@ from agentdbg.recorder import deciders
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
 from agentdbg.recorder.context import Scope, current_scope, enter_scope
 from agentdbg.recorder.deciders import AnnouncedCall, Outcome
-from agentdbg.recorder.runs import implicit_scope
-from agentdbg.recorder.sources import user_source
-from agentdbg.recorder.tool_results import NO_MCP_RESULTS, mcp_failure
+from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
+from agentdbg.recorder.run_lifecycle import implicit_scope
+from agentdbg.recorder.source_lines import user_source
 
 if TYPE_CHECKING:
     from agentdbg.recorder.payloads import Payload

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
-from agentdbg.recorder.around import Call
+from agentdbg.recorder.calls import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.deciders import is_refusal
-from agentdbg.recorder.recording import STOPS
-from agentdbg.recorder.runs import default_run_name, end_run, implicit_scope, start_run
-from agentdbg.recorder.sources import user_source
+from agentdbg.recorder.run_lifecycle import default_run_name, end_run, implicit_scope, start_run
+from agentdbg.recorder.source_lines import user_source
+from agentdbg.recorder.verbs import STOPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable

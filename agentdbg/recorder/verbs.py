@@ -13,9 +13,9 @@ from typing import Any
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
 from agentdbg.faults import contain
 from agentdbg.recorder.context import enter_scope, live_runs, own_scope
-from agentdbg.recorder.given_meta import with_effect
-from agentdbg.recorder.runs import IMPLICIT, scope_elsewhere, variables
-from agentdbg.recorder.sources import user_source
+from agentdbg.recorder.given_values import with_effect
+from agentdbg.recorder.run_lifecycle import IMPLICIT, scope_elsewhere, variables
+from agentdbg.recorder.source_lines import user_source
 
 __all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agentdbg.encoding import encode_json
-from agentdbg.recorder.cleaning import redactor_of
-from agentdbg.recorder.guardrails import Limits
+from agentdbg.recorder.limits import Limits
 from agentdbg.recorder.prices import PriceTable
+from agentdbg.recorder.run_log import redactor_of
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from agentdbg.config import Config
     from agentdbg.redaction import Sealed
 
-__all__ = ["NO_GUARDRAILS", "SPAN_MARK", "CleanName", "Workshop", "start_fields"]
+__all__ = ["NO_GUARDRAILS", "SPAN_MARK", "CleanName", "WriteContext", "start_fields"]
 
 SPAN_MARK = "span"
 NO_GUARDRAILS = Limits().as_dict()
@@ -37,7 +37,7 @@ class CleanName(NamedTuple):
     encoded: str
 
 
-class Workshop:
+class WriteContext:
     """The settings of one process, its redactor and its prices."""
 
     def __init__(self, config: Config) -> None:

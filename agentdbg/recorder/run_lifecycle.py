@@ -29,7 +29,7 @@ from agentdbg.recorder.context import (
     process_scope,
     set_process_scope,
 )
-from agentdbg.recorder.sources import forget_paths
+from agentdbg.recorder.source_lines import forget_paths
 from agentdbg.recorder.stopping import is_stop
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.config import Config
-    from agentdbg.recorder.pipeline import ActiveRun
+    from agentdbg.recorder.active_run import ActiveRun
 
 __all__ = [
     "IMPLICIT",
@@ -220,9 +220,9 @@ def _load_settings() -> Callable[[], Config]:
 def _load_recorder() -> Any:
     """Load all that recording needs, now, so that nothing is left to be loaded between a verb and its write."""
     with undisturbed():
-        from agentdbg.recorder import pipeline  # noqa: PLC0415 -- as above
+        from agentdbg.recorder import active_run  # noqa: PLC0415 -- as above
 
-    return pipeline
+    return active_run
 
 
 def _load_config() -> Config:
