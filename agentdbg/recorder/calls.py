@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.events import new_id
 from agentdbg.faults import contain
 from agentdbg.interruptions import is_not_ours
-from agentdbg.recorder import deciders
+from agentdbg.recorder import deciders, lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
 from agentdbg.recorder.context import Scope, current_scope, enter_scope
 from agentdbg.recorder.deciders import AnnouncedCall, Outcome
@@ -60,6 +60,11 @@ class Call:
     duration_ms: int | None = None
     """How long it took; measured from `begin` when nobody knows better."""
     scope: Any = None
+    lane: lanes.Lane | None = None
+    """The thread of control that makes the call, and its place there; None when the run has no tape."""
+    place = 0
+    inside: lanes.Lane | None = None
+    """The lane of what the call does, where we stand around it."""
     _items: list[Any] | None = None
     _from_inside: dict[str, Any] | None = None
     _ended = False
@@ -120,6 +125,9 @@ class Call:
         self._parent_id = parent_id or implied_parent
         self._started = time.monotonic()
         call_id = new_id()
+        if lanes.is_followed(scope.run.run_id):
+            self.lane = lanes.current(scope.run.run_id)
+            self.place = self.lane.place()
         if deciders.chain:
             self._ask(call_id, can)
         try:
@@ -129,6 +137,9 @@ class Call:
             self.scope = Scope(scope.run, call_id)
             self._call_id = call_id
             open_calls[call_id] = self
+            if self.lane is not None and can:  # else it is only reported, and may end in any thread
+                self.inside = self.lane.inside(self.place)
+                lanes.enter(self.inside)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if scope.run.is_open(call_id):
                 self._call_id = call_id
@@ -147,6 +158,7 @@ class Call:
         call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
         call.source = self._source
+        call.lane, call.place = self.lane, self.place
         decided = Consultation(call)
         decided.ask()
         if decided.refusal is not None:
@@ -194,6 +206,11 @@ class Call:
     def step_out(self) -> None:
         """What follows is not made inside this call, although it has not ended: its answer is being read."""
         open_calls.pop(self._call_id or "", None)
+        self._come_back()
+
+    def _come_back(self) -> None:
+        if self.inside is not None:
+            lanes.leave(self.inside)
 
     # When it is over.
 
@@ -247,6 +264,7 @@ class Call:
         if self._call_id is not None and self._outer is not None and not self._ended:
             self._ended = True
             open_calls.pop(self._call_id, None)
+            self._come_back()
             self._outer.run.release_call(self._call_id)
             self._release()
 
@@ -269,6 +287,7 @@ class Call:
             return
         run = self._outer.run
         open_calls.pop(self._call_id, None)
+        self._come_back()
         if self.duration_ms is None:
             self.duration_ms = int((time.monotonic() - self._started) * 1000)
         try:

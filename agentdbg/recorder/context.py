@@ -33,6 +33,7 @@ __all__ = [
     "live_runs",
     "own_scope",
     "process_scope",
+    "runs_in_other_interpreters",
     "set_process_scope",
 ]
 
@@ -168,7 +169,7 @@ def _submitting(submit: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(submit)
     def submit_in_scope(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         scope = current_scope()
-        if scope is None or scope is _process_scope or _runs_in_other_interpreters(self):
+        if scope is None or scope is _process_scope or runs_in_other_interpreters(self):
             return submit(self, fn, *args, **kwargs)
         # A worker outlives the task that made the pool start it, so the scope goes with the task, not the thread.
         mine = _scope.get()
@@ -222,10 +223,14 @@ class _InScope:
         finally:
             _scope.set(before)
 
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        return self._function
+
     def __repr__(self) -> str:
         return repr(self._function)
 
 
-def _runs_in_other_interpreters(executor: Any) -> bool:
-    # An InterpreterPoolExecutor (3.14) pickles what it is given; our wrapper must not be in the way.
+def runs_in_other_interpreters(executor: Any) -> bool:
+    """Whether it is an InterpreterPoolExecutor (3.14): it pickles what it is given, so no wrapper may be around it."""
     return any(kind.__name__ == "InterpreterPoolExecutor" for kind in type(executor).__mro__)

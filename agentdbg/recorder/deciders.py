@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from agentdbg.recorder.lanes import Lane
+
 __all__ = [
     "AnnouncedCall",
     "Answer",
@@ -116,9 +118,11 @@ class AnnouncedCall:
         "can_replace",
         "input",
         "kind",
+        "lane",
         "meta",
         "name",
         "parent_id",
+        "place",
         "run_id",
         "source",
     )
@@ -137,6 +141,9 @@ class AnnouncedCall:
         self.parent_id = ""
         self.source: str | None = None
         """Where in the user's code the call is made, as `agent.py:42`."""
+        self.lane: Lane | None = None
+        """The thread of control that makes it, and its `place` there; None when the run has no tape."""
+        self.place = 0
 
 
 class Decider:

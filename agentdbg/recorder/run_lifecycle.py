@@ -20,6 +20,7 @@ from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopp
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.interruptions import is_not_ours
 from agentdbg.loading import undisturbed
+from agentdbg.recorder import lanes
 from agentdbg.recorder.context import (
     Scope,
     carry_into_older_pools,
@@ -145,6 +146,7 @@ def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "close the run")
     finally:
+        lanes.end(run.run_id)
         if run.is_done and live_runs.pop(run.run_id, None) is not None:
             _recently_ended.append(run)
             del _recently_ended[:-20]

@@ -216,6 +216,7 @@ class _RunEdge:
     """
 
     decided = None
+    inside = None
 
     def __init__(
         self,
@@ -270,6 +271,7 @@ class _Span:
     """A trace inside a run: no run of its own, but a place in the tree, written down when it ends."""
 
     decided = None
+    inside = None
 
     def __init__(self, outer: Scope, name: Any, limits: Mapping[str, Any]) -> None:
         if limits:

@@ -18,11 +18,13 @@ from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.recorder.context import enter_scope, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import function_kind
+from agentdbg.recorder.lanes import enter, leave
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
     from agentdbg.recorder.context import Scope
+    from agentdbg.recorder.lanes import Lane
 
     Prepare = Callable[[tuple[Any, ...], dict[str, Any]], "Around | None"]
     """What is to be done around a call with these arguments; None leaves the call alone."""
@@ -38,6 +40,9 @@ class Around(Protocol):
 
     decided: Any
     """What deciders say about the call, once it has begun (a `Consultation`); None when nobody is asked."""
+
+    inside: Any
+    """The lane of what the function does, once it has begun; None when it is none of its own."""
 
     def begin(self) -> bool:
         """Begin to record; False when nothing is recorded."""
@@ -157,22 +162,28 @@ def _coroutine(function: Any, prepare: Prepare) -> Any:
 
 
 class _Steps:
-    """Sets a generator's scope while its own code runs, and takes it back while its consumer's does."""
+    """Sets a generator's scope and lane while its own code runs, and takes them back while its consumer's does."""
 
-    __slots__ = ("_inner", "_outer", "is_inside")
+    __slots__ = ("_inner", "_lane", "_outer", "is_inside")
 
     def __init__(self) -> None:
         self._inner: Scope | None = None
         self._outer: Scope | None = None
+        self._lane: Lane | None = None
         self.is_inside = False
 
     def begin(self, around: Around) -> None:
         self._inner = around.scope if around.begin() else own_scope()
+        self._lane = around.inside
+        if self._lane is not None:
+            leave(self._lane)
 
     def resume(self) -> None:
         self._outer = own_scope()
         self.is_inside = True
         enter_scope(self._inner)
+        if self._lane is not None:
+            enter(self._lane)
 
     def suspend(self) -> None:
         self._inner = own_scope()
@@ -182,6 +193,8 @@ class _Steps:
         """Be outside again; also where an interruption came in between."""
         if self.is_inside:
             enter_scope(self._outer)
+            if self._lane is not None:
+                leave(self._lane)
             self.is_inside = False
 
 
@@ -323,6 +336,7 @@ class _Nothing:
     scope: Any = None
     is_over = True
     decided = None
+    inside = None
 
     def begin(self) -> bool:
         return False

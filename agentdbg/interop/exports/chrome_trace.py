@@ -17,7 +17,7 @@ from agentdbg.analysis.wording import as_json, one_line
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import cost_of, tokens_of
 from agentdbg.index.events import EventIndex
-from agentdbg.interop.exports.lanes import Lanes
+from agentdbg.interop.exports.chrome_lanes import Lanes
 from agentdbg.interop.exports.reading import events_of
 from agentdbg.interop.exports.stored import part_of
 
