@@ -35,12 +35,23 @@ LAYERS: list[set[str]] = [
     {"redaction", "loops", "storage", "strict_yaml"},
     {"index", "analysis", "policy_file"},
     {"recorder", "around", "public"},
+    {"control"},
     {"integrations", "interop", "autorun", "demo"},
     {"server", "mcp_server", "receiver"},
     {"commands", "pytest_plugin", "cli", "__main__", "__init__"},
 ]
 # What records does so through the one pipeline; everything else lives on the read side and never loads it.
-MAY_RECORD = {"around", "integrations", "interop", "receiver", "autorun", "demo", "pytest_plugin", "__init__"}
+MAY_RECORD = {
+    "around",
+    "control",
+    "integrations",
+    "interop",
+    "receiver",
+    "autorun",
+    "demo",
+    "pytest_plugin",
+    "__init__",
+}
 RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_runs.py"}
 
 

@@ -1,0 +1,135 @@
+"""
+Paths into JSON-like values, as people type them: `args.items[0].price`, `messages[-1].content`, `args["odd key"]`.
+
+`parse_path` reads one, `value_at` follows it, `with_value` gives a changed copy. Nothing is evaluated, and the value
+that a path leads into is never changed in place.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MISSING", "kept_where_unchanged", "parse_path", "path_text", "value_at", "with_value"]
+
+MISSING: Any = object()
+"""What a path leads to where there is nothing."""
+
+_STEP = re.compile(r"""\.?(?P<name>[^\s.\[\]"'=<>!~]+)|\[(?P<index>-?\d+)\]|\[(?P<key>"(?:[^"\\]|\\.)*")\]""")
+_PLAIN_NAME = re.compile(r"""[^\s.\[\]"'=<>!~]+""")
+
+
+def parse_path(text: str) -> tuple[str | int, ...]:
+    """The keys and positions that a path names. Raises UsageError where it is none."""
+    steps: list[str | int] = []
+    at = 0
+    while at < len(text):
+        found = _STEP.match(text, at)
+        if found is None or (found["name"] and bool(steps) != text.startswith(".", at)):
+            raise UsageError(f"{text!r} is not a path: column {at + 1} does not fit; a path looks like args.items[0]")
+        if found["index"]:
+            steps.append(int(found["index"]))
+        else:
+            steps.append(found["name"] or json.loads(found["key"]))
+        at = found.end()
+    if not steps:
+        raise UsageError("a path is empty; it looks like args.items[0]")
+    return tuple(steps)
+
+
+def path_text(steps: Sequence[str | int]) -> str:
+    """A path as one types it."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif _PLAIN_NAME.fullmatch(step):
+            text += f".{step}" if text else step
+        else:
+            text += f"[{json.dumps(step)}]"
+    return text
+
+
+def value_at(value: Any, steps: Sequence[str | int]) -> Any:
+    """What stands there, or MISSING."""
+    for step in steps:
+        if not _leads_on(value, step):
+            return MISSING
+        value = value[step]
+    return value
+
+
+def _leads_on(value: Any, step: str | int) -> bool:
+    if isinstance(step, str):
+        return isinstance(value, dict) and step in value
+    return isinstance(value, (list, tuple)) and -len(value) <= step < len(value)
+
+
+def with_value(value: Any, steps: Sequence[str | int], new: Any, *, append: bool = False) -> Any:
+    """
+    A copy in which `new` stands there; `append` adds it to the list or text that stands there.
+
+    A key that is missing in a dict is added, a position that is missing in a list is not. Raises UsageError.
+    """
+    if not steps:
+        return _appended(value, new) if append else new
+    step, rest = steps[0], steps[1:]
+    if isinstance(step, str) and isinstance(value, dict):
+        inside = value.get(step, MISSING)
+        if inside is MISSING and rest:
+            raise UsageError(f"there is no {step!r} to go into; there are: {_names(value)}")
+        return {**value, step: with_value(None if inside is MISSING else inside, rest, new, append=append)}
+    if isinstance(step, int) and _leads_on(value, step):
+        copy = list(value)
+        copy[step] = with_value(copy[step], rest, new, append=append)
+        return copy
+    if isinstance(step, int) and isinstance(value, (list, tuple)):
+        raise UsageError(f"there is no [{step}]: the list has {len(value)} items")
+    what = "a dict" if isinstance(value, dict) else "a list" if isinstance(value, (list, tuple)) else "neither"
+    raise UsageError(f"{path_text([step])} leads nowhere: what stands there is {what}, not a place for it")
+
+
+def _appended(value: Any, new: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [*value, new]
+    if isinstance(value, str) and isinstance(new, str):
+        return value + new
+    raise UsageError("only a list can be appended to, or a text by a text")
+
+
+def _names(value: dict[Any, Any]) -> str:
+    names = [str(name) for name in value]
+    return ", ".join(names[:8]) + (" …" if len(names) > 8 else "") or "none"
+
+
+def kept_where_unchanged(original: Any, shown: Any, edited: Any) -> Any:
+    """
+    What an edit of `shown`, which stands for `original`, makes of the original.
+
+    What is shown is JSON without secrets. Whatever comes back unchanged keeps its original value: an object that JSON
+    can only describe, a secret that was shown as a marker.
+    """
+    if json.dumps(edited, sort_keys=True) == json.dumps(shown, sort_keys=True):  # == takes 1 for true
+        return original
+    if isinstance(original, dict) and isinstance(shown, dict) and isinstance(edited, dict):
+        known = {str(key): key for key in original}
+        return {
+            known.get(key, key): kept_where_unchanged(original.get(known.get(key, key), value), shown.get(key), value)
+            if key in shown
+            else value
+            for key, value in edited.items()
+        }
+    if isinstance(original, (list, tuple)) and isinstance(shown, list) and isinstance(edited, list):
+        paired = len(original) == len(shown)
+        items = [
+            kept_where_unchanged(original[at], shown[at], value) if paired and at < len(shown) else value
+            for at, value in enumerate(edited)
+        ]
+        return type(original)(items) if type(original) in (list, tuple) else items
+    return edited

@@ -1,0 +1,180 @@
+"""
+Where a program should pause, as people write it: `tool:refund where args.amount>100`.
+
+A small parser of its own; nothing is evaluated. `Breakpoint` answers two questions: whether to pause before a call,
+and whether to pause after it.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.value_paths import MISSING, parse_path, value_at
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Breakpoint", "Progress", "parse_breakpoint"]
+
+_KINDS = ("tool", "llm", "mcp")
+_LIMITS = ("cost", "tokens", "calls")
+_EXAMPLE = "for example tool:refund, llm:gpt-4o:after, error, loop, cost>0.5, call:12 or every"
+_CONDITION = re.compile(
+    r"\s*(?P<path>[^\s=<>!~]+)\s*(?P<operator>==|!=|>=|<=|>|<|~|\bin\b)\s*"
+    r"""(?P<literal>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^\s"\[\]]+)\s*(?P<more>and\s|$)"""
+)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come, when a call is about to be made."""
+
+    calls: int = 0
+    """Which call this is, from 1."""
+    cost_usd: float = 0.0
+    tokens: int = 0
+    errors: int = 0
+    loops: int = 0
+
+
+@dataclass(frozen=True)
+class _Condition:
+    path: tuple[str | int, ...]
+    operator: str
+    literal: Any
+
+    def holds(self, facts: Mapping[str, Any]) -> bool:
+        value = value_at(dict(facts), self.path)
+        return False if value is MISSING else _compare(value, self.operator, self.literal)
+
+
+@dataclass
+class Breakpoint:
+    """One place to pause at."""
+
+    text: str
+    kind: str
+    """tool, llm, mcp, error, loop, cost, tokens, calls, call or every."""
+    name: str = ""
+    after: bool = False
+    number: float = 0.0
+    conditions: tuple[_Condition, ...] = ()
+    _seen: float = field(default=0.0, repr=False)
+    _is_spent: bool = field(default=False, repr=False)
+
+    def is_before(self, facts: Mapping[str, Any], progress: Progress) -> bool:
+        """Whether to pause before this call."""
+        if self.after or not self._is_here(facts, progress):
+            return False
+        return all(condition.holds(facts) for condition in self.conditions)
+
+    def is_after(self, facts: Mapping[str, Any]) -> bool:
+        """Whether to pause now that this call has ended; `facts` knows its result or error."""
+        if not self.after or not self._is_call(facts):
+            return False
+        return all(condition.holds(facts) for condition in self.conditions)
+
+    def _is_here(self, facts: Mapping[str, Any], progress: Progress) -> bool:
+        match self.kind:
+            case "error" | "loop":
+                return self._is_new(progress.errors if self.kind == "error" else progress.loops)
+            case "cost" | "tokens" | "calls":
+                now = {"cost": progress.cost_usd, "tokens": progress.tokens, "calls": progress.calls}[self.kind]
+                return self._once(now > self.number)
+            case "call":
+                return progress.calls == self.number
+        return self._is_call(facts)
+
+    def _is_call(self, facts: Mapping[str, Any]) -> bool:
+        if self.kind == "every":
+            return True
+        if self.kind == "mcp":
+            is_kind = facts.get("kind") == "tool" and bool(facts.get("is_mcp"))
+        else:
+            is_kind = facts.get("kind") == self.kind
+        return is_kind and (not self.name or fnmatch.fnmatchcase(str(facts.get("name")), self.name))
+
+    def _is_new(self, count: float) -> bool:
+        is_new, self._seen = count > self._seen, count
+        return is_new
+
+    def _once(self, holds: bool) -> bool:
+        is_first = holds and not self._is_spent
+        self._is_spent = holds
+        return is_first
+
+
+def parse_breakpoint(text: str) -> Breakpoint:
+    """A place to pause at. Raises UsageError with what is wrong and an example."""
+    place, _, rest = f"{text.strip()} ".partition(" where ")
+    place = place.strip()
+    conditions = _conditions(rest, text) if rest.strip() else ()
+    if rest == "" and " where " in f"{text} ":
+        raise UsageError(f"{text!r}: a condition is missing after where")
+    if place in ("error", "loop", "every"):
+        return Breakpoint(text.strip(), place, conditions=conditions)
+    if limit := re.fullmatch(r"(cost|tokens|calls)\s*>\s*(\d+(?:\.\d+)?)", place):
+        return Breakpoint(text.strip(), limit[1], number=float(limit[2]), conditions=conditions)
+    if numbered := re.fullmatch(r"call:(\d+)", place):
+        return Breakpoint(text.strip(), "call", number=int(numbered[1]), conditions=conditions)
+    kind, _, name = place.partition(":")
+    if kind in _KINDS:
+        after = name == "after" or name.endswith(":after")
+        name = re.sub(r"(?:^|:)(?:after|before)$", "", name)
+        return Breakpoint(text.strip(), kind, name=name, after=after, conditions=conditions)
+    raise UsageError(f"{text!r} is no place to break at; {_EXAMPLE}")
+
+
+def _conditions(text: str, whole: str) -> tuple[_Condition, ...]:
+    conditions, at, is_open = [], 0, True
+    while is_open:
+        found = _CONDITION.match(text, at)
+        if found is None:
+            raise UsageError(
+                f"{whole!r}: {text[at:].strip()!r} is no condition; one looks like args.amount>100, joined with `and`"
+            )
+        conditions.append(_Condition(parse_path(found["path"]), found["operator"], _literal(found["literal"])))
+        at, is_open = found.end(), bool(found["more"])
+    return tuple(conditions)
+
+
+def _literal(text: str) -> Any:
+    """JSON where it is JSON, else the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _compare(value: Any, operator: str, literal: Any) -> bool:
+    match operator:
+        case "==":
+            return bool(value == literal)
+        case "!=":
+            return bool(value != literal)
+        case "in":
+            return isinstance(literal, (list, str)) and value in literal if _fits(value, literal) else False
+        case "~":
+            return (
+                str(literal).casefold()
+                in (value if isinstance(value, str) else json.dumps(value, default=str)).casefold()
+            )
+    if isinstance(value, bool) or isinstance(literal, bool) or not _are_ordered(value, literal):
+        return False
+    return bool({">": value > literal, "<": value < literal, ">=": value >= literal, "<=": value <= literal}[operator])
+
+
+def _fits(value: Any, literal: Any) -> bool:
+    return isinstance(value, str) or not isinstance(literal, str)
+
+
+def _are_ordered(value: Any, literal: Any) -> bool:
+    numbers = (int, float)
+    return (isinstance(value, numbers) and isinstance(literal, numbers)) or (
+        isinstance(value, str) and isinstance(literal, str)
+    )

@@ -1,0 +1,184 @@
+"""
+How a paused program and whoever answers it talk: through files in the run's folder, values only, never code.
+
+    control/paused-<id>.json     what waits, written by the program; gone when it goes on
+    control/command-<id>.json    what it is told, written once by whoever is first
+    control/breaks.json          where it should pause from now on, as the page or a terminal set it
+
+The program takes a command only from a regular file of its own user, not open to others, at most 4 MB, opened without
+following a link, and only for the pause it is in. The first answer counts: its file is made with O_EXCL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import stat
+from pathlib import Path
+from typing import Any
+
+from agentdbg.storage.layout import make_private_folder, replace_file
+
+__all__ = [
+    "MOST_COMMAND_BYTES",
+    "answer_pause",
+    "control_dir",
+    "new_pause_id",
+    "paused_in",
+    "post_pause",
+    "read_breaks",
+    "read_private_json",
+    "take_command",
+    "withdraw_pause",
+    "write_breaks",
+]
+
+MOST_COMMAND_BYTES = 4_000_000
+_PAUSE_ID = re.compile(r"[0-9a-f]{32}")
+_BREAKS = "breaks.json"
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def control_dir(run_folder: str | Path) -> Path:
+    """The folder of one run's control files; it exists only while somebody needs it."""
+    return Path(run_folder) / "control"
+
+
+def new_pause_id() -> str:
+    """128 random bits, so that nobody can answer a pause he has not read."""
+    return secrets.token_hex(16)
+
+
+# The program's side.
+
+
+def post_pause(run_folder: str | Path, pause: dict[str, Any]) -> None:
+    """Say that the program waits. `pause` has `pause_id`, what is shown, and what may be changed."""
+    folder = _own_folder(run_folder)
+    _write_whole(folder, f"paused-{pause['pause_id']}.json", pause)
+
+
+def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None:
+    """What this pause is told, once somebody has answered; None while nobody has, or the answer is not acceptable."""
+    path = control_dir(run_folder) / f"command-{pause_id}.json"
+    try:
+        command = None if path.parent.is_symlink() else read_private_json(path)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        return None
+    return command if isinstance(command, dict) else None
+
+
+def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
+    """The program goes on: nothing waits any more."""
+    folder = control_dir(run_folder)
+    for name in (f"paused-{pause_id}.json", f"command-{pause_id}.json"):
+        with contextlib.suppress(OSError):
+            os.unlink(folder / name)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
+
+
+# The other side.
+
+
+def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
+    """What waits in this run, the longest first; nothing that is damaged or not ours."""
+    found = []
+    with contextlib.suppress(OSError):
+        for path in control_dir(run_folder).glob("paused-*.json"):
+            with contextlib.suppress(OSError, ValueError):
+                pause = read_private_json(path)
+                if isinstance(pause, dict) and path.name == f"paused-{pause.get('pause_id')}.json":
+                    found.append(pause)
+    return sorted(found, key=lambda pause: str(pause.get("since", "")))
+
+
+def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any]) -> bool:
+    """Tell a paused program what to do; False when it no longer waits, or somebody else was first."""
+    folder = control_dir(run_folder)
+    if folder.is_symlink() or not _PAUSE_ID.fullmatch(pause_id) or not (folder / f"paused-{pause_id}.json").is_file():
+        return False
+    body = json.dumps(command, allow_nan=False).encode()
+    if len(body) > MOST_COMMAND_BYTES:
+        raise ValueError(f"the answer has {len(body):,} bytes; {MOST_COMMAND_BYTES:,} are the most")
+    waiting = folder / f".command-{pause_id}-{secrets.token_hex(4)}"
+    replace_file(waiting, body)
+    try:
+        os.link(waiting, folder / f"command-{pause_id}.json")  # whole or not at all, and only for the first
+    except FileExistsError:
+        return False
+    except OSError:
+        return _moved(waiting, folder / f"command-{pause_id}.json")
+    finally:
+        with contextlib.suppress(OSError):
+            os.unlink(waiting)
+    return True
+
+
+def _moved(waiting: Path, target: Path) -> bool:
+    """The same where the disk knows no links: the first to move it there wins, as far as the system can say."""
+    if target.exists():
+        return False
+    os.replace(waiting, target)
+    return True
+
+
+def read_breaks(run_folder: str | Path) -> list[str]:
+    """Where the program should pause, as set from outside."""
+    try:
+        told = read_private_json(control_dir(run_folder) / _BREAKS)
+    except (OSError, ValueError):
+        return []
+    breaks = told.get("breaks") if isinstance(told, dict) else None
+    return [one for one in breaks if isinstance(one, str)][:100] if isinstance(breaks, list) else []
+
+
+def write_breaks(run_folder: str | Path, breaks: list[str]) -> None:
+    """Set where the program should pause from its next call on."""
+    folder = _own_folder(run_folder)
+    _write_whole(folder, _BREAKS, {"breaks": breaks})
+
+
+def read_private_json(path: Path) -> Any:
+    """
+    The JSON in a file that only our own user can have written.
+
+    Raises OSError or ValueError for a link, a pipe, a file of somebody else or open to others, and one that is too
+    large. Windows has no such modes; there the profile's own protection has to do.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_BINARY", 0))
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("not a regular file")
+        if hasattr(os, "getuid") and (about.st_uid != os.getuid() or about.st_mode & 0o077):
+            raise ValueError("not this user's own")
+        if about.st_size > MOST_COMMAND_BYTES:
+            raise ValueError("too large")
+        content = os.read(descriptor, MOST_COMMAND_BYTES + 1)
+    finally:
+        os.close(descriptor)
+    try:
+        return json.loads(content)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _write_whole(folder: Path, name: str, value: dict[str, Any]) -> None:
+    replace_file(folder / name, json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+
+
+def _own_folder(run_folder: str | Path) -> Path:
+    """The control folder, made if it is missing. A link in its place is not followed."""
+    folder = control_dir(run_folder)
+    make_private_folder(folder)
+    if folder.is_symlink():
+        raise NotADirectoryError(20, "there is a link where the control folder should be", str(folder))
+    return folder

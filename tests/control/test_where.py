@@ -1,0 +1,106 @@
+"""Where to pause: what people write is read as they mean it, or refused with an example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentdbg.control.where import Breakpoint, Progress, parse_breakpoint
+from agentdbg.exceptions import UsageError
+
+REFUND: dict[str, Any] = {"kind": "tool", "name": "refund", "args": {"amount": 400, "currency": "EUR", "ids": [1, 2]}}
+MODEL: dict[str, Any] = {"kind": "llm", "name": "gpt-4o", "messages": [{"role": "user", "content": "Refund A-17"}]}
+
+
+def before(text: str, facts: dict[str, Any], progress: Progress | None = None) -> bool:
+    return parse_breakpoint(text).is_before(facts, progress or Progress(calls=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "pauses"),
+    [
+        ("tool:refund", REFUND, True),
+        ("tool:refund:before", REFUND, True),
+        ("tool:ref*", REFUND, True),
+        ("tool", REFUND, True),
+        ("tool:search", REFUND, False),
+        ("tool:refund:after", REFUND, False),
+        ("llm", REFUND, False),
+        ("llm:gpt-4o", MODEL, True),
+        ("llm:ollama:llama3", {**MODEL, "name": "ollama:llama3"}, True),
+        ("mcp:refund", REFUND, False),
+        ("mcp:refund", {**REFUND, "is_mcp": True}, True),
+        ("every", MODEL, True),
+        ("call:1", MODEL, True),
+        ("call:2", MODEL, False),
+        ("tool:refund where args.amount>100", REFUND, True),
+        ("tool:refund where args.amount>400", REFUND, False),
+        ('tool:refund where args.amount>=400 and args.currency=="EUR"', REFUND, True),
+        ("tool:refund where args.currency==EUR", REFUND, True),
+        ('tool:refund where args.currency != "EUR"', REFUND, False),
+        ('tool:refund where args.currency in ["EUR", "USD"]', REFUND, True),
+        ("tool:refund where args.ids[-1] == 2", REFUND, True),
+        ("tool:refund where args.missing==1", REFUND, False),
+        ('tool:refund where args.amount>"100"', REFUND, False),
+        ("llm where messages[0].content~refund", MODEL, True),
+        ("every where kind==tool", REFUND, True),
+        ("every where kind==tool", MODEL, False),
+    ],
+)
+def test_a_place_is_read_as_it_is_meant(text: str, facts: dict[str, Any], pauses: bool) -> None:
+    """A breakpoint that silently never hits costs somebody an afternoon."""
+    assert before(text, facts) is pauses
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "refund",
+        "tools:refund",
+        "cost>much",
+        "tool:x where",
+        "tool:x where args",
+        "call:x",
+        "tool:x where a==1 or b==2",
+    ],
+)
+def test_what_is_no_place_is_refused_with_an_example(text: str) -> None:
+    """The message must say how it is done."""
+    with pytest.raises(UsageError, match=r"example|looks like|condition"):
+        parse_breakpoint(text)
+
+
+def test_after_looks_at_the_outcome() -> None:
+    """`tool:refund:after where result.ok==false` is how one catches a refused write."""
+    place = parse_breakpoint("tool:refund:after where result.ok==false")
+
+    assert place.is_after({**REFUND, "result": {"ok": False}})
+    assert not place.is_after({**REFUND, "result": {"ok": True}})
+    assert not place.is_before(REFUND, Progress(calls=1))
+
+
+def test_error_and_loop_pause_once_for_each_new_one() -> None:
+    """Otherwise every call after the first error would pause."""
+    place = parse_breakpoint("error")
+
+    pauses = [place.is_before(MODEL, Progress(calls=n, errors=errors)) for n, errors in enumerate([0, 1, 1, 2, 2])]
+
+    assert pauses == [False, True, False, True, False]
+
+
+def test_a_limit_pauses_when_it_is_passed_and_not_again() -> None:
+    """`cost>0.5` is asked before each call, but one pause is enough."""
+    place = parse_breakpoint("cost>0.5")
+
+    pauses = [place.is_before(MODEL, Progress(calls=1, cost_usd=cost)) for cost in (0.1, 0.5, 0.6, 0.9)]
+
+    assert pauses == [False, False, True, False]
+
+
+def test_nothing_in_a_condition_is_executed() -> None:
+    """Places come from pages and assistants too."""
+    place: Breakpoint = parse_breakpoint("tool where args.x==\"__import__('os').system('true')\"")
+
+    assert not place.is_before({"kind": "tool", "name": "t", "args": {"x": 1}}, Progress())

@@ -1,0 +1,132 @@
+"""Control files: the first answer counts, and nothing that another user or a link put there is taken."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg.storage.control_files import (
+    MOST_COMMAND_BYTES,
+    answer_pause,
+    control_dir,
+    new_pause_id,
+    paused_in,
+    post_pause,
+    read_breaks,
+    take_command,
+    withdraw_pause,
+    write_breaks,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+@pytest.fixture
+def pause(tmp_path: Path) -> dict[str, Any]:
+    pause = {"pause_id": new_pause_id(), "since": "2026-01-01T00:00:00.000Z", "call": {"name": "refund"}}
+    post_pause(tmp_path, pause)
+    return pause
+
+
+def test_a_pause_is_answered_once(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """The terminal, the page and an assistant may all answer; the program must obey one of them."""
+    assert paused_in(tmp_path) == [pause]
+    assert answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
+    assert not answer_pause(tmp_path, pause["pause_id"], {"do": "abort"})
+
+    assert take_command(tmp_path, pause["pause_id"]) == {"do": "continue"}
+
+    withdraw_pause(tmp_path, pause["pause_id"])
+    assert not paused_in(tmp_path)
+    assert not control_dir(tmp_path).exists()
+    assert not answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
+
+
+def test_files_are_private(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """What waits may hold what the agent works on."""
+    modes = [os.stat(path).st_mode & 0o777 for path in [control_dir(tmp_path), *control_dir(tmp_path).iterdir()]]
+
+    assert modes == [0o700, 0o600]
+
+
+def _linked(path: Path) -> None:
+    elsewhere = path.parent.parent / "elsewhere.json"
+    elsewhere.write_text('{"do": "abort"}')
+    elsewhere.chmod(0o600)
+    path.symlink_to(elsewhere)
+
+
+def _open_to_others(path: Path) -> None:
+    path.write_text('{"do": "abort"}')
+    path.chmod(0o644)
+
+
+def _too_large(path: Path) -> None:
+    path.write_text(json.dumps({"do": "abort", "value": "x" * MOST_COMMAND_BYTES}))
+    path.chmod(0o600)
+
+
+def _pipe(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+
+
+def _no_json(path: Path) -> None:
+    path.write_text("[" * 100_000)
+    path.chmod(0o600)
+
+
+def _list(path: Path) -> None:
+    path.write_text("[1]")
+    path.chmod(0o600)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes")
+@pytest.mark.parametrize("forged", [_linked, _open_to_others, _too_large, _pipe, _no_json, _list])
+def test_a_forged_command_does_nothing(tmp_path: Path, pause: dict[str, Any], forged: Callable[[Path], None]) -> None:
+    """A command is taken only from a small regular file of our own user."""
+    forged(control_dir(tmp_path) / f"command-{pause['pause_id']}.json")
+
+    assert take_command(tmp_path, pause["pause_id"]) is None
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs root to make a file of somebody else")
+def test_another_users_command_does_nothing(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """Also where the folder was opened by mistake."""
+    if os.getuid() != 0:
+        pytest.skip("needs root to make a file of somebody else")
+    path = control_dir(tmp_path) / f"command-{pause['pause_id']}.json"
+    path.write_text('{"do": "abort"}')
+    path.chmod(0o600)
+    os.chown(path, 12345, 12345)
+
+    assert take_command(tmp_path, pause["pause_id"]) is None
+
+
+def test_a_linked_control_folder_is_not_followed(tmp_path: Path) -> None:
+    """No symlink in the data folder is."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    control_dir(tmp_path / "run").symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(OSError, match="link"):
+        post_pause(tmp_path / "run", {"pause_id": new_pause_id()})
+
+
+def test_breaks_are_set_from_outside(tmp_path: Path) -> None:
+    """The page sets them by a click on a step's tool."""
+    assert read_breaks(tmp_path) == []
+
+    write_breaks(tmp_path, ["tool:refund"])
+
+    assert read_breaks(tmp_path) == ["tool:refund"]
+
+
+def test_an_id_of_another_form_is_no_pause(tmp_path: Path, pause: dict[str, Any]) -> None:
+    """No path is built from the text of a request."""
+    assert not answer_pause(tmp_path, "../../x", {"do": "abort"})
+    assert not answer_pause(tmp_path, new_pause_id(), {"do": "abort"})
