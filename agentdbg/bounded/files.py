@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     import zipfile
     from pathlib import Path
 
-__all__ = ["LARGEST_UNPACKED", "MOST_RATIO", "GzipReader", "is_within_bounds", "read_all", "read_member", "read_small"]
+__all__ = [
+    "LARGEST_UNPACKED",
+    "MOST_RATIO",
+    "GzipReader",
+    "is_within_bounds",
+    "read_all",
+    "read_member",
+    "read_small",
+    "read_start",
+]
 
 LARGEST_UNPACKED = 4 << 30
 MOST_RATIO = 200
@@ -45,6 +54,14 @@ def read_small(path: str | Path, most: int) -> bytes:
     if len(content) > most:
         raise TooMuch(f"it is longer than {_shown(most)}")
     return content
+
+
+def read_start(path: str | Path, most: int) -> bytes:
+    """The first bytes of a plain file; OSError when it is a pipe, a device or a folder."""
+    with os.fdopen(os.open(path, _FLAGS), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(f"{path} is not a plain file")
+        return file.read(most)
 
 
 def read_all(file: BinaryIO, most: int) -> bytes:

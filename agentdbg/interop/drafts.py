@@ -16,7 +16,18 @@ from agentdbg.events.facts import amount
 from agentdbg.recorder.described_errors import describe_error
 from agentdbg.recorder.prices import normalise_usage
 
-__all__ = ["EntryProblem", "RunDraft", "Step", "error_step", "model_call", "span", "state_update", "tool_call"]
+__all__ = [
+    "EntryProblem",
+    "RunDraft",
+    "Step",
+    "error_step",
+    "message_step",
+    "model_call",
+    "span",
+    "state_update",
+    "tool_call",
+    "unanswered_call",
+]
 
 _JSON_BEGINS = frozenset('{["-0123456789tfnNI \t\r\n')
 CALL_TYPES = frozenset({"LLM_CALL", "TOOL_CALL"})
@@ -59,6 +70,10 @@ class RunDraft:
     """What ended the run, when it failed."""
     result: Any = None
     meta: dict[str, Any] = field(default_factory=dict)
+    version: str = ""
+    """How far a run that may still grow has come; one that is here in another version is written anew."""
+    cwd: str | None = None
+    """The folder the agent worked in."""
 
 
 @dataclass(frozen=True)
@@ -102,16 +117,18 @@ def model_call(
     return Step("LLM_CALL", name, fields, **place)
 
 
-def tool_call(name: Any, args: Any, result: Any, *, error: Any = None, **place: Any) -> Step:
-    """A tool that was used; arguments given as JSON text are read."""
+def tool_call(name: Any, args: Any, result: Any, *, error: Any = None, diff: Any = None, **place: Any) -> Step:
+    """A tool that was used; arguments given as JSON text are read. `diff` is what it changed in a file."""
     shown = name if isinstance(name, str) and name else "tool"
-    fields = {
+    fields: dict[str, Any] = {
         "tool_name": shown,
         "args": read_arguments(args),
         "result": result,
         "status": "ok" if error is None else "error",
         "error": None if error is None else describe_error(error),
     }
+    if diff:
+        fields["diff"] = diff
     return Step("TOOL_CALL", shown, fields, **place)
 
 
@@ -132,6 +149,18 @@ def span(name: str, *, error: Any = None, input: Any = None, output: Any = None,
 def state_update(name: str, state: Any, **place: Any) -> Step:
     """What the agent, or its surroundings, remembered."""
     return Step("STATE_UPDATE", name, {"state": state, "diff": None}, **place)
+
+
+def message_step(role: str, content: Any, *, said: dict[str, Any] | None = None, **place: Any) -> Step:
+    """Something that was said and is no answer of a model: `role` says by whom."""
+    return Step("MESSAGE", role, {"role": role, "content": content, **(said or {})}, **place)
+
+
+def unanswered_call(name: Any, args: Any, *, call: str, **place: Any) -> Step:
+    """A tool that was asked for and of which nothing more is known; `call` is the key its call would have."""
+    shown = name if isinstance(name, str) and name else "tool"
+    fields = {"call_id": call, "kind": "tool", "name": shown, "input": read_arguments(args)}
+    return Step("CALL_START", shown, fields, **place)
 
 
 def error_step(error: Any, **place: Any) -> Step:

@@ -94,6 +94,8 @@ class Importing:
         origin = {"format": draft.format, "file": source.path.name}
         if draft.entry:
             origin["entry"] = draft.entry
+        if draft.version:
+            origin["version"] = draft.version
         if not any(step.at_ms is not None for step in draft.steps) and draft.started_ms is None:
             origin["times"] = "not recorded; that of the file is shown"
         # Runs of one file that know no times still stand in the order of the file.

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentdbg.bounded import TooMuch
-from agentdbg.bounded.files import MOST_RATIO, is_within_bounds, read_all, read_member
+from agentdbg.bounded.files import MOST_RATIO, is_within_bounds, read_all, read_member, read_start
 from agentdbg.bounded.json_size import MOST_MEMORY, check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
@@ -28,11 +28,12 @@ from agentdbg.storage.reader import run_ids
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["NotReadable", "Source", "find_sources", "moment_ms"]
+__all__ = ["NotReadable", "Source", "find_sources", "moment_ms", "session_of"]
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz")
 _LONGEST_FILE = 32 << 20
 _ANY_SIZE = 1 << 50
+_FIRST_LINE = 1 << 20
 _LAST_MS = 253_402_300_800_000
 """The end of the year 9999."""
 
@@ -73,6 +74,10 @@ class Source:
     @cached_property
     def is_zip(self) -> bool:
         return not self.is_folder and zipfile.is_zipfile(self.path)
+
+    def beside(self, path: Path) -> Source:
+        """Another file that belongs to this one, read within the same bounds."""
+        return Source(path, any_size=self._most_bytes == _ANY_SIZE)
 
     def open(self) -> BinaryIO:
         """The file as it lies there."""
@@ -120,6 +125,8 @@ class Source:
             check_json_size(content, self._most_memory)
         except TooMuch as error:
             raise self._too_much(error) from None
+        if found := self._by_line(content, only_if_first_fits=True):
+            return found
         try:
             return [("", read_json(content))]
         except ValueError as error:
@@ -128,7 +135,10 @@ class Source:
                 raise NotReadable(f"{self.shown} is not JSON: {error}") from None
             return found
 
-    def _by_line(self, content: bytes) -> list[tuple[str, Any]]:
+    def _by_line(self, content: bytes, *, only_if_first_fits: bool = False) -> list[tuple[str, Any]]:
+        """A document from each line; with `only_if_first_fits`, none unless the first line is an object by itself."""
+        if only_if_first_fits and not _is_object(content[: content.find(b"\n") + 1]):
+            return []
         lines = content.split(b"\n")
         if len(lines) < 2:
             return []
@@ -145,10 +155,17 @@ class Source:
             if isinstance(document, (dict, list)):
                 found.append((f"line {number}", document))
         # A pretty-printed document has a line here and there that is JSON by accident; a file of lines few that fail.
-        if len(found) < 2 * len(problems) or not found:
+        if not only_if_first_fits and (len(found) < 2 * len(problems) or not found):
             return []
         self.problems += problems
         return found
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        return line[:1] == b"{" and isinstance(read_json(line), dict)
+    except ValueError:
+        return False
 
 
 def read_json(text: bytes | str) -> Any:
@@ -210,8 +227,30 @@ def _files_in(folder: Path) -> list[Path]:
     found = []
     for parent, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not name.startswith("."))
-        found += [Path(parent, name) for name in sorted(files) if name.endswith(_SUFFIXES) and not name.startswith(".")]
+        inside = [Path(parent, name) for name in sorted(files) if name.endswith(_SUFFIXES) and not name.startswith(".")]
+        found += [path for path in inside if not _is_part_of_another(path)]
     return found
+
+
+def _is_part_of_another(path: Path) -> bool:
+    """Whether a file is a subagent's of a session that lies here too, and comes in with it."""
+    if not path.name.startswith("agent-"):
+        return False
+    for folder in path.parents:
+        if folder.name == "subagents":
+            return folder.parent.with_suffix(".jsonl").is_file()
+    session_id = session_of(path)
+    return bool(session_id) and (path.parent / f"{session_id}.jsonl").is_file()
+
+
+def session_of(path: Path) -> str:
+    """The session that the first line of a Claude Code file names."""
+    try:
+        first = decode_json(read_start(path, _FIRST_LINE).partition(b"\n")[0])
+    except (OSError, ValueError):
+        return ""
+    told = first.get("sessionId") if isinstance(first, dict) else None
+    return told if isinstance(told, str) else ""
 
 
 def moment_ms(value: Any) -> float | None:

@@ -14,7 +14,17 @@ from agentdbg.interop.drafts import Step, model_call, tool_call
 from agentdbg.interop.shapes import as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
-__all__ = ["Conversation", "NoTranscript", "error_in_text", "is_message", "is_transcript", "steps_of", "text_of"]
+__all__ = [
+    "Conversation",
+    "NoTranscript",
+    "error_in_text",
+    "is_message",
+    "is_transcript",
+    "plain_content",
+    "steps_of",
+    "text_of",
+    "words_of",
+]
 
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "human", "ai"})
 _MODEL = frozenset({"assistant", "ai"})
@@ -141,6 +151,13 @@ def text_of(content: Any) -> str:
     """The words of a message's content."""
     plain = plain_content(content)
     return plain if isinstance(plain, str) else ""
+
+
+def words_of(content: Any) -> str:
+    """The words of a message's content, also where images or calls stand between them."""
+    if not isinstance(content, list):
+        return content if isinstance(content, str) else ""
+    return "\n".join(part["text"] for part in content if _is_text(part))
 
 
 def error_in_text(content: Any) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPORTERS", "Importer", "find_importer"]
 
-IMPORTERS = ("agentdbg", "folder", "inspect", "swe_agent", "openhands", "otel", "chat")
+IMPORTERS = ("agentdbg", "folder", "claude", "codex", "inspect", "swe_agent", "openhands", "otel", "chat")
 """The names `--format` takes, in the order they are asked."""
 
 

@@ -1,0 +1,190 @@
+"""
+Files as other tools write them, by hand from their documentation and source: what comes out, counted by a person.
+
+Each line of `COUNTED` was read off the file, not off the importer.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from agentdbg.config import load_config
+from agentdbg.interop.imports import Importing
+from agentdbg.interop.sources import find_sources
+from tests.interop.files import events_of
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+class Counted(NamedTuple):
+    """What a file holds."""
+
+    path: str
+    name: str
+    answers: int
+    results: int
+    failed: int
+    """Failed calls, and errors beside them."""
+    tokens: int | None
+    requests: int
+    """What people said, as events of their own."""
+    spans: int = 0
+    open_calls: int = 0
+    runs: int = 1
+    problems: int = 0
+
+
+COUNTED = [
+    Counted("claude/5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl", "The till rounds", 3, 3, 2, 37_501, 2),
+    Counted("claude/0b6c1a52-7d1e-4c55-9f0e-2f5d8c3a9b10.jsonl", "/plan-less", 6, 4, 2, 8_576, 3, spans=2, problems=1),
+    Counted("claude/stream.jsonl", "stream", 2, 1, 1, 309, 0, open_calls=1),
+    Counted(
+        "codex/rollout-2025-11-20T14-00-00-019aa1c2-5d4e-7f00-9abc-0123456789ab.jsonl", "Departures", 3, 3, 1, 13_730, 2
+    ),
+    Counted(
+        "codex/rollout-2025-12-01T08-00-00-019b0000-aaaa-7bbb-8ccc-000000000002.jsonl",
+        "What grinds?",
+        3,
+        2,
+        2,
+        1_390,
+        1,
+        open_calls=1,
+    ),
+    Counted("codex/rollout-2025-05-20T10-00-00-old.jsonl", "Count the bees.", 2, 1, 0, None, 1),
+    Counted("codex/rollout-2025-04-18-older.json", "Name the rivers.", 2, 1, 1, None, 1),
+]
+
+
+@pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.path)
+def test_everything_in_a_file_is_in_its_run(data_dir: Path, counted: Counted) -> None:
+    """A session that lost a call on the way, or counts a token twice, says something false about an agent."""
+    outcomes = _take(FIXTURES / counted.path)
+    runs = [events_of(data_dir, outcome.run.run_id) for outcome in outcomes if outcome.run is not None]
+    events = [event for run in runs for event in run]
+    summaries = [run[-1]["payload"]["summary"] for run in runs]
+    totals = [summary["total_tokens"] for summary in summaries if summary["total_tokens"] is not None]
+
+    assert len(runs) == counted.runs
+    assert runs[0][0]["name"].startswith(counted.name)
+    assert _number(events, "LLM_CALL") == counted.answers
+    assert _number(events, "TOOL_CALL") == counted.results
+    assert _number(events, "CALL_START") == counted.open_calls
+    assert sum(summary["errors"] for summary in summaries) == counted.failed
+    assert (sum(totals) if totals else None) == counted.tokens
+    assert sum(event["event_type"] == "MESSAGE" and event["name"] == "user" for event in events) == counted.requests
+    assert sum("span" in event["meta"] for event in events) == counted.spans
+    assert sum(bool(outcome.problem) for outcome in outcomes) == counted.problems
+
+
+@pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.path)
+def test_every_event_hangs_in_the_tree_and_in_its_time(data_dir: Path, counted: Counted) -> None:
+    """A parent that is not there, or a child that ended after the run, is drawn in the wrong place."""
+    for outcome in _take(FIXTURES / counted.path):
+        if outcome.run is None:
+            continue
+        events = events_of(data_dir, outcome.run.run_id)
+        ids = [event["event_id"] for event in events]
+
+        assert len(set(ids)) == len(ids)
+        assert {event["parent_id"] for event in events[1:]} <= set(ids)
+        assert events[0]["ts"] == min(event["ts"] for event in events)
+        assert events[-1]["ts"] == max(event["ts"] for event in events)
+        assert events[0]["meta"]["framework"]
+
+
+@pytest.mark.parametrize("format_name", sorted({counted.path.partition("/")[0] for counted in COUNTED}))
+def test_every_format_has_three_files_that_are_counted(format_name: str) -> None:
+    """One example proves little: the forms of a format differ by version and by what happened."""
+    assert sum(counted.path.startswith(f"{format_name}/") for counted in COUNTED) >= 3
+
+
+def test_a_folder_of_sessions_gives_one_run_for_each(data_dir: Path) -> None:
+    """A subagent's file is part of its session, not a session of its own."""
+    sources = find_sources([str(FIXTURES / "claude")])
+
+    assert sorted(source.path.name for source in sources) == [
+        "0b6c1a52-7d1e-4c55-9f0e-2f5d8c3a9b10.jsonl",
+        "5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl",
+        "stream.jsonl",
+    ]
+
+
+def test_a_subagent_works_inside_the_call_that_started_it(data_dir: Path) -> None:
+    """Both ways a session tells of it: by the prompt, and by the agent's id."""
+    events = _events(data_dir, "claude/0b6c1a52-7d1e-4c55-9f0e-2f5d8c3a9b10.jsonl")
+    by_id = {event["event_id"]: event for event in events}
+    inside = {event["name"]: event for event in events if "span" in event["meta"]}
+
+    assert by_id[inside["Explore"]["parent_id"]]["meta"]["source_id"] == "toolu_A"
+    assert by_id[inside["general-purpose"]["parent_id"]]["meta"]["source_id"] == "toolu_B"
+    (grep,) = [event for event in events if event["name"] == "Grep"]
+    assert by_id[by_id[grep["parent_id"]]["parent_id"]] is inside["Explore"]
+
+
+def test_an_edit_is_a_diff_that_can_be_read(data_dir: Path) -> None:
+    """What a coding agent changed is what people look for first."""
+    (edit,) = [
+        event
+        for event in _events(data_dir, "claude/5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl")
+        if event["name"] == "Edit"
+    ]
+
+    assert edit["payload"]["diff"].splitlines()[2:] == [
+        "@@ -1,2 +1,2 @@",
+        " def total(lines):",
+        "-    return sum(round(line) for line in lines)",
+        "+    return round(sum(lines))",
+    ]
+
+
+def test_thinking_and_the_parts_of_one_answer_stay_together(data_dir: Path) -> None:
+    """Claude Code writes each part of an answer on a line of its own, all with the same usage."""
+    first = next(
+        event
+        for event in _events(data_dir, "claude/5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl")
+        if event["event_type"] == "LLM_CALL"
+    )
+
+    assert [part["type"] for part in first["payload"]["response"]["content"]] == ["thinking", "text", "tool_use"]
+    assert first["payload"]["usage"]["completion_tokens"] == 118
+    assert first["payload"]["usage"]["prompt_tokens"] == 12_004
+
+
+def test_a_session_that_grew_is_written_anew_and_keeps_its_name(tmp_path: Path, data_dir: Path) -> None:
+    """Somebody who imports every evening wants today's part too, in the run they have named."""
+    lines = (FIXTURES / "claude/5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl").read_text().splitlines()
+    path = tmp_path / "session.jsonl"
+    path.write_text("\n".join(lines[:8]) + "\n")
+    first = _take(path)[0].run
+    assert first is not None
+    (data_dir / "runs" / first.run_id / "label.json").write_text('{"run_name": "mine"}')
+    path.write_text("\n".join(lines) + "\n")
+    second = _take(path)[0].run
+    path.write_text("\n".join(lines[:8]) + "\n")
+    third = _take(path)[0].run
+
+    assert second is not None
+    assert third is not None
+    assert (second.run_id, second.is_new, second.is_longer) == (first.run_id, True, True)
+    assert json.loads((data_dir / "runs" / first.run_id / "label.json").read_text()) == {"run_name": "mine"}
+    assert len(events_of(data_dir, first.run_id)) == second.events
+    assert not third.is_new
+
+
+def _take(path: Path) -> list[Any]:
+    (source,) = find_sources([str(path)])
+    return list(Importing(load_config()).take(source)[1])
+
+
+def _events(data_dir: Path, path: str) -> list[dict[str, Any]]:
+    run = next(outcome.run for outcome in _take(FIXTURES / path) if outcome.run is not None)
+    return events_of(data_dir, run.run_id)
+
+
+def _number(events: list[dict[str, Any]], event_type: str) -> int:
+    return sum(event["event_type"] == event_type for event in events)
