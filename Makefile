@@ -93,7 +93,7 @@ bench-loops: $(READY) ## how good and how fast the loop detector is
 
 docs: $(READY) ## write the generated parts of the documentation anew
 	$(BIN)/python scripts/generate_docs.py
-	$(BIN)/python -m agentdbg.commands.reference docs/cli.md
+	$(BIN)/python scripts/cli_reference.py docs/cli.md
 
 screenshots: $(READY) ## make the pictures in README and docs anew, from real runs
 	sh scripts/need-chromium.sh

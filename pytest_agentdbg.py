@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from agentdbg.pytest_plugin.expectations import Accepted, Expectations
     from agentdbg.pytest_plugin.recording import Recording
-    from agentdbg.pytest_plugin.run import RecordedRun
+    from agentdbg.pytest_plugin.tested_run import RecordedRun
 
 _FIXTURE = "agentdbg_run"
 _COLLECTED = "agentdbg_baselines"
@@ -64,7 +64,7 @@ class _Recorded:
     def __init__(self, item: pytest.Item, data_dir: Path) -> None:
         from agentdbg.pytest_plugin.expectations import Expectations  # noqa: PLC0415 -- the first test that asks
         from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
-        from agentdbg.pytest_plugin.run import RecordedRun  # noqa: PLC0415
+        from agentdbg.pytest_plugin.tested_run import RecordedRun  # noqa: PLC0415
 
         update = bool(item.config.getoption("agentdbg_update"))
         self.expectations: Expectations = Expectations(item.path.parent, item.config.rootpath, update=update)

@@ -21,7 +21,7 @@ import os as _os
 from agentdbg import around
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
-from agentdbg.recorder.tracing import current_run, has_active_run, trace, traced_run
+from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
 from agentdbg.recorder.verbs import record_error, record_event, record_llm_call, record_state, record_tool_call
 from agentdbg.version import __version__
 

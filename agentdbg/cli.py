@@ -7,14 +7,13 @@ The command `agentdbg`: finds the command asked for, and turns what goes wrong i
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.commands.exit_codes import exit_code_of
+from agentdbg.commands import command_module
 from agentdbg.commands.options import parameters_of, read_plainly
-from agentdbg.commands.streams import let_go_of_stdout, print_any_text
+from agentdbg.commands.streams import exit_code_of, let_go_of_stdout, print_any_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,7 +88,7 @@ def _find_plain(arguments: Sequence[str]) -> tuple[Callable[..., None], dict[str
     """The command and its values, where the arguments need no help from typer."""
     if not arguments or arguments[0] not in COMMANDS or "_AGENTDBG_COMPLETE" in os.environ:
         return None
-    function = importlib.import_module(f"agentdbg.commands.{arguments[0]}").command
+    function = command_module(arguments[0]).command
     values = read_plainly(parameters_of(function), arguments[1:])
     return None if values is None else (function, values)
 

@@ -13,5 +13,7 @@ PUBLIC_MODULES = {
     "agentdbg.around": "stand around calls: decide about them, write integrations",
     "agentdbg.events": "what an event is: types, schemas, checks",
     "agentdbg.integrations": "record frameworks and model clients",
+    "agentdbg.loopdetect": "find loops in events",
     "agentdbg.storage": "read runs",
+    "agentdbg.tracing": "record, under the name that the specification gives it",
 }

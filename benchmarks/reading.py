@@ -87,7 +87,7 @@ def _serving(root: Path) -> list[Row]:
 
 def _columns(root: Path) -> list[Row]:
     from agentdbg.index.events import EventIndex
-    from agentdbg.index.search import search_events
+    from agentdbg.index.search_runs import search_events
 
     run_id = next((root / "runs").iterdir()).name
     folder = root / "runs" / run_id

@@ -8,8 +8,8 @@ from agentdbg.analysis.checks.run_baseline import Baseline, baseline_of, combine
 from agentdbg.analysis.checks.run_facts import joined
 from agentdbg.analysis.checks.side_effects import policy_stub
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.assert_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.run_files import baseline_bytes, facts_of_named, file_of, write_baseline
 from agentdbg.commands.terminal import Terminal, problem
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import POLICY_FILE, effect_rules, find_policy, tools_policy

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.commands.asking import confirmed, need_somebody
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.streams import confirmed, need_somebody
 from agentdbg.commands.terminal import Terminal, clean
-from agentdbg.index.runs import load_run_meta
+from agentdbg.index.run_index import load_run_meta
 from agentdbg.storage.housekeeping import delete_run
 
 if TYPE_CHECKING:

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.read_side import segments_of
 from agentdbg.analysis.diff.summary import Log, tell
-from agentdbg.commands.assert_files import count_damaged_lines
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
-from agentdbg.commands.run_files import is_path, read_run_file
+from agentdbg.commands.run_files import count_damaged_lines, is_path, read_run_file
 from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
-from agentdbg.index.runs import load_run_meta
+from agentdbg.index.run_index import load_run_meta
 from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events, run_folder
 

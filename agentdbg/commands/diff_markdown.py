@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from agentdbg.analysis.diff.summary import numbers_of, step_text
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.commands.diff_lines import COUNT_WORDS, figure_rows, figure_titles, mark_of, step_counts
-from agentdbg.commands.markdown_text import as_code, as_text
+from agentdbg.commands.markdown_words import as_code, as_text
 
 if TYPE_CHECKING:
     from agentdbg.analysis.diff import Diff, Row

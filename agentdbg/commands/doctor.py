@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.finding import newest_runs
+from agentdbg.commands.find_runs import newest_runs
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config

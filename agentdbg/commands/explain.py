@@ -10,7 +10,7 @@ from agentdbg.analysis.rows import row_sentence
 from agentdbg.analysis.stats import figures
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import cut, one_line
-from agentdbg.commands.opened import OpenedRun, open_run
+from agentdbg.commands.find_runs import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, clean, wrapped

@@ -8,20 +8,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Progress, Terminal
 from agentdbg.exceptions import UsageError
-from agentdbg.index.runs import load_run_meta
-from agentdbg.interop.exports.files import write_whole
-from agentdbg.interop.exports.stored import Run, part_of
+from agentdbg.index.run_index import load_run_meta
+from agentdbg.interop.exports.run_content import Run, part_of, write_whole
 from agentdbg.storage.layout import make_private_folder, run_dir
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.exports.stored import Progress as Report
+    from agentdbg.interop.exports.run_content import Progress as Report
 
 EXAMPLES = """
 agentdbg export latest --out run.json
@@ -97,7 +96,7 @@ def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[
         metas = [load_run_meta(run_id, data_dir) for run_id in ids]
     else:
         from agentdbg.commands.times import since as moment  # noqa: PLC0415 -- only where many are asked for
-        from agentdbg.index.runs import RunFilter, RunIndex  # noqa: PLC0415
+        from agentdbg.index.run_index import RunFilter, RunIndex  # noqa: PLC0415
 
         index = RunIndex(data_dir)
         with Progress("Reading runs") as progress:
@@ -128,7 +127,7 @@ def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Repo
 
 
 def _write_tables(chosen: Sequence[Run], out: str, progress: Report) -> None:
-    from agentdbg.interop.tables.export import write_tables  # noqa: PLC0415 -- needs an extra
+    from agentdbg.interop.tables.parquet import write_tables  # noqa: PLC0415 -- needs an extra
 
     _make_folder(out, "parquet is two files")
     write_tables(chosen, Path(out), progress)

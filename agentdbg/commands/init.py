@@ -1,18 +1,31 @@
-"""`agentdbg init`: the files a project needs to test its agent."""
+"""
+`agentdbg init`: the files a project needs to test its agent.
+
+What `agentdbg init` writes: a policy with every rule explained, a first test that passes, a CI workflow.
+
+The tools of a project's runs of which nobody knows whether they change anything, for the policy `init` writes.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.analysis.checks.run_facts import joined
-from agentdbg.commands.init_files import FIRST_TEST, POLICY, WORKFLOW
-from agentdbg.commands.init_tools import stub_for, unknown_tools
+from agentdbg.analysis.checks.side_effects import policy_stub
+from agentdbg.analysis.effects import read_effects
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.exceptions import UsageError
-from agentdbg.policy_file import POLICY_FILE, tools_policy
+from agentdbg.policy_file import POLICY_FILE, effect_rules, tools_policy
+from agentdbg.storage.reader import default_data_dir, list_runs, load_events
+
+if TYPE_CHECKING:
+    from agentdbg.analysis.checks.policy import Policy
+
+__all__ = ["POLICY", "WORKFLOW", "unknown_tools"]
 
 EXAMPLES = """
 agentdbg init
@@ -21,11 +34,6 @@ agentdbg init --force        # write all of it anew
 """
 
 _TEST = Path("tests") / "test_agent.py"
-_FILES = (
-    (POLICY_FILE, POLICY, "what every run has to hold"),
-    (_TEST, FIRST_TEST, "a first test; put your agent into it"),
-    (Path(".github") / "workflows" / "agent.yml", WORKFLOW, "the tests in CI, with the runs of those that fail"),
-)
 
 
 def command(
@@ -89,3 +97,161 @@ def _write(path: Path, content: str, *, force: bool) -> bool:
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None
     return True
+
+
+POLICY = """\
+# What every run of this project's agent has to hold.
+# `agentdbg assert RUN` and tests marked with @pytest.mark.agentdbg read this file.
+# Options of the command and arguments of the marker beat it, rule by rule; `off` takes a rule away.
+# A word that is no rule is refused, so a typing mistake does not switch a check off.
+
+# How the run has to end: ok, error, or as in the baseline.
+status: ok
+
+# No loop of warning or worse; with `baseline` none that the baseline does not have.
+loops: none
+
+# At most so many failed calls and recorded errors. Good agents recover from some.
+# max_errors: 0
+
+# Findings of `agentdbg explain` that must not be there.
+# must_not_find: [swallowed_error, unknown_tool]
+
+# Tools that have to be called, tools that must not be, and which may not come before which. `*` is allowed.
+# must_call: [search]
+# must_not_call: [delete_*]
+# order: [check_identity, refund]
+
+# The same calls with side effects, with the same arguments, as a run of the baseline; `none` for no side effects.
+# With a baseline this is asked anyway, and so are status, loops, max_tokens and max_cost_usd.
+# effects: baseline
+
+# The answer contradicts no figure or date of the baseline's, in whatever words.
+# answer: facts
+
+# Which tools have side effects. What is not named, here or by @tool(effect="write"), is guessed from its name.
+# Where a name says nothing (`bash`), nobody knows: a call that the baseline does not have fails until it is named here.
+# write_tools: [book_*, send_email]
+# read_tools: [update_view]
+
+# Arguments that differ every time and are not compared.
+# ignore_args: [sent_at, pay.nonce]
+
+# No other tools than these, or than those of the baseline. Strict: good runs often use different tools.
+# tools: [search, refund]
+
+# Budgets: a number, or `baseline` for what the baseline's largest run needed and the tolerance on top of it.
+# max_steps: 40
+# max_llm_calls: 20
+# max_tool_calls: 30
+# max_tokens: baseline
+# max_cost_usd: 0.25
+# max_duration_s: 120
+# tolerance: 0.75
+"""
+
+FIRST_TEST = '''\
+"""What the agent does, held by tests: `agentdbg_run` records what happens in a test and gives it back."""
+
+import pytest
+
+from agentdbg import record_llm_call, tool
+
+
+# A stand-in, so that this file runs as it is. Put your own agent in its place: what it records, or what its framework
+# records (`agentdbg.integrations`), is all the tests look at.
+@tool
+def find_order(order_id):
+    return {"order_id": order_id, "paid": 40}
+
+
+@tool(effect="write")
+def refund(order_id, amount):
+    return {"refunded": amount}
+
+
+def run_agent(question):
+    record_llm_call("a-model", prompt=question, response="I look the order up.")
+    order = find_order("A-17")
+    refund(order["order_id"], order["paid"])
+    record_llm_call("a-model", prompt=question, response="You get 40 back.")
+
+
+def test_a_refund_is_paid_once(agentdbg_run):
+    run_agent("I want my money back for order A-17")
+
+    assert agentdbg_run.tools == ["find_order", "refund"]
+    assert agentdbg_run.answer == "You get 40 back."
+    agentdbg_run.assert_effects([("refund", {"order_id": "A-17", "amount": 40})])
+    agentdbg_run.assert_no_loops()
+
+
+# The rules are those of .agentdbg/policy.yaml, and the ones given here. To compare with a run you have looked at, add
+# baseline="refund.json" and accept that run with `pytest --agentdbg-update`.
+@pytest.mark.agentdbg(must_call=["refund"], max_steps=10)
+def test_a_refund_keeps_to_the_policy():
+    run_agent("I want my money back for order A-17")
+'''
+
+WORKFLOW = """\
+name: agent
+
+on: [push, pull_request]
+
+permissions:
+  contents: read
+
+jobs:
+  agent:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with:
+          python-version: "3.12"
+      # Install your own package here too: pip install -e .
+      # AgentDbg comes from where you keep it: a folder of your repository, a wheel, an index of your own. (The package
+      # called agentdbg on the public index is another project.)
+      - run: pip install ./tools/agentdbg pytest
+      - run: pytest tests/test_agent.py --agentdbg-dir agent-runs
+      # What the agent did in a test that failed: AGENTDBG_DATA_DIR=agent-runs/TEST agentdbg view
+      # Secrets are taken out before anything is stored; prompts and answers are there.
+      - uses: actions/upload-artifact@v4
+        if: failure()
+        with:
+          name: agent-runs
+          path: agent-runs
+"""
+
+_FILES = (
+    (POLICY_FILE, POLICY, "what every run has to hold"),
+    (_TEST, FIRST_TEST, "a first test; put your agent into it"),
+    (Path(".github") / "workflows" / "agent.yml", WORKFLOW, "the tests in CI, with the runs of those that fail"),
+)
+
+
+_MOST_RUNS = 20
+_MOST_EVENTS = 10_000
+_MOST_TOOLS = 40
+
+
+def unknown_tools(policy: Policy) -> list[str]:
+    """Tools of the latest runs whose side effects are unknown under a policy, by their names."""
+    data_dir, rules = default_data_dir(), effect_rules(policy)
+    found: set[str] = set()
+    for run in list_runs(_MOST_RUNS, data_dir):
+        events = islice(load_events(run["run_id"], data_dir), _MOST_EVENTS)
+        found.update(call.name for call in read_effects(events, rules).found() if not call.is_known)
+    return sorted(found - {""})[:_MOST_TOOLS]
+
+
+def stub_for(tools: list[str], policy: Policy) -> str:
+    """The lines of a policy in which somebody who knows the tools says what they do."""
+    if not tools:
+        return ""
+    asked = (
+        "Nobody knows whether these tools of your latest runs change anything, so a call that the baseline does not",
+        "have fails. Keep each name in the line where it belongs, and take the # away.",
+        *policy_stub(tools, policy),
+    )
+    return "\n" + "".join(f"# {line}\n" for line in asked)

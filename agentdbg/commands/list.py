@@ -8,7 +8,7 @@ from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Column, Progress, Styled, Terminal
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
-from agentdbg.index.runs import RunFilter, RunIndex
+from agentdbg.index.run_index import RunFilter, RunIndex
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.commands.asking import confirmed, somebody_answers
 from agentdbg.commands.options import Option
+from agentdbg.commands.streams import confirmed, somebody_answers
 from agentdbg.commands.terminal import Terminal, clean
 from agentdbg.commands.times import parse_age
 from agentdbg.config import load_config

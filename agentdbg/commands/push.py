@@ -7,20 +7,19 @@ import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.wording import count_noun
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import AgentDbgError
-from agentdbg.interop.otel.addresses import collector_at, read_headers
-from agentdbg.interop.otel.delivery import Delivery
+from agentdbg.interop.otel.delivery import Delivery, collector_at, read_headers
 from agentdbg.interop.otel.spans_out import trace_id_of
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.otel.addresses import Collector
+    from agentdbg.interop.otel.delivery import Collector
     from agentdbg.interop.otel.pushing import RunPush
 
 EXAMPLES = """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import RUN, Argument, Option
 from agentdbg.commands.terminal import Terminal
 from agentdbg.storage.housekeeping import rename_run

@@ -16,7 +16,7 @@ from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Column, Progress, Styled, Terminal, cell_width, problem, table_width
 from agentdbg.encoding import RawJson, decode_json, encode_json
 from agentdbg.exceptions import UsageError
-from agentdbg.index.runs import RunIndex
+from agentdbg.index.run_index import RunIndex
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(
 
 
 def _list_views(out: Terminal, form: str) -> None:
-    from agentdbg.interop.tables.views import VIEWS  # noqa: PLC0415
+    from agentdbg.interop.tables.database import VIEWS  # noqa: PLC0415
 
     types = {"integer": "BIGINT", "float": "DOUBLE", "time": "TIMESTAMP", "json": "JSON"}
     rows = [

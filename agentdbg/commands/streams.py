@@ -1,5 +1,9 @@
 """
 The streams a command prints to: any text can be printed, and nothing breaks when nobody reads any more.
+
+What went wrong, as a sentence on stderr and an exit code.
+
+A question before something goes, where somebody is there to answer it.
 """
 
 from __future__ import annotations
@@ -10,10 +14,21 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from agentdbg.commands.terminal import clean, problem
+from agentdbg.exceptions import AgentDbgError, UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["heard_or_not", "let_go_of_stdout", "print_any_text"]
+__all__ = [
+    "confirmed",
+    "exit_code_of",
+    "heard_or_not",
+    "let_go_of_stdout",
+    "need_somebody",
+    "print_any_text",
+    "somebody_answers",
+]
 
 # What stands for our signs where the terminal's encoding has none of them; as wide as they are, so that columns hold.
 _PLAIN = str.maketrans("✓✕⊘●■±▾↻▷□▎·…→≠≈⇄─–—“”’", '+xxo*~v@>=|-~>!~x---""\'')  # noqa: RUF001
@@ -53,3 +68,38 @@ def let_go_of_stdout() -> None:
     """Whoever read our output has gone; the interpreter must not complain about it at exit."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def exit_code_of(error: Exception) -> int:
+    """Say what went wrong, and give the exit code for it."""
+    if isinstance(error, AgentDbgError):
+        problem(str(error))
+        return error.exit_code
+    if os.environ.get("AGENTDBG_TRACEBACK") == "1":
+        import traceback  # noqa: PLC0415
+
+        traceback.print_exception(error)
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, OSError) and error.strerror:
+        problem(f"{error.strerror}: {error.filename}" if error.filename else error.strerror)
+    else:
+        problem(f"internal error, {what}; AGENTDBG_TRACEBACK=1 shows where")
+    return AgentDbgError.exit_code
+
+
+def confirmed(question: str) -> bool:
+    """Whether the person at the terminal says yes."""
+    sys.stderr.write(f"{clean(question, keep_lines=True)} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def need_somebody(what: str) -> None:
+    """Refuse where nobody can answer, and say how to do without; `what` is like "delete asks before it deletes"."""
+    if not somebody_answers():
+        raise UsageError(f"{what}, but this is not a terminal, so pass --yes")
+
+
+def somebody_answers() -> bool:
+    """Whether a person sits at standard input."""
+    return sys.stdin.isatty()

@@ -5,15 +5,15 @@ The commands as a typer application: help with examples, completion, and a kind 
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from agentdbg.commands.exit_codes import exit_code_of
+from agentdbg.commands import command_module
 from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
+from agentdbg.commands.streams import exit_code_of
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _root(
 
 
 def _command(name: str) -> Any:
-    module = importlib.import_module(f"agentdbg.commands.{name}")
+    module = command_module(name)
     # The mark `\b` keeps the lines of the examples as they are.
     examples = "\b\nExamples:\n" + "\n".join(f"  {line}" for line in module.EXAMPLES.strip().splitlines())
     single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -159,7 +159,7 @@ def _declared(found: Parameter) -> Any:
 
 def _complete_runs(incomplete: str) -> list[tuple[str, str]]:
     """The latest runs whose id begins like that, with their names."""
-    from agentdbg.commands.finding import newest_runs  # noqa: PLC0415 -- only while completing
+    from agentdbg.commands.find_runs import newest_runs  # noqa: PLC0415 -- only while completing
 
     found = [(run["run_id"][:8], run["run_name"] or "") for run in newest_runs(50)]
     return [(run_id, name) for run_id, name in [("latest", "the newest run"), *found] if run_id.startswith(incomplete)]

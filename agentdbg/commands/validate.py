@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 from typing import Annotated
 
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.events import SPEC_VERSION
-from agentdbg.index.runs import load_run_meta
+from agentdbg.index.run_index import load_run_meta
 from agentdbg.index.validation import Problem, RunCheck
 from agentdbg.storage.reader import default_data_dir, run_folder
 

@@ -7,7 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Annotated
 
-from agentdbg.commands.finding import find
+from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import load_config

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.config import values
+from agentdbg.config import setting_values as values
 from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
@@ -48,7 +48,12 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("enabled", "AGENTDBG_ENABLED", True, values.boolean, "0 turns all recording off."),
     Setting("data_dir", "AGENTDBG_DATA_DIR", None, values.folder, "Where runs are stored; `~/.agentdbg` by default."),
     Setting(
-        "run_name", "AGENTDBG_RUN_NAME", None, values.text, "The name of the next runs; beats the given one.", False
+        "run_name",
+        "AGENTDBG_RUN_NAME",
+        None,
+        values.text,
+        "The name of the next runs; beats the given one.",
+        False,
     ),
     Setting(
         "implicit_run",
@@ -75,7 +80,11 @@ SETTINGS: tuple[Setting, ...] = (
         "Keys whose values are never stored: substrings, any case, separated by commas. Replaces the default list.",
     ),
     Setting(
-        "redact_values", "AGENTDBG_REDACT_VALUES", True, values.boolean, "0 leaves secrets inside text as they are."
+        "redact_values",
+        "AGENTDBG_REDACT_VALUES",
+        True,
+        values.boolean,
+        "0 leaves secrets inside text as they are.",
     ),
     Setting(
         "redact_patterns",
@@ -145,7 +154,13 @@ SETTINGS: tuple[Setting, ...] = (
     _guardrail("max_tokens", values.whole_number(at_least=0), "Stop a run that has used this many tokens."),
     _guardrail("max_cost_usd", values.number(at_least=0), "Stop a run that has cost this much."),
     _guardrail("max_duration_s", values.number(at_least=0), "Stop a run that has taken this many seconds."),
-    Setting("fsync", "AGENTDBG_FSYNC", False, values.boolean, "1 makes every event survive a power cut; 200 µs each."),
+    Setting(
+        "fsync",
+        "AGENTDBG_FSYNC",
+        False,
+        values.boolean,
+        "1 makes every event survive a power cut; 200 µs each.",
+    ),
     Setting(
         "compress_after_days",
         "AGENTDBG_COMPRESS_AFTER_DAYS",
@@ -278,7 +293,7 @@ def _from_environment(environ: Mapping[str, str], problems: list[str]) -> dict[s
 
 
 def _from_file(path: Path, problems: list[str]) -> dict[str, Any]:
-    from agentdbg.config.files import read_config_file  # noqa: PLC0415 -- YAML only when there is a file
+    from agentdbg.config.config_file import read_config_file  # noqa: PLC0415 -- YAML only when there is a file
 
     found: dict[str, Any] = {}
     content = read_config_file(path, problems)

@@ -18,10 +18,9 @@ from agentdbg.analysis import run_columns as columns
 from agentdbg.encoding import decode_json
 from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound
-from agentdbg.index.ahead import ReadAhead
 from agentdbg.index.column_cache import ColumnFile, packed
-from agentdbg.index.ids import ID_BYTES, pack_id, split_ids
-from agentdbg.index.links import Links
+from agentdbg.index.links import ID_BYTES, Links, pack_id, split_ids
+from agentdbg.index.parallel_read import ReadAhead
 from agentdbg.index.source import EventSource
 from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, Stretch, read_stretch
 from agentdbg.storage.dialects import DamagedLine, parse_event

@@ -11,9 +11,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import run_columns as columns
-from agentdbg.index.block_columns import facts_of, positions_of
 from agentdbg.index.scan import scan_lines
 from agentdbg.index.source import EventSource
+from agentdbg.index.stretch import facts_of, positions_of
 from agentdbg.storage.runfile import tallied
 from agentdbg.storage.tally import Tally
 

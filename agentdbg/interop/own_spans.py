@@ -20,7 +20,7 @@ from agentdbg.interop.shapes import as_dict, as_list, as_number, as_word
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentdbg.interop.spans import Span
+    from agentdbg.interop.otel_spans import Span
 
 __all__ = ["ToldRun", "is_own", "told_event_id", "told_run", "told_run_id", "told_start_id", "told_steps"]
 

@@ -15,7 +15,7 @@ from agentdbg.interop.otel.conventions import GenAI, OpenInference
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 
 if TYPE_CHECKING:
-    from agentdbg.interop.spans import Span
+    from agentdbg.interop.otel_spans import Span
 
 __all__ = ["finish_reason_in", "listed_under", "messages_in", "tools_in"]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.analysis.checks import judge
 from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.analysis.checks.run_baseline import Baseline, baseline_of, combine, parse_baseline
-from agentdbg.commands.assert_files import read_baseline, write_baseline
+from agentdbg.commands.run_files import read_baseline, write_baseline
 from agentdbg.commands.terminal import clean
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy, read_policy
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.checks.run_facts import RunFacts
     from agentdbg.analysis.effects import EffectRules
-    from agentdbg.pytest_plugin.run import RecordedRun
+    from agentdbg.pytest_plugin.tested_run import RecordedRun
 
 __all__ = ["Accepted", "Expectations", "write_collected"]
 

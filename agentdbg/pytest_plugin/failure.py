@@ -9,7 +9,7 @@ from agentdbg.analysis.wording import count_noun, money, tokens
 from agentdbg.commands.terminal import clean
 
 if TYPE_CHECKING:
-    from agentdbg.pytest_plugin.run import RecordedRun
+    from agentdbg.pytest_plugin.tested_run import RecordedRun
 
 __all__ = ["failure_section"]
 

@@ -15,13 +15,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
+from agentdbg.interop.otel_spans import Overlaps, as_plain_span, depths_of, fill_from_around
 from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
 from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
 from agentdbg.interop.shapes import as_dict, as_number
-from agentdbg.interop.span_names import said_in
-from agentdbg.interop.span_steps import facts_of, name_of_run, step_of
-from agentdbg.interop.spans import depths_of
+from agentdbg.interop.span_steps import facts_of, name_of_run, said_in, step_of
 from agentdbg.recorder.described_errors import describe_error
 from agentdbg.storage.dialects import timestamp_ms
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
-    from agentdbg.interop.spans import Span
+    from agentdbg.interop.otel_spans import Span
     from agentdbg.interop.write_context import WriteContext
 
 __all__ = ["NOTHING_EARLIER", "UNREADABLE", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]

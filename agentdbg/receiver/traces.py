@@ -30,15 +30,14 @@ from agentdbg.receiver.trace_run import (
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.layout import runs_dir
 from agentdbg.storage.lines import events_path, iter_lines, open_events
-from agentdbg.storage.liveness import is_being_written
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import is_being_written, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from agentdbg.config import Config
     from agentdbg.events import Event
-    from agentdbg.interop.spans import Span
+    from agentdbg.interop.otel_spans import Span
 
 __all__ = ["IDLE_SECONDS", "RunNews", "Traces"]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from agentdbg.faults import pass_on
 from agentdbg.recorder.source_lines import is_own_file
-from agentdbg.redaction.spoken import spoken
+from agentdbg.redaction.safe_str import spoken
 from agentdbg.user_code import tells_endlessly
 
 __all__ = ["FailedCalls", "describe_error", "is_clean_exit", "safe_text"]

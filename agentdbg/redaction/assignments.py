@@ -12,11 +12,10 @@ import re
 from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
+from agentdbg.redaction.assigned_values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 from agentdbg.redaction.key_words import KEY_NAME_ENDS, KEY_NAME_STEMS
-from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, KeyJudge
-from agentdbg.redaction.randomness import looks_random
+from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, KeyJudge, looks_random
 from agentdbg.redaction.suspicion import ODD_LETTERS
-from agentdbg.redaction.values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import TRUNCATED
+from agentdbg.redaction.kept import WORTH_REMEMBERING
 from agentdbg.redaction.media import LEAST_MEDIA, without_media
-from agentdbg.redaction.remembered import WORTH_REMEMBERING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -11,11 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
-from agentdbg.redaction.keys import COUNTER, LONGEST_CACHED_KEY, RANDOM, SAFE, SECRET
+from agentdbg.redaction.keys import COUNTER, LEAST_RANDOM, LONGEST_CACHED_KEY, RANDOM, SAFE, SECRET
 from agentdbg.redaction.media import LEAST_MEDIA, may_hold_media
 from agentdbg.redaction.picking import Gap
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
-from agentdbg.redaction.randomness import LEAST_RANDOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.faults import pass_on
-from agentdbg.redaction.argv import clean_arguments
+from agentdbg.redaction.kept import RememberedTexts
 from agentdbg.redaction.keys import KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.picking import pick, without_gaps
 from agentdbg.redaction.plain import Walk, readable_text
 from agentdbg.redaction.proof import MOST_NODES, NO_LIMIT, TooLong, Unproved, prove, prove_types, prove_values
-from agentdbg.redaction.remembered import RememberedTexts
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, limits_of
 from agentdbg.redaction.suspicion import Suspicion
-from agentdbg.redaction.text import TextCleaner, telling_words
+from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

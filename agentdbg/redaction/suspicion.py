@@ -12,14 +12,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.redaction.forked_re2 import HAS_RE2, LinearPattern
 from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
-from agentdbg.redaction.shapes import SHAPES
+from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
+from agentdbg.redaction.token_formats import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from agentdbg.redaction.shapes import Shape
+    from agentdbg.redaction.token_formats import Shape
 
 __all__ = ["ODD_LETTERS", "Suspicion"]
 

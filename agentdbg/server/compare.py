@@ -20,7 +20,7 @@ from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy
-from agentdbg.server.answers import json_response
+from agentdbg.server.http_answers import json_response
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import load_events
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.effect_changes import CallChanges
     from agentdbg.analysis.effects import SideEffect
     from agentdbg.events import RunMeta
-    from agentdbg.server.state import ViewerState
+    from agentdbg.server.viewer import ViewerState
 
 __all__ = ["Comparisons", "router"]
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError, ViewerUnavailable
-from agentdbg.server.addresses import bracketed, is_address, is_loopback, own_url
+from agentdbg.server.guard import bracketed, is_address, is_loopback, own_url
 from agentdbg.server.peer_user import can_tell_users, peer_uid
 from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
 from agentdbg.storage.lines import open_regular
@@ -88,8 +88,8 @@ def serve(
     """Serve a data folder until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
     import uvicorn  # noqa: PLC0415 -- a viewer that is reused needs no server
 
-    from agentdbg.server.app import create_app  # noqa: PLC0415
-    from agentdbg.server.patience import MOST_CONNECTIONS, patient_protocol  # noqa: PLC0415
+    from agentdbg.server.slow_clients import MOST_CONNECTIONS, patient_protocol  # noqa: PLC0415
+    from agentdbg.server.viewer import create_app  # noqa: PLC0415
 
     root = Path(data_dir)
     listener = listen(host, port)

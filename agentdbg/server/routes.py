@@ -3,6 +3,8 @@ The HTTP routes: what is asked of which run, and in what form it is answered.
 
 Routes are plain functions run in threads; only the stream of a whole run is written piece by piece on the event loop.
 They raise what the rest of the package raises, and one handler answers that.
+
+A run as one HTML file, for the button in the page: made while it is sent, so nothing of it is kept.
 """
 
 from __future__ import annotations
@@ -13,21 +15,22 @@ from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
+from agentdbg.config import load_config
 from agentdbg.encoding import RawJson, decode_json
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import EventNotFound, UsageError
-from agentdbg.index.runs import RunFilter
-from agentdbg.index.search import search_events
-from agentdbg.server.answers import json_response
-from agentdbg.server.selection import Selection
-from agentdbg.server.stream import CleanMark, WholeRun
-from agentdbg.server.views import types_header
+from agentdbg.index.run_index import RunFilter
+from agentdbg.index.search_runs import search_events
+from agentdbg.interop.html_file import html_pieces
+from agentdbg.server.http_answers import json_response
+from agentdbg.server.open_runs import types_header
+from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from agentdbg.server.state import ViewerState
+    from agentdbg.server.viewer import ViewerState
 
 __all__ = ["router"]
 
@@ -269,3 +272,14 @@ def _member(body: bytes, key: str) -> str:
     if not isinstance(value, dict) or not isinstance(value.get(key), str):
         raise UsageError(f'the body has to be {{"{key}": "…"}}')
     return str(value[key])
+
+
+@router.get("/api/runs/{run_id}/html")
+def get_html(request: Request, run_id: str) -> Response:
+    """The same file that `agentdbg export --format html` writes."""
+    state: ViewerState = request.app.state.viewer
+    state.run(run_id)  # whoever asks for no run is told so before anything is sent
+    pieces = html_pieces(run_id, load_config()._replace(data_dir=state.data_dir))
+    return StreamingResponse(
+        pieces, media_type="text/html", headers={"content-disposition": f'attachment; filename="{run_id}.html"'}
+    )

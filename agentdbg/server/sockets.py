@@ -24,8 +24,8 @@ from agentdbg.server.stream import numbered_pieces
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta
-    from agentdbg.server.state import ViewerState
-    from agentdbg.server.views import RunView
+    from agentdbg.server.open_runs import RunView
+    from agentdbg.server.viewer import ViewerState
 
 __all__ = ["router"]
 

@@ -35,9 +35,8 @@ from agentdbg.storage.layout import (
     trash_dir,
 )
 from agentdbg.storage.lines import open_regular
-from agentdbg.storage.liveness import is_being_written
 from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_run_meta, run_folder
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import is_being_written, read_run
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta

@@ -4,6 +4,12 @@ What is known of one run without reading all of it: run.json, or what its events
 run.json is a cache. When it is missing, broken or of another run, everything in it is counted again from the events.
 When it says `running` although nobody writes any more, the events say how far the run came, and `status_reason` says
 that the process ended. A user's new name (label.json) is laid over either.
+
+Is anybody still writing this run?
+
+A writer holds a shared lock on events.jsonl for as long as it may write, so a reader that gets the exclusive lock knows
+that the writer is gone. The lock is let go at once and never waited for. Where a file system has no such lock, the
+`owner` in run.json decides: a process that no longer exists writes nothing.
 """
 
 from __future__ import annotations
@@ -11,13 +17,14 @@ from __future__ import annotations
 import json
 import math
 import os
+import time
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.events import SPEC_VERSION, Counts, RunMeta, utc_timestamp
+from agentdbg.owner import is_owner_alive
 from agentdbg.storage.dialects import is_supported_version, parse_timestamp, plain_status
 from agentdbg.storage.layout import LABEL_FILE, RUN_FILE
-from agentdbg.storage.lines import events_path, iter_lines, open_events, read_regular
-from agentdbg.storage.liveness import is_being_written
+from agentdbg.storage.lines import events_path, iter_lines, open_events, open_regular, read_regular
 from agentdbg.storage.tally import COUNTERS, Tally, is_count, later_format_reason, milliseconds_between
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     Recount = Callable[[str, str, Any], RunMeta]
     """Counts the run in a folder: its id, and the owner run.json names."""
 
-__all__ = ["read_label", "read_run", "rebuild_run", "run_from_json", "tallied"]
+__all__ = ["is_being_written", "read_run", "rebuild_run", "run_from_json", "tallied"]
 
 _LARGEST_RUN_JSON = 2_000_000
 """Ours hold the metadata of one event, which ends at 1 MB."""
@@ -209,3 +216,66 @@ def _closed(counted: RunMeta, cached: RunMeta) -> RunMeta:
     known: dict[str, Any] = {key: value for key, value in cached.items() if key in _OPTIONAL or key == "run_name"}
     found = {key: value for key, value in counted.items() if value is not None}
     return cast("RunMeta", {**counted, **known, **found, "started_at": cached["started_at"]})
+
+
+try:
+    import fcntl
+
+    _HAS_LOCKS = True
+except ImportError:  # pragma: no cover -- Windows
+    _HAS_LOCKS = False
+
+
+_JUST_NOW_SECONDS = 1.0
+# Without a lock and without an owner, silence for this long is all there is to go by.
+_SILENCE_SECONDS = 600.0
+
+
+def is_being_written(events_path: str | None, owner: Any, now: float | None = None) -> bool:
+    """Whether some process still holds the run whose events are at `events_path`."""
+    owner_lives = is_owner_alive(owner)
+    if events_path is None:
+        return owner_lives is True
+    if events_path.endswith(".gz"):
+        return False
+    silence, size = _last_write(events_path, time.time() if now is None else now)
+    # A writer that has just written needs no asking, and one that is just opening its file is left in peace. Where no
+    # owner is named, a file with events in it is asked: its writer took the lock before the first of them.
+    if silence < _JUST_NOW_SECONDS and (owner_lives or (owner_lives is None and not (size and _HAS_LOCKS))):
+        return True
+    held = _is_locked(events_path)
+    if held is not None:
+        return held
+    return silence < _SILENCE_SECONDS if owner_lives is None else owner_lives
+
+
+def _is_locked(path: str) -> bool | None:
+    """Whether a writer holds the file; None where that cannot be known."""
+    if not _HAS_LOCKS:
+        return None
+    held = _try_lock(path)
+    if held:  # another reader may be asking in the same instant, so one refusal is not yet a writer
+        time.sleep(0.002)
+        held = _try_lock(path)
+    return held
+
+
+def _try_lock(path: str) -> bool | None:
+    try:
+        with open_regular(path) as file:
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file.fileno(), fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return None
+    return False
+
+
+def _last_write(path: str, now: float) -> tuple[float, int]:
+    """How many seconds ago the file was written to, and how large it is."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return _SILENCE_SECONDS, 0
+    return max(0.0, now - status.st_mtime), status.st_size

@@ -16,7 +16,7 @@ from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import has_gap, in_words, is_gap, missing_count, not_recorded, text_in_words
-from agentdbg.interop.exports.markdown_event import event_section
+from agentdbg.interop.exports.markdown import event_section
 from agentdbg.interop.otel.messages import input_messages
 from agentdbg.redaction import RedactionRules, Redactor
 from tests.analysis.diff.events import llm, run, tool

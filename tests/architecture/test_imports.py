@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import os
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -36,7 +38,7 @@ LAYERS: list[set[str]] = [
     {"index", "analysis", "policy_file"},
     {"recorder", "around", "public"},
     {"control"},
-    {"integrations", "interop", "autorun", "demo"},
+    {"integrations", "interop", "autorun", "demo", "loopdetect", "tracing"},
     {"server", "mcp_server", "receiver"},
     {"commands", "pytest_plugin", "cli", "__main__", "__init__"},
 ]
@@ -50,6 +52,7 @@ MAY_RECORD = {
     "autorun",
     "demo",
     "pytest_plugin",
+    "tracing",
     "__init__",
 }
 RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_runs.py"}
@@ -139,6 +142,13 @@ def _imported_files(path: Path) -> set[Path]:
     return found
 
 
+def test_no_two_modules_have_one_name() -> None:
+    """`lines.py` in three folders is a name that tells a newcomer nothing."""
+    stems = Counter(path.stem for path in FILES.values() if path.stem != "__init__")
+
+    assert [stem for stem, count in stems.items() if count > 1] == []
+
+
 def test_the_read_side_never_imports_the_write_side() -> None:
     """The files on disk are all the two sides share."""
     reading = {
@@ -207,3 +217,24 @@ def test_the_public_names_are_sorted_and_exist() -> None:
         "trace",
         "traced_run",
     }
+
+
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        ("version", ["__version__"]),
+        ("config", ["load_config"]),
+        ("tracing", ["record_llm_call", "record_state", "record_tool_call", "trace", "traced_run"]),
+        ("events", ["EVENT_TYPES"]),
+        ("storage", ["list_runs", "load_events", "load_run_meta"]),
+        ("loopdetect", ["LoopDetector"]),
+        ("cli", ["main"]),
+        ("server", []),
+    ],
+)
+def test_the_modules_of_the_specification_are_there(module: str, names: list[str]) -> None:
+    """Whoever read SPEC.md imports what it names, and gets the same thing as everybody."""
+    found = importlib.import_module(f"agentdbg.{module}")
+
+    assert all(hasattr(found, name) for name in names)
+    assert all(getattr(found, name) is getattr(agentdbg, name, None) for name in names if module == "tracing")

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 import agentdbg
 from agentdbg.config import load_config
 from agentdbg.index.events import EventIndex
-from agentdbg.index.search import search_events
+from agentdbg.index.search_runs import search_events
 from agentdbg.interop.html_file import write_html
 from tests.browser.agents import BIG_INTEGER
 from tests.browser.conftest import look_into_every_event, note_problems, record

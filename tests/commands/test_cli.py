@@ -17,12 +17,12 @@ from typer.testing import CliRunner
 
 from agentdbg import cli as cli_module
 from agentdbg.cli import COMMANDS
+from agentdbg.commands import command_module, typer_app
 from agentdbg.commands import list as list_command
-from agentdbg.commands import typer_app
 from agentdbg.commands.options import parameters_of, read_plainly
-from agentdbg.commands.reference import rewrite
 from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
 from agentdbg.exceptions import AgentDbgError
+from scripts.cli_reference import rewrite
 from tests.analysis.story import Story
 from tests.commands.stored import HOSTILE, Ran, run_in_terminal, run_process, store
 
@@ -59,7 +59,7 @@ def test_help_shows_what_was_declared_and_no_python_types(cli: Callable[..., Ran
 
     assert "<" not in helped.partition("Options:")[0].partition("Arguments:")[2]
     assert "x>=" not in helped
-    for found in parameters_of(importlib.import_module(f"agentdbg.commands.{name}").command):
+    for found in parameters_of(command_module(name).command):
         assert " ".join(found.declared.help.split()) in helped
 
 
@@ -218,7 +218,7 @@ def _examples() -> list[tuple[str, list[str]]]:
     for name in COMMANDS:
         if name == "run":
             continue  # reads its own command line: what follows the program belongs to the program
-        module = importlib.import_module(f"agentdbg.commands.{name}")
+        module = command_module(name)
         for line in module.EXAMPLES.strip().splitlines():
             command = line.partition("|")[0 if line.startswith("agentdbg") else 2].strip()
             words = shlex.split(command, comments=True)
@@ -234,7 +234,7 @@ def test_the_short_way_and_typer_read_every_example_alike(
     name: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two readers of one command line may never disagree."""
-    module = importlib.import_module(f"agentdbg.commands.{name}")
+    module = command_module(name)
     plainly = read_plainly(parameters_of(module.command), arguments)
     seen: list[dict[str, Any]] = []
     monkeypatch.setattr(typer_app, "_as_typer_has_it", _wrapping(typer_app._as_typer_has_it, seen))
@@ -304,7 +304,7 @@ def test_the_reference_is_what_the_commands_say() -> None:
     """A documented option that does not exist is worse than an undocumented one."""
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
 
-    assert page == rewrite(page, COMMANDS), "python -m agentdbg.commands.reference docs/cli.md brings it up to date"
+    assert page == rewrite(page, COMMANDS), "python scripts/cli_reference.py docs/cli.md brings it up to date"
 
 
 @pytest.mark.parametrize(

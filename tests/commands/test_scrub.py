@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentdbg.commands.scrubbing import Scrubber, make_matcher
+from agentdbg.commands.scrub import Scrubber, make_matcher
 from agentdbg.storage import load_events
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, run_in_terminal, run_process, store

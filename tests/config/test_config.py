@@ -194,7 +194,7 @@ def test_a_failure_without_words_is_reported_too(project: Path, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("agentdbg.config.files._parse", fail)
+    monkeypatch.setattr("agentdbg.config.config_file._parse", fail)
     assert load_config().problems == (f"{path} could not be read (MemoryError) and was ignored",)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.cli import COMMANDS
+from agentdbg.commands import command_module
 from agentdbg.commands.options import Option, parameters_of
 from tests.docs.pages import PAGES, ROOT, blocks, without_blocks
 
@@ -78,7 +78,7 @@ def test_every_decision_says_what_was_given_up_and_what_would_change_it() -> Non
 
 
 def _options(command: str) -> set[str]:
-    function = importlib.import_module(f"agentdbg.commands.{command}").command
+    function = command_module(command).command
     declared = [parameter.declared for parameter in parameters_of(function)]
     return GLOBAL_OPTIONS | {name for option in declared if isinstance(option, Option) for name in option.names}
 

@@ -12,10 +12,10 @@ from agentdbg.analysis.diff import compare
 from agentdbg.analysis.run_columns import MemoryColumns
 from agentdbg.analysis.stats import Tally, figures
 from agentdbg.index.events import EventIndex
-from agentdbg.index.runs import RunIndex
-from agentdbg.interop.tables.columns import EVENTS, RUNS, event_row, run_row
-from agentdbg.mcp_server.reader import Reader
-from agentdbg.mcp_server.tools import TOOLS
+from agentdbg.index.run_index import RunIndex
+from agentdbg.interop.tables.table_columns import EVENTS, RUNS, event_row, run_row
+from agentdbg.mcp_server.protocol import TOOLS
+from agentdbg.mcp_server.run_access import Reader
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import load_events, load_run_meta
 from tests.storage.handmade import llm_call, run_end, run_start, tool_call, write_run
@@ -139,8 +139,8 @@ def _summed(events: list[Any]) -> dict[str, Any]:
 
 
 def _asked_by_http(data_dir: Path, address: str) -> Any:
-    from agentdbg.server.app import create_app
-    from agentdbg.server.inside import ask
+    from agentdbg.server.peer_user import ask
+    from agentdbg.server.viewer import create_app
 
     app = create_app(data_dir)
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.index.events import EventIndex
-from agentdbg.index.search import Matcher, search_events
+from agentdbg.index.search_runs import Matcher, search_events
 from tests.storage import handmade
 from tests.storage.handmade import tool_call, write_run
 

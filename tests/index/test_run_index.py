@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound
-from agentdbg.index import runs as run_index
+from agentdbg.index import run_index
 from agentdbg.index.recount import recount
-from agentdbg.index.runs import RunFilter, RunIndex, load_run_meta
+from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
 from agentdbg.storage.reader import load_run_meta as stored_run_meta

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentdbg.mcp_server.answers import encode, fit, fit_text
-from agentdbg.mcp_server.pointers import read_part
-from agentdbg.mcp_server.reader import Reader
-from agentdbg.mcp_server.tools import TOOLS
+from agentdbg.mcp_server.protocol import TOOLS
+from agentdbg.mcp_server.run_access import Reader
+from agentdbg.mcp_server.tool_answers import encode, fit, fit_text, read_part
 from agentdbg.storage.reader import load_events
 from tests.analysis.checks.runs import refund_story
 from tests.commands.stored import store

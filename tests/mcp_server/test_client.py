@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.mcp_server.tools import TOOLS
+from agentdbg.mcp_server.protocol import TOOLS
 from tests.commands.stored import run_in_terminal, run_process
 from tests.mcp_server.client import Assistant, every_call, talk
 from tests.mcp_server.runs import hostile, huge, ordinary
@@ -191,14 +191,14 @@ def test_stdout_holds_nothing_but_the_protocol(data_dir: Path) -> None:
         "import os, sys\n"
         "from dataclasses import replace\n"
         "from pathlib import Path\n"
-        "from agentdbg.mcp_server import protocol, tools\n"
+        "from agentdbg.mcp_server import protocol\n"
         "def noisy(answer):\n"
         "    def call(*args, **kwargs):\n"
         "        print('printed'); os.write(1, b'written\\n'); os.system('echo from a child')\n"
         "        return answer(*args, **kwargs)\n"
         "    return call\n"
-        "for name, tool in list(tools.TOOLS.items()):\n"
-        "    tools.TOOLS[name] = replace(tool, answer=noisy(tool.answer))\n"
+        "for name, tool in list(protocol.TOOLS.items()):\n"
+        "    protocol.TOOLS[name] = replace(tool, answer=noisy(tool.answer))\n"
         "protocol.serve(Path(sys.argv[1]))\n"
     )
     questions = [

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agentdbg.mcp_server.resources import TEMPLATES
-from agentdbg.mcp_server.tools import TOOLS
+from agentdbg.mcp_server.protocol import TEMPLATES, TOOLS
 
 pytestmark = pytest.mark.slow
 

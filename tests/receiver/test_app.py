@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.receiver import app as app_module
-from agentdbg.receiver.app import create_app
+from agentdbg.receiver import serving as app_module
+from agentdbg.receiver.serving import create_app
 from agentdbg.receiver.trace_run import NotStored
 from tests.receiver.test_traces import small_agent
 

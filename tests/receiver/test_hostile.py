@@ -12,9 +12,9 @@ import pytest
 from starlette.requests import Request
 
 from agentdbg.events import MAX_LINE_BYTES
-from agentdbg.interop.spans import Span, depths_of
-from agentdbg.receiver import app as app_module
+from agentdbg.interop.otel_spans import Span, depths_of
 from agentdbg.receiver import bodies
+from agentdbg.receiver import serving as app_module
 from agentdbg.receiver import traces as traces_module
 from agentdbg.receiver.bodies import JSON, Refused, read_batch
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from agentdbg.receiver import sizing
-from agentdbg.receiver.bodies import JSON, PROTOBUF, Refused, read_batch
-from agentdbg.receiver.sizing import Malformed, has_too_many_messages
+from agentdbg.receiver import bodies
+from agentdbg.receiver.bodies import JSON, PROTOBUF, Malformed, Refused, has_too_many_messages, read_batch
 
 pytestmark = pytest.mark.slow
 
@@ -51,7 +50,7 @@ def test_millions_of_empty_messages_are_refused_before_they_are_made(
     body: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Eight megabytes of them took three gigabytes, and the receiver with them."""
-    monkeypatch.setattr(sizing, "_MOST_MESSAGES", _MANY // 3)
+    monkeypatch.setattr(bodies, "_MOST_MESSAGES", _MANY // 3)
     with pytest.raises(Refused, match="more attributes and events") as refused:
         read_batch(body, PROTOBUF)
 
@@ -76,7 +75,7 @@ def test_millions_of_values_in_json_are_refused_too(body: bytes) -> None:
 
 def test_every_message_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not counted is a way around the limit, and what is counted twice costs honest senders theirs."""
-    monkeypatch.setattr(sizing, "_SMALL", 0)
+    monkeypatch.setattr(bodies, "_SMALL", 0)
     request = ExportTraceServiceRequest()
     group = request.resource_spans.add()
     group.resource.attributes.add(key="service.name").value.string_value = "shop"
@@ -95,9 +94,9 @@ def test_every_message_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = 5 + 2 * 8 + 2 + 3 + 3
     body = request.SerializeToString()
 
-    monkeypatch.setattr(sizing, "_MOST_MESSAGES", messages)
+    monkeypatch.setattr(bodies, "_MOST_MESSAGES", messages)
     assert not has_too_many_messages(body)
-    monkeypatch.setattr(sizing, "_MOST_MESSAGES", messages - 1)
+    monkeypatch.setattr(bodies, "_MOST_MESSAGES", messages - 1)
     assert has_too_many_messages(body)
 
 
@@ -120,7 +119,7 @@ def test_long_messages_are_no_many_messages() -> None:
 )
 def test_what_is_no_protobuf_is_no_reason_to_fail(body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever comes is answered: with 400, by whoever finds out first."""
-    monkeypatch.setattr(sizing, "_SMALL", 0)
+    monkeypatch.setattr(bodies, "_SMALL", 0)
     with pytest.raises(Refused) as refused:
         read_batch(body, PROTOBUF)
 
@@ -129,7 +128,7 @@ def test_what_is_no_protobuf_is_no_reason_to_fail(body: bytes, monkeypatch: pyte
 
 def test_values_may_be_nested_only_so_deep(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level would be kept in memory until the innermost has been seen."""
-    monkeypatch.setattr(sizing, "_SMALL", 0)
+    monkeypatch.setattr(bodies, "_SMALL", 0)
     value = b""
     for _ in range(300):
         value = _field(5, _field(1, value))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
 
-from agentdbg.interop.overlaps import Overlaps
+from agentdbg.interop.otel_spans import Overlaps
 from agentdbg.interop.span_steps import step_of
 from agentdbg.receiver import traces as traces_module
 from agentdbg.receiver.trace_run import NotStored

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.redaction import RedactionRules, Redactor
-from agentdbg.redaction.shaped import shaped_secrets
 from agentdbg.redaction.text import _without
+from agentdbg.redaction.token_scan import shaped_secrets
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentdbg.redaction.randomness import looks_random
+from agentdbg.redaction.keys import looks_random
 
 if TYPE_CHECKING:
     from agentdbg.redaction import Redactor

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import agentdbg.server
-from agentdbg.server.app import create_app
+from agentdbg.server.viewer import create_app
 from tests.storage.handmade import usual_events, write_run
 
 TOKEN = "a-token-of-the-test"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.server.app import create_app
-from agentdbg.server.inside import visit
+from agentdbg.server.peer_user import visit
+from agentdbg.server.viewer import create_app
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.index import events
-from agentdbg.server import views
-from agentdbg.server.views import Views
+from agentdbg.server import open_runs
+from agentdbg.server.open_runs import Views
 from tests.storage.handmade import as_line, run_json, tool_call, write_run
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_a_run_is_indexed_to_its_end_and_kept_afterwards(
     looked_at: Views, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever waits for the verdict is told first: writing the columns takes a while for a million events."""
-    monkeypatch.setattr(views, "_SAVED_AFTER_S", 2.0)
+    monkeypatch.setattr(open_runs, "_SAVED_AFTER_S", 2.0)
     view = looked_at.get(RUN)
     looked_at.indexer.want(view)
     wait_until(lambda: view.index.total == 20_000)
@@ -80,7 +80,7 @@ def test_nothing_is_kept_of_a_run_that_was_deleted(looked_at: Views, tmp_path: P
 
 def test_whoever_asks_does_not_wait_for_a_slice(looked_at: Views, monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows somebody scrolls to come first, however long the run that is being read."""
-    monkeypatch.setattr(views, "_SLICE_MS", 60_000.0)
+    monkeypatch.setattr(open_runs, "_SLICE_MS", 60_000.0)
     view = looked_at.get(RUN)
     stopped_at: list[int] = []
     read_on = events.EventIndex._go_on

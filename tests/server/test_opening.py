@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.server.opening import with_answers
+from agentdbg.server.first_page import with_answers
 from tests.storage.handmade import usual_events, write_run
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def test_a_cookie_that_is_not_ours_changes_nothing(served: RunningViewer, text: 
 
 def test_a_slow_answer_does_not_hold_up_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the page asks for it, and shows meanwhile that it waits."""
-    monkeypatch.setattr("agentdbg.server.opening._WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr("agentdbg.server.first_page._WITHIN_SECONDS", 0.05)
 
     async def slow(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.sleep(5)

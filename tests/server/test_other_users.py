@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from agentdbg.server import socket_owner as socket_owner_module
+from agentdbg.server import peer_user as socket_owner_module
 from agentdbg.server.peer_user import Peer, can_tell_users, is_from_own_user, peer_uid
 from tests.server.running import end
 from tests.server.test_attacks import tree

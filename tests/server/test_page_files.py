@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
-from agentdbg.server.app import UI_FOLDER, create_app
+from agentdbg.server.viewer import UI_FOLDER, create_app
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -28,8 +28,8 @@ for package in (agentdbg.storage, agentdbg.index, agentdbg.server):
         if module.name != "agentdbg.storage.writer":  # it goes by the system's name, which is no lie to tell here
             importlib.import_module(module.name)
 from agentdbg.index.events import EventIndex
-from agentdbg.index.runs import RunIndex
-from agentdbg.index.search import search_events
+from agentdbg.index.run_index import RunIndex
+from agentdbg.index.search_runs import search_events
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import find_run
 from pathlib import Path

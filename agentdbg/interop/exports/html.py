@@ -10,7 +10,7 @@ from agentdbg.interop.html_file import html_pieces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.exports.stored import Progress, Put, Run
+    from agentdbg.interop.exports.run_content import Progress, Put, Run
 
 __all__ = ["write"]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
-from agentdbg.interop.exports.stored import line_blocks
+from agentdbg.interop.exports.run_content import line_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.exports.stored import Progress, Put, Run
+    from agentdbg.interop.exports.run_content import Progress, Put, Run
 
 __all__ = ["write"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.interop.exports.stored import line_blocks, part_of
+from agentdbg.interop.exports.run_content import line_blocks, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.interop.exports.stored import Progress, Put, Run
+    from agentdbg.interop.exports.run_content import Progress, Put, Run
 
 __all__ = ["write"]
 

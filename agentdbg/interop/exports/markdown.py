@@ -3,28 +3,39 @@ A run as Markdown, for a person to read or an issue to hold: the outcome, what w
 
 A document stays within what an issue can hold. What does not fit is left out, the least telling first, and the last
 lines say what that was and how to see it.
+
+One event in full as a section of Markdown: what went in, what came out, what went wrong.
+
+Foreign text inside Markdown: always as code, never as Markdown.
+
+What an agent read or a model wrote may hold fences, links, images, HTML, mentions and control characters. As a code
+span or a fenced block longer than any in the text it is shown as it is, and does nothing.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis import conversation
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.findings import find, is_said_by
 from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import RowBuilder, row_sentence
 from agentdbg.analysis.run_answer import final_answer, first_request
-from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, LLM, START, TOOL
+from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LLM, LOOP, START, TOOL
 from agentdbg.analysis.stats import Tally, figures
 from agentdbg.analysis.tree import depth_of, tree_order
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.verdict import judge
-from agentdbg.analysis.wording import as_json, count_noun, cut
+from agentdbg.analysis.wording import as_json, as_text, count_noun, cut, duration, tokens
+from agentdbg.events.facts import tokens_of
+from agentdbg.events.markers import in_words
 from agentdbg.index.events import EventIndex
-from agentdbg.interop.exports.markdown_event import event_section
-from agentdbg.interop.exports.markdown_text import code, cut_middle, escaped, fenced
-from agentdbg.interop.exports.reading import events_of
+from agentdbg.interop.exports.run_content import events_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,9 +43,10 @@ if TYPE_CHECKING:
     from agentdbg.analysis.findings import Finding
     from agentdbg.analysis.verdict import Verdict
     from agentdbg.analysis.wording import Line
-    from agentdbg.interop.exports.stored import Progress, Put, Run
+    from agentdbg.events import Event
+    from agentdbg.interop.exports.run_content import Progress, Put, Run
 
-__all__ = ["LARGEST", "write"]
+__all__ = ["LARGEST", "code", "cut_middle", "escaped", "event_section", "fenced", "visible", "write"]
 
 LARGEST = 60_000
 """Characters. GitHub takes 65,536 in an issue."""
@@ -196,3 +208,126 @@ def _plain(text: str) -> str:
     # As code: `#9` alone would become a link to somebody's ninth issue.
     words = _NUMBER.sub(r"`#\1`", escaped(text))
     return f"{' ' if before else ''}{words}{' ' if after else ''}"
+
+
+_LAST_MESSAGES = 2
+
+
+def event_section(number: int, event: Event, kind: int, limit: int) -> str:
+    """The section; no text in it is longer than about `limit` characters."""
+    payload = event["payload"]
+    facts = [code(event["event_type"], 60)]
+    if event["duration_ms"] is not None:
+        facts.append(duration(event["duration_ms"]))
+    parts: list[str] = []
+    if kind == LLM:
+        total = tokens_of(payload).total
+        facts += [f"{tokens(total)} tokens"] if total is not None else []
+        parts += _model_call(payload, limit)
+    elif kind == TOOL:
+        parts += _block("**arguments**", payload.get("args"), limit)
+        parts += [] if payload.get("error") else _block("**result**", payload.get("result"), limit)
+    elif kind == CALL_START:
+        facts.append("never returned")
+        parts += _block("**input**", payload.get("input"), limit)
+    elif kind == LOOP:
+        parts += _block("**explanation**", payload.get("explanation"), limit)
+    elif kind != EXCEPTION:
+        parts += _block("**payload**", payload, limit)
+    if kind == EXCEPTION or payload.get("error"):
+        failure = failure_of(payload)
+        facts.append("failed")
+        parts += _block("**error**", failure.text, limit)
+        parts += _block("**stack**", failure.stack, limit)
+    name = payload.get("name") if kind == CALL_START else event["name"]
+    title = f"### `#{number}` {code(as_text(name), 120)}\n\n{' · '.join(facts)}"
+    source = payload.get("source")
+    title += f", recorded at {code(source, 200)}" if isinstance(source, str) and source else ""
+    return "\n\n".join([title, *parts])
+
+
+def _model_call(payload: dict[str, Any], limit: int) -> list[str]:
+    """The last messages of the prompt, which are what was new, and the answer."""
+    turns = conversation.turns(payload.get("prompt"))
+    messages = [turn for turn in turns if not turn.missing]
+    parts = [f"Of the prompt, {turn.missing}." for turn in turns if turn.missing]
+    if len(messages) > _LAST_MESSAGES:
+        noun = "messages" if len(messages) == len(turns) else "recorded messages"
+        parts.append(f"The prompt has {len(messages):,} {noun}; these are its last {_LAST_MESSAGES}.")
+    for message in messages[-_LAST_MESSAGES:]:
+        parts += _block(code(message.role or "message", 40), _turn_text(message), limit)
+    if payload.get("error"):
+        return parts
+    said = _turn_text(conversation.answer(payload.get("response")))
+    return parts + _block("**answer**", said or payload.get("response"), limit)
+
+
+def _turn_text(turn: conversation.Turn) -> str:
+    calls = [f"calls {call.name}({_readable(call.args)})" for call in turn.calls]
+    return "\n".join([turn.text, *calls] if turn.text else calls)
+
+
+def _block(title: str, value: Any, limit: int) -> list[str]:
+    if value is None or value in ("", {}, []):
+        return []
+    return [f"{title}\n\n{fenced(cut_middle(_readable(value), limit))}"]
+
+
+def _readable(value: Any) -> str:
+    """Prose as it is, JSON with its lines broken, and words where something was not stored."""
+    value = in_words(parse_embedded(value))
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=2 if len(str(value)) > 80 else None, default=str)
+    except (ValueError, TypeError, RecursionError):
+        return "a value too large to print"
+
+
+# Control characters, what turns or hides text, line separators, lone surrogates: shown as escapes.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff"
+    "\U000e0000-\U000e0fff]"
+)
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|~&#])")
+_TICKS = re.compile("`+")
+
+
+def visible(text: str) -> str:
+    """The text with what nobody could see written out; lines and tabs stay."""
+    text = text.replace("\r\n", "\n")
+    return _HIDDEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def code(text: str, limit: int = 300) -> str:
+    """A code span on one line, with `…` where it was cut."""
+    shown = " ".join(visible(text[: 4 * limit]).split())
+    if len(shown) > limit or len(text) > 4 * limit:
+        shown = shown[: limit - 1].rstrip() + "…"
+    ticks = "`" * (_longest_ticks(shown) + 1)
+    space = " " if shown.startswith("`") or shown.endswith("`") or not shown else ""
+    return f"{ticks}{space}{shown}{space}{ticks}"
+
+
+def fenced(text: str) -> str:
+    """A block, between fences that nothing in it can close."""
+    shown = visible(text).strip("\n")
+    fence = "`" * max(3, _longest_ticks(shown) + 1)
+    return f"{fence}text\n{shown}\n{fence}"
+
+
+def escaped(text: str) -> str:
+    """Our own words with what Markdown would take for signs escaped."""
+    return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def cut_middle(text: str, limit: int) -> str:
+    """At most about `limit` characters: the beginning and the end, and how much is missing between."""
+    if len(text) <= limit:
+        return text
+    head, tail = limit * 2 // 3, limit // 3
+    return f"{text[:head].rstrip()}\n… {len(text) - head - tail:,} characters left out …\n{text[-tail:].lstrip()}"
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(found) for found in _TICKS.findall(text)), default=0)

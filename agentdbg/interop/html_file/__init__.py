@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from agentdbg.index.runs import load_run_meta
+from agentdbg.index.run_index import load_run_meta
 from agentdbg.interop.html_file.contents import Contents
 from agentdbg.interop.html_file.page import page_around
 from agentdbg.storage.layout import open_private

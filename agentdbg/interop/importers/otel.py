@@ -10,9 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
-from agentdbg.interop.overlaps import Overlaps, as_plain_span, fill_from_around
+from agentdbg.interop.otel_spans import (
+    Overlaps,
+    Span,
+    as_plain_span,
+    depths_of,
+    fill_from_around,
+    is_span_document,
+    read_spans,
+)
 from agentdbg.interop.span_steps import facts_of, failure_of, name_of_run, output_of, step_of
-from agentdbg.interop.spans import Span, depths_of, is_span_document, read_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,21 +1,24 @@
-"""What a span says of its event, in the words of the GenAI semantic conventions."""
+"""
+What a span says of its event, in the words of the GenAI semantic conventions.
+
+How many tokens a model call took, out of a usage in any provider's words.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.run_columns import LLM, TOOL
 from agentdbg.encoding import encode_json
-from agentdbg.events.facts import call_failed
+from agentdbg.events.facts import cached_tokens, call_failed, token_counts, whole_number
 from agentdbg.interop.otel.conventions import GenAI, provider_there
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
-from agentdbg.interop.otel.tokens import read_tokens
 from agentdbg.interop.shapes import as_dict, as_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["agent_attributes", "is_embedding", "parameters_of", "span_name", "span_says", "text_of"]
+__all__ = ["agent_attributes", "is_embedding", "parameters_of", "read_tokens", "span_name", "span_says", "text_of"]
 
 _PARAMETERS = {
     "top_p": GenAI.TOP_P,
@@ -138,3 +141,48 @@ def _listed(items: list[dict[str, Any]]) -> str | None:
 
 def _number(value: Any) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details", "output_token_details")
+
+
+class UsedTokens(NamedTuple):
+    """Counts, None where nobody said. Cached tokens are part of the input, reasoning is part of the output."""
+
+    input: int | None = None
+    output: int | None = None
+    total: int | None = None
+    cache_read: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+
+def read_tokens(usage: Any) -> UsedTokens:
+    """The counts of a stored usage."""
+    if not isinstance(usage, dict):
+        return UsedTokens()
+    counted = token_counts(usage)
+    details = {key: value for name in _INPUT_DETAILS for key, value in as_dict(usage.get(name)).items()}
+    spent = {key: value for name in _OUTPUT_DETAILS for key, value in as_dict(usage.get(name)).items()}
+    return UsedTokens(
+        input=counted.given,
+        output=counted.written,
+        total=counted.total,
+        cache_read=cached_tokens(usage),
+        cache_write=_first(
+            _count(details, "cache_write_tokens", "cache_creation"), _count(usage, "cache_creation_input_tokens")
+        ),
+        reasoning=_first(_count(spent, "reasoning_tokens", "reasoning"), _count(usage, "thoughts_token_count")),
+    )
+
+
+def _count(counts: dict[str, Any], *names: str) -> int | None:
+    for name in names:
+        if (count := whole_number(counts.get(name))) is not None:
+            return count
+    return None
+
+
+def _first(*counts: int | None) -> int | None:
+    return next((count for count in counts if count is not None), None)

@@ -8,9 +8,8 @@ from agentdbg.analysis.run_columns import LLM, TOOL
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import cost_of
 from agentdbg.interop.otel.conventions import OpenInference
-from agentdbg.interop.otel.genai import is_embedding, parameters_of, text_of
+from agentdbg.interop.otel.genai import is_embedding, parameters_of, read_tokens, text_of
 from agentdbg.interop.otel.messages import input_messages, output_messages, tool_definitions
-from agentdbg.interop.otel.tokens import read_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

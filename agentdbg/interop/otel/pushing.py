@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.run_columns import CALL_START, LLM, SPAN, TOOL
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.index.follow import Follower
-from agentdbg.index.runs import load_run_meta
+from agentdbg.index.run_index import load_run_meta
 from agentdbg.interop.otel.delivery import TooLarge
-from agentdbg.interop.otel.otlp import encode_batch, encode_span, read_answer
 from agentdbg.interop.otel.outline import RUN, Outline
-from agentdbg.interop.otel.spans_out import SpanMaker
+from agentdbg.interop.otel.spans_out import SpanMaker, encode_batch, encode_span, read_answer
 from agentdbg.storage.layout import index_dir, make_private_folder, open_private, replace_file
 from agentdbg.storage.reader import run_folder
 from agentdbg.version import __version__
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from agentdbg.events import Event, RunMeta
-    from agentdbg.interop.otel.addresses import Collector
-    from agentdbg.interop.otel.delivery import Delivery
+    from agentdbg.interop.otel.delivery import Collector, Delivery
     from agentdbg.interop.otel.outline import Node
 
 __all__ = ["Pushed", "RunPush"]

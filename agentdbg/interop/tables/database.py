@@ -4,27 +4,41 @@ Ask the cached tables in SQL.
 DuckDB runs in this process, in memory, and is locked down before it sees a question: it reads the cached files and
 nothing else, it writes nothing, loads no extension, reaches no network and no variable of ours. One SELECT is one
 question, and only the tables it is about are brought up to date.
+
+The tables of one data folder: runs, events and findings, each kept in <data_dir>/index/tables and brought up to date
+only when a question needs it.
+
+The views a question is asked of, as SQL over the cached files: runs, events, llm_calls, tool_calls, findings.
+
+Times are UTC without a zone, so that `date_trunc('day', started_at)` means the same on every machine; what holds JSON
+is of type JSON, so that `args->>'city'` reads into it.
 """
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.analysis.findings import find
+from agentdbg.encoding import encode_json
 from agentdbg.exceptions import UsageError
-from agentdbg.interop.tables.parquet import require
-from agentdbg.interop.tables.stored import Files, StoredTables
-from agentdbg.interop.tables.views import VIEWS, view_statements
+from agentdbg.interop.exports.run_content import appearing, events_of
+from agentdbg.interop.tables.cache import CachedFile, TableCache
+from agentdbg.interop.tables.parquet import require, write_table
+from agentdbg.interop.tables.table_columns import EVENTS, FINDINGS, RUNS, Column, event_row, finding_row, run_row
 from agentdbg.storage.layout import make_private_folder, tables_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from agentdbg.events import RunMeta
 
-__all__ = ["Answer", "ask"]
+__all__ = ["VIEWS", "Answer", "Files", "ask"]
 
 _ATTEMPTS = 3
 _ROWS_AT_ONCE = 1_000
@@ -167,3 +181,150 @@ def _kindly(error: Exception) -> str:
     if "does not exist" in said or "not found in FROM" in said:
         said += f"\nThe views are {', '.join(VIEWS)}; `agentdbg sql` without a question lists their columns."
     return said
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where the tables are; a table nobody asked for is empty."""
+
+    runs: list[CachedFile] = field(default_factory=list)
+    events: list[CachedFile] = field(default_factory=list)
+    findings: list[CachedFile] = field(default_factory=list)
+
+
+class StoredTables:
+    """What the runs of one data folder hold, as tables in `folder`."""
+
+    def __init__(self, data_dir: Path, folder: Path) -> None:
+        self._folder = folder
+        self._events = TableCache(data_dir, folder / "events", EVENTS, _event_rows)
+        self._findings = TableCache(data_dir, folder / "findings", FINDINGS, _finding_rows)
+
+    def refresh(
+        self, runs: Sequence[RunMeta], *, events: bool, findings: bool, progress: Callable[[float], None]
+    ) -> Files:
+        """Bring the tables up to date that are asked for; `runs` is every run there is, and of others nothing stays."""
+        for table, is_wanted in ((self._events, events), (self._findings, findings)):
+            if not is_wanted:
+                table.let_go(runs)
+        return Files(
+            runs=[CachedFile(self._runs(runs), None)],
+            events=self._events.refresh(runs, progress) if events else [],
+            findings=self._findings.refresh(runs, progress) if findings else [],
+        )
+
+    def forget(self) -> None:
+        """Let go of everything, to begin again."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _runs(self, runs: Sequence[RunMeta]) -> Path:
+        """The table of runs, made anew when anything in it changed."""
+        path = self._folder / f"runs-{hashlib.sha256(encode_json(runs)).hexdigest()[:24]}.parquet"
+        if not path.exists():
+            require("pyarrow")
+            make_private_folder(self._folder)
+            with appearing(path) as temporary:
+                write_table(temporary, RUNS, map(run_row, runs))
+            for earlier in set(self._folder.glob("runs-*.parquet")) - {path}:
+                earlier.unlink(missing_ok=True)
+        return path
+
+
+def _event_rows(meta: RunMeta, folder: Path) -> Iterator[tuple[Any, ...]]:
+    for number, event in enumerate(events_of(folder, meta["run_id"]), 1):
+        yield event_row(number, event)
+
+
+def _finding_rows(meta: RunMeta, folder: Path) -> Iterator[tuple[Any, ...]]:
+    for finding in find(events_of(folder, meta["run_id"]), meta):
+        yield finding_row(meta["run_id"], finding)
+
+
+_TIMES = tuple(column for column in EVENTS if column.name in ("started_at", "duration_ms", "status"))
+_FAILURE = tuple(column for column in EVENTS if column.name in ("error_type", "error_message"))
+_PLACE = tuple(column for column in EVENTS if column.name in ("run_id", "n", "event_id", "parent_id"))
+_REST = tuple(column for column in EVENTS if column.name in ("source", "meta"))
+_MODEL = (
+    "model",
+    "provider",
+    "temperature",
+    "stop_reason",
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cached_tokens",
+    "cost_usd",
+)
+_OF_EVENTS = {column.name: column for column in EVENTS}
+
+VIEWS: dict[str, tuple[Column, ...]] = {
+    "runs": RUNS,
+    "events": EVENTS,
+    "llm_calls": (
+        *_PLACE,
+        *_TIMES,
+        *(_OF_EVENTS[name] for name in _MODEL),
+        *_FAILURE,
+        Column("prompt", "json", "what the model was given"),
+        Column("response", "json", "what it answered"),
+        *_REST,
+    ),
+    "tool_calls": (
+        *_PLACE,
+        *_TIMES,
+        Column("tool", "word", "the tool"),
+        Column("args", "json", "what it was called with"),
+        Column("result", "json", "what it gave back"),
+        *_FAILURE,
+        *_REST,
+    ),
+    "findings": FINDINGS,
+}
+"""Each view's columns, in order."""
+
+_NAMED_OTHERWISE = {
+    "llm_calls": {"prompt": "payload->'prompt'", "response": "payload->'response'"},
+    "tool_calls": {"tool": "name", "args": "tool_args", "result": "tool_result"},
+}
+
+
+def view_statements(files: Files) -> Iterator[str]:
+    """The statements that make the views."""
+    yield _table("runs", RUNS, files.runs)
+    yield _table("events", EVENTS, files.events)
+    yield _table("findings", FINDINGS, files.findings)
+    for name, event_type in (("llm_calls", "LLM_CALL"), ("tool_calls", "TOOL_CALL")):
+        renamed = _NAMED_OTHERWISE[name]
+        chosen = ", ".join(f"{renamed.get(column.name, column.name)} AS {column.name}" for column in VIEWS[name])
+        yield f"CREATE VIEW {name} AS SELECT {chosen} FROM events WHERE event_type = '{event_type}'"  # noqa: S608 -- ours
+
+
+def _table(name: str, columns: Sequence[Column], files: Sequence[CachedFile]) -> str:
+    whole = [file.path for file in files if file.live is None]
+    parts = [_read(whole)] if whole else []
+    # Of the others only some runs count: another file holds a newer reading of the rest.
+    parts += [f"{_read([file.path])} WHERE run_id IN ({_texts(file.live)})" for file in files if file.live is not None]
+    rows = " UNION ALL ".join(f"SELECT {_typed(columns)} FROM {part}" for part in parts)  # noqa: S608
+    return f"CREATE VIEW {name} AS {rows or _nothing(columns)}"
+
+
+def _typed(columns: Iterable[Column]) -> str:
+    casts = {"time": "TIMESTAMP", "json": "JSON"}
+    return ", ".join(
+        f"{column.name}::{casts[column.type]} AS {column.name}" if column.type in casts else column.name
+        for column in columns
+    )
+
+
+def _nothing(columns: Iterable[Column]) -> str:
+    types = {"integer": "BIGINT", "float": "DOUBLE", "time": "TIMESTAMP", "json": "JSON"}
+    empty = ", ".join(f"NULL::{types.get(column.type, 'VARCHAR')} AS {column.name}" for column in columns)
+    return f"SELECT {empty} WHERE false"
+
+
+def _read(paths: Iterable[Path]) -> str:
+    return f"read_parquet([{_texts(map(str, paths))}])"
+
+
+def _texts(values: Iterable[str]) -> str:
+    return ", ".join("'{}'".format(value.replace("'", "''")) for value in values)

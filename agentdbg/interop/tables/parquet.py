@@ -3,16 +3,23 @@ Rows into a Parquet file, a group of rows at a time, so that memory does not gro
 
 The files are plain Parquet with UTC microseconds and Zstandard pages: DuckDB, Spark, pandas, Polars and every warehouse
 read them without knowing of us.
+
+Runs and their events as two Parquet files in a folder of the user's: runs.parquet and events.parquet.
+
+Both are written aside and take their places together when both are whole; a failed export leaves what was there before.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import UsageError
 from agentdbg.extra_packages import install_hint
+from agentdbg.interop.exports.run_content import appearing, events_of, part_of
+from agentdbg.interop.tables.table_columns import EVENTS, RUNS, event_row, run_row
 from agentdbg.storage.layout import open_private
 
 if TYPE_CHECKING:
@@ -20,9 +27,10 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from agentdbg.interop.tables.columns import Column
+    from agentdbg.interop.exports.run_content import Progress, Run
+    from agentdbg.interop.tables.table_columns import Column
 
-__all__ = ["TableFile", "copy_rows", "require", "write_table"]
+__all__ = ["TableFile", "copy_rows", "require", "write_table", "write_tables"]
 
 _ROWS_AT_ONCE = 20_000
 _BYTES_AT_ONCE = 16_000_000
@@ -138,3 +146,18 @@ def _schema(columns: Sequence[Column]) -> Any:
         "time": pa.timestamp("us", "UTC"),
     }
     return pa.schema([pa.field(column.name, types[column.type]) for column in columns])
+
+
+def write_tables(runs: Sequence[Run], folder: Path, progress: Progress) -> None:
+    """Write the two tables, the runs in the order given."""
+    require("pyarrow")
+    with ExitStack() as files:
+        runs_file = files.enter_context(appearing(folder / "runs.parquet"))
+        events_file = files.enter_context(appearing(folder / "events.parquet"))
+        with TableFile(events_file, EVENTS) as events:
+            for position, run in enumerate(runs):
+                report = part_of(progress, position, len(runs))
+                for number, event in enumerate(events_of(run.folder, run.run_id, report), 1):
+                    events.add(event_row(number, event))
+                report(1.0)
+        write_table(runs_file, RUNS, (run_row(run.meta) for run in runs))

@@ -1,7 +1,7 @@
 // @ts-check
 /**
  * Events as a file holds them: JSON whose long strings are numbers of strings stored once, with backslashes and quotes
- * inside strings as one control character each. Made by agentdbg/interop/html_file/blocks.py.
+ * inside strings as one control character each. Made by agentdbg/interop/html_file/contents.py.
  */
 
 // None of these stands in JSON as it is: control characters in strings are always escaped.

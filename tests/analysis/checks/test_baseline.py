@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.checks.run_baseline import baseline_of, combine, parse_baseline
-from agentdbg.commands.assert_files import baseline_bytes, read_baseline, write_baseline
+from agentdbg.commands.run_files import baseline_bytes, read_baseline, write_baseline
 from agentdbg.exceptions import UsageError
 from tests.analysis.checks.runs import baseline, facts_of, refund_story, report
 

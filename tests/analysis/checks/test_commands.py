@@ -385,7 +385,7 @@ def test_the_workflow_that_init_writes_is_yaml_with_steps() -> None:
     """A workflow that does not parse is silently not run."""
     import yaml
 
-    from agentdbg.commands.init_files import WORKFLOW
+    from agentdbg.commands.init import WORKFLOW
 
     workflow = yaml.safe_load(WORKFLOW)
     steps = workflow["jobs"]["agent"]["steps"]

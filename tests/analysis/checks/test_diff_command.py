@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
-from agentdbg.commands.markdown_text import as_text
+from agentdbg.commands.markdown_words import as_text
 from tests.analysis.checks.runs import refund_story
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store

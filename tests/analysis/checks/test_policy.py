@@ -13,7 +13,7 @@ from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_r
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.analysis.findings import __file__ as findings_package
 from agentdbg.commands.assert_run import command
-from agentdbg.commands.init_files import POLICY
+from agentdbg.commands.init import POLICY
 from agentdbg.commands.options import Option, parameters_of
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import read_policy

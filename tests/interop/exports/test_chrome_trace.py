@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.run_columns import MemoryColumns
-from agentdbg.interop.exports.chrome_lanes import Lanes
+from agentdbg.interop.exports.chrome_trace import Lanes
 from tests.analysis.story import BEGAN_MS, Story
 from tests.commands.stored import store
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from agentdbg.interop.exports.files import appearing
+from agentdbg.interop.exports.run_content import appearing
 from agentdbg.storage import load_events
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from markdown_it import MarkdownIt
 
-from agentdbg.interop.exports.markdown import LARGEST
-from agentdbg.interop.exports.markdown_text import code, cut_middle, fenced, visible
+from agentdbg.interop.exports.markdown import LARGEST, code, cut_middle, fenced, visible
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store
 from tests.interop.exports.runs import HOSTILE

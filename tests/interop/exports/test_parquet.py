@@ -16,8 +16,8 @@ import pytest
 from pyarrow import parquet
 
 from agentdbg.events import EVENT_KEYS
-from agentdbg.interop.tables import export
-from agentdbg.interop.tables.columns import EVENTS, RUNS
+from agentdbg.interop.tables import parquet as table_files
+from agentdbg.interop.tables.table_columns import EVENTS, RUNS
 from agentdbg.storage import list_runs, load_events
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store
@@ -130,7 +130,7 @@ def test_a_failed_export_leaves_the_tables_that_were_there(
     def breaks(_: int, __: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(export, "event_row", breaks)
+    monkeypatch.setattr(table_files, "event_row", breaks)
     assert cli("export", "--all", "-f", "parquet", "-o", str(tables)).code == 10
     assert {path.name: path.read_bytes() for path in tables.iterdir()} == before
     assert {stat.S_IMODE(path.stat().st_mode) for path in tables.iterdir()} == {0o600}

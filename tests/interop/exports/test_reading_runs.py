@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.interop.tables import reading
-from agentdbg.interop.tables.reading import read_runs
-from agentdbg.interop.tables.stored import _event_rows, _finding_rows
+from agentdbg.interop.tables import table_reading
+from agentdbg.interop.tables.database import _event_rows, _finding_rows
+from agentdbg.interop.tables.table_reading import read_runs
 from agentdbg.storage import list_runs
 from tests.commands.stored import store
 from tests.interop.exports.runs import rich_story
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from subprocess import Popen
 
     from agentdbg.events import RunMeta
-    from agentdbg.interop.tables.reading import RowsOf
+    from agentdbg.interop.tables.table_reading import RowsOf
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def runs(data_dir: Path) -> list[RunMeta]:
 def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Popen[bytes]]:
     """The helpers that were started; two of them, whatever machine this is, each asked for three runs at a time."""
     started: list[Popen[bytes]] = []
-    start = reading._helper
+    start = table_reading._helper
 
     @contextlib.contextmanager
     def noted(*arguments: Any) -> Any:
@@ -47,10 +47,10 @@ def helpers(monkeypatch: pytest.MonkeyPatch) -> list[Popen[bytes]]:
             started.append(process)
             yield process
 
-    monkeypatch.setattr(reading, "_helper", noted)
-    monkeypatch.setattr(reading, "_CORES", 3)
-    monkeypatch.setattr(reading, "_CHUNK", 3)
-    monkeypatch.setattr(reading, "_FEWEST_RUNS", 2)
+    monkeypatch.setattr(table_reading, "_helper", noted)
+    monkeypatch.setattr(table_reading, "_CORES", 3)
+    monkeypatch.setattr(table_reading, "_CHUNK", 3)
+    monkeypatch.setattr(table_reading, "_FEWEST_RUNS", 2)
     return started
 
 
@@ -64,7 +64,7 @@ def test_helpers_give_the_rows_that_are_read_here(
 ) -> None:
     """A question must have one answer, on one core or on eight."""
     wanted = _here(runs, data_dir, rows_of)
-    monkeypatch.setattr(reading, "_rows_of_chunk", _wait_for_helpers(helpers))
+    monkeypatch.setattr(table_reading, "_rows_of_chunk", _wait_for_helpers(helpers))
 
     found = {meta["run_id"]: list(rows) for meta, rows in read_runs(runs, data_dir, rows_of)}
     assert len(helpers) == 2
@@ -73,7 +73,7 @@ def test_helpers_give_the_rows_that_are_read_here(
 
 def _wait_for_helpers(helpers: list[Popen[bytes]]) -> Any:
     """Leave all but the first runs to them, or they would hardly have started when everything is read."""
-    read_here = reading._rows_of_chunk
+    read_here = table_reading._rows_of_chunk
 
     def slowly(*arguments: Any) -> Any:
         for process in helpers:
@@ -88,7 +88,7 @@ def test_helpers_that_fail_cost_nothing(
     runs: list[RunMeta], data_dir: Path, helpers: list[Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine may have no memory left for another process, or an installation that only half works."""
-    monkeypatch.setattr(reading, "_PROGRAM", "raise SystemExit(1)")
+    monkeypatch.setattr(table_reading, "_PROGRAM", "raise SystemExit(1)")
 
     found = {meta["run_id"]: list(rows) for meta, rows in read_runs(runs, data_dir, _event_rows)}
     assert len(helpers) == 2
@@ -109,7 +109,7 @@ def test_a_long_run_is_read_row_by_row(
     runs: list[RunMeta], data_dir: Path, helpers: list[Popen[bytes]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A million events must not be in memory at once, however many short runs lie beside them."""
-    monkeypatch.setattr(reading, "_LARGEST_LOG", 1)
+    monkeypatch.setattr(table_reading, "_LARGEST_LOG", 1)
 
     assert not any(isinstance(rows, list) for _, rows in read_runs(runs, data_dir, _event_rows))
     assert helpers == []
@@ -121,5 +121,5 @@ def test_few_runs_need_no_helper(runs: list[RunMeta], data_dir: Path, monkeypatc
     def start(*_: Any) -> Any:
         raise AssertionError("a helper was started")
 
-    monkeypatch.setattr(reading, "_helper", start)
+    monkeypatch.setattr(table_reading, "_helper", start)
     assert len(list(read_runs(runs, data_dir, _event_rows))) == _RUNS

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.cli import _run
-from agentdbg.interop.exports.reading import events_of
-from agentdbg.interop.tables.views import VIEWS
+from agentdbg.interop.exports.run_content import events_of
+from agentdbg.interop.tables.database import VIEWS
 from agentdbg.storage import load_events
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from tests.analysis.story import Story
@@ -49,7 +49,7 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         read.append(run_id)
         return events_of(folder, run_id)
 
-    monkeypatch.setattr("agentdbg.interop.tables.stored.events_of", counted)
+    monkeypatch.setattr("agentdbg.interop.tables.database.events_of", counted)
     return read
 
 
@@ -422,7 +422,7 @@ def test_an_interrupted_reading_is_taken_up_where_it_stopped(
         return events_of(folder, run_id)
 
     with monkeypatch.context() as patched:
-        patched.setattr("agentdbg.interop.tables.stored.events_of", stops)
+        patched.setattr("agentdbg.interop.tables.database.events_of", stops)
         assert _run(["sql", "select count(*) from events"]) == 130
     first = list(reads)
     reads.clear()

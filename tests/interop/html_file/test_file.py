@@ -14,8 +14,8 @@ import pytest
 
 import agentdbg
 from agentdbg.config import Config, load_config
+from agentdbg.index.column_cache import pack_skeleton
 from agentdbg.index.events import EventIndex
-from agentdbg.index.skeleton import pack_skeleton
 from agentdbg.interop.html_file import html_pieces, write_html
 from agentdbg.storage.reader import load_events
 from tests.interop.html_file.opened import OpenedFile, opened

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.interop.html_file.blocks import Packer
+from agentdbg.interop.html_file.contents import Packer
 from tests.interop.html_file.opened import opened
 
 pytestmark = pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agentdbg.encoding import encode_json
-from agentdbg.interop.html_file.blocks import Packer
+from agentdbg.interop.html_file.contents import Packer
 from tests.interop.html_file.opened import opened
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.interop.otel.addresses import collector_at
-from agentdbg.interop.otel.delivery import Delivery
+from agentdbg.interop.otel.delivery import Delivery, collector_at
 from tests.analysis.story import Story
 from tests.commands.stored import store
 from tests.interop.otel.collector import Answer, Collector, partial_success

@@ -1,0 +1,205 @@
+"""
+Secrets inside text that need no name beside them: providers' tokens, private keys, JWTs, logins in addresses.
+
+Every expression is bounded or starts at a boundary its own run cannot contain.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from agentdbg.events import REDACTED
+from agentdbg.faults import pass_on
+from agentdbg.redaction.token_formats import SHAPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.redaction.assigned_values import Span
+
+__all__ = ["shaped_secrets"]
+
+
+def shaped_secrets(text: str) -> Iterator[Span]:
+    """Where the secrets stand that need no name beside them, each as (start, end)."""
+    yield from _provider_tokens(text)
+    yield from _private_keys(text)
+    yield from _jwts(text)
+    yield from _discord_bots(text)
+    yield from _url_credentials(text)
+    yield from _schemes(text)
+    yield from _logins(text)
+    yield from _aws_secrets(text)
+
+
+def _provider_tokens(text: str) -> Iterator[Span]:
+    for shape in SHAPES:
+        literal = shape.literal
+        position = text.find(literal)
+        while position >= 0:
+            start = position - shape.before
+            token = shape.token.match(text, start) if start >= 0 and _begins_here(text, start, literal) else None
+            if token:
+                yield token.span()
+            position = text.find(literal, token.end() if token else position + len(literal))
+
+
+_ESCAPE_BEFORE = re.compile(r"(?:\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})$")
+
+
+def _begins_here(text: str, start: int, literal: str = "") -> bool:
+    """Whether a token can begin at `start`: not in the middle of a word, unless what stands before is an escape."""
+    if start == 0 or (not literal[:1].isalnum() and start > 0 and literal[:1]):
+        return True
+    before = text[start - 1]
+    if not (before.isascii() and before.isalnum()):
+        return True
+    return _ESCAPE_BEFORE.search(text, max(0, start - 6), start) is not None
+
+
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-")
+_END_OF_KEY = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC:[^\n]*")
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    """From BEGIN to END; without an END, to the end of the text, as it may have been cut off."""
+    position = 0
+    while begin := _PRIVATE_KEY.search(text, position):
+        end = _END_OF_KEY.search(text, begin.end())
+        position = end.end() if end else len(text)
+        yield begin.start(), position
+
+
+_JWT = re.compile(r"eyJ[A-Za-z0-9_\-]{5,}(?:\.[A-Za-z0-9_\-]*){1,4}", re.ASCII)
+_JWT_CHARACTER = re.compile(r"[A-Za-z0-9_\-]")
+
+
+def _jwts(text: str) -> Iterator[Span]:
+    position = text.find("eyJ")
+    while position >= 0:
+        # Only at the start of its run: a run of `eyJeyJeyJ…` must not be tried again and again.
+        token = None
+        inside_run = position > 0 and _JWT_CHARACTER.match(text, position - 1) is not None
+        if not inside_run or _ESCAPE_BEFORE.search(text, max(0, position - 6), position):
+            token = _JWT.match(text, position)
+        if token and len(token[0]) >= 24:
+            yield token.span()
+        position = text.find("eyJ", token.end() if token else position + 3)
+
+
+_DISCORD_BOT = re.compile(
+    r"(?:(?<![A-Za-z0-9_\-.])|(?<=\\[nrtbf]))[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.(?P<signed>[A-Za-z0-9_\-]{27,45})"
+)
+
+
+def _discord_bots(text: str) -> Iterator[Span]:
+    """Three parts and no literal; a long host name has the same lengths, but no capitals and digits in its last one."""
+    for found in _DISCORD_BOT.finditer(text):
+        if {"upper", "lower", "digit"} <= {_kind(letter) for letter in found["signed"]}:
+            yield found.span()
+
+
+_USERINFO = re.compile(r"://(?P<userinfo>[^\s\"'<>\\/?#]*)@")
+_LOOSE_USERINFO = re.compile(
+    r"://(?P<userinfo>[^\s\"'<>\\/?#@:]{0,80}:[0-9]{0,80}[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]{0,160})@"
+)
+_ESCAPED_USERINFO = re.compile(
+    r"%3A(?://|%2F%2F)[\w.~\-]{0,80}(?P<userinfo>%3A[^\s\"'<>\\/?#&@:]{1,160}?)%40", re.IGNORECASE | re.ASCII
+)
+_ACCOUNTS = frozenset(
+    "git hg svn root admin user ubuntu ec2-user postgres mysql mongo redis anonymous guest www deploy username".split()  # noqa: SIM905
+)
+
+
+def _url_credentials(text: str) -> Iterator[Span]:
+    """`scheme://user:password@host`; an account name alone, as in `ssh://git@host`, is none."""
+    for found in _ESCAPED_USERINFO.finditer(text):
+        yield found.span("userinfo")
+    if "://" not in text or "@" not in text:
+        return
+    for pattern in (_USERINFO, _LOOSE_USERINFO):
+        for found in pattern.finditer(text):
+            userinfo = found["userinfo"]
+            if userinfo and userinfo.lower() not in _ACCOUNTS and userinfo.strip("@:") != REDACTED:
+                yield found.span("userinfo")
+
+
+_BEARER = re.compile(
+    r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]){1,4}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)", re.IGNORECASE | re.ASCII
+)
+_BASIC = re.compile(r"\bbasic(?:\s|%20|\+){1,4}(?P<token>[A-Za-z0-9+/_\-]{8,}={0,2})", re.IGNORECASE | re.ASCII)
+_WORDS_ONLY = re.compile(r"[A-Za-z][a-z]*(?:[-./_+][A-Za-z]?[a-z]*)*[.]?")
+
+
+def _schemes(text: str) -> Iterator[Span]:
+    """What an Authorization header would carry, wherever it stands."""
+    for found in _BEARER.finditer(text):
+        if not _WORDS_ONLY.fullmatch(found["token"]) and REDACTED not in found["token"]:
+            yield found.span("token")
+    for found in _BASIC.finditer(text):
+        if _is_login(found["token"]):
+            yield found.span("token")
+
+
+def _is_login(token: str) -> bool:
+    try:
+        decoded = base64.b64decode(token[:200] + "=" * (-len(token[:200]) % 4), validate=False)
+    except (binascii.Error, ValueError) as error:
+        pass_on(error)
+        return False
+    return b":" in decoded and decoded.isascii()
+
+
+_NETRC = re.compile(r"\blogin\s{1,8}\S{1,80}\s{1,8}password\s{1,8}(?P<secret>\S{1,200})")
+_USER_OPTION = re.compile(
+    r"(?<![\w-])(?:-u|--user|--proxy-user|(?<=http )-a)(?:[= ]|[\"'],\s?[\"']){0,3}[\"']?"
+    r"(?P<user>[\w.@+\-]{1,80}):(?P<secret>[^\s\"']{1,200})"
+)
+_PASSWORD_OPTION = re.compile(
+    r"\b(?:(?:sshpass|mysql(?:dump|admin)?|mariadb|mongo(?:sh|dump|restore)?|docker login|podman login)\b"
+    r"[^\n|;]{0,80}? -p|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
+    r"|ldap(?:search|add|modify)\b[^\n|;]{0,80}? -w"
+    r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
+)
+_SQL_PASSWORD = re.compile(
+    r"\b(?:identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
+    r"\s{1,4}(?:password\s{1,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
+    re.IGNORECASE,
+)
+
+
+def _logins(text: str) -> Iterator[Span]:
+    """.netrc lines, curl's `-u name:password`, `mysql -p…`, `docker login -p …`, SQL's `IDENTIFIED BY '…'`."""
+    for pattern in (_NETRC, _USER_OPTION, _PASSWORD_OPTION, _SQL_PASSWORD):
+        for found in pattern.finditer(text):
+            if found["secret"] != REDACTED and not _is_user_and_group(found):
+                yield found.span("secret")
+
+
+def _is_user_and_group(found: re.Match[str]) -> bool:
+    """`docker run --user 1000:1000` and `-u node:node`, which look like a login."""
+    user = found.groupdict().get("user")
+    return user is not None and (user.isdigit() or user == found["secret"])
+
+
+_FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
+
+
+def _aws_secrets(text: str) -> Iterator[Span]:
+    """Forty characters of base64 that change class so often that no path, hash or word does."""
+    for found in _FORTY.finditer(text):
+        kinds = [_kind(letter) for letter in found[0]]
+        if len(set(kinds)) >= 3 and sum(one != other for one, other in pairwise(kinds)) >= 16:
+            yield found.span()
+
+
+def _kind(letter: str) -> str:
+    if letter.isdigit():
+        return "digit"
+    if letter.islower():
+        return "lower"
+    return "upper" if letter.isupper() else "sign"

@@ -1,0 +1,206 @@
+"""
+The viewer as an application: routes, one guard around all of them, one handler for everything that goes wrong.
+
+What the routes of one viewer share: the runs, the views on them, and who may ask.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import threading
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request  # noqa: TC002 -- FastAPI reads the annotations of routes when it starts
+from starlette.responses import Response  # noqa: TC002
+
+from agentdbg.exceptions import AgentDbgError, InvalidRunId, RunNotFound, UnsupportedSpecVersion
+from agentdbg.index.run_index import RunIndex
+from agentdbg.server.compare import Comparisons
+from agentdbg.server.compare import router as compare_router
+from agentdbg.server.first_page import StaticFiles
+from agentdbg.server.guard import BodyTooLarge, Guard, Policy
+from agentdbg.server.http_answers import HeadAsGet, error_response
+from agentdbg.server.open_runs import Views
+from agentdbg.server.peer_user import visit
+from agentdbg.server.routes import router
+from agentdbg.server.sockets import router as socket_router
+from agentdbg.storage.dialects import is_supported_version
+from agentdbg.storage.housekeeping import empty_trash
+from agentdbg.storage.layout import is_run_id
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    from agentdbg.events import RunMeta
+    from agentdbg.server.open_runs import RunView
+
+__all__ = ["ViewerState", "create_app"]
+
+UI_FOLDER = Path(__file__).parent.parent / "ui_static"
+
+
+def create_app(
+    data_dir: str | Path,
+    *,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    allowed_hosts: tuple[str, ...] = (),
+    ui_folder: Path = UI_FOLDER,
+) -> FastAPI:
+    """The application that serves one data folder to whoever the guard lets in."""
+    policy = Policy(
+        token=token or secrets.token_urlsafe(24),
+        allowed_hosts=frozenset(name.strip().lower() for name in allowed_hosts),
+        bound_host=host,
+    )
+    state = ViewerState(Path(data_dir), policy)
+
+    @asynccontextmanager
+    async def lifespan(served: FastAPI) -> AsyncIterator[None]:
+        empty_trash(state.data_dir)
+        await visit(served, "/", "/api/info")
+        try:
+            yield
+        finally:
+            state.close()
+
+    app = FastAPI(
+        title="AgentDbg", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
+    )
+    app.state.viewer = state
+    app.state.comparisons = Comparisons()
+
+    app.include_router(router)
+    app.include_router(compare_router)
+    app.include_router(socket_router)
+    _answer_errors(app)
+    app.add_middleware(StaticFiles, folder=ui_folder)
+    app.add_middleware(HeadAsGet)
+    app.add_middleware(Guard, policy=policy)
+    return app
+
+
+def _answer_errors(app: FastAPI) -> None:
+    """Every error leaves in one shape; what nobody expected is answered by the guard."""
+
+    @app.exception_handler(AgentDbgError)
+    async def ours(_: Request, error: AgentDbgError) -> Response:
+        return error_response(error.http_status, error.code, str(error))
+
+    @app.exception_handler(HTTPException)
+    async def http(_: Request, error: HTTPException) -> Response:
+        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
+        return error_response(error.status_code, code, str(error.detail))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> Response:
+        first = error.errors()[0] if error.errors() else {}
+        where = ".".join(str(part) for part in first.get("loc", ())[1:])
+        return error_response(400, "bad_request", f"{where}: {first.get('msg', 'not valid')}".removeprefix(": "))
+
+    @app.exception_handler(BodyTooLarge)
+    async def too_large(_: Request, __: BodyTooLarge) -> Response:
+        return error_response(413, "body_too_large", "a request has at most 65536 bytes")
+
+
+_HEADLINES_SECONDS = 0.06
+_HEADLINES_AT_ONCE = 20
+
+
+class ViewerState:
+    """One data folder being viewed."""
+
+    def __init__(self, data_dir: Path, policy: Policy) -> None:
+        self.data_dir = data_dir
+        self.policy = policy
+        self.runs = RunIndex(data_dir)
+        self.views = Views(data_dir)
+        self.is_stopping = False
+        self._headliner = threading.Lock()
+        self._refresher = threading.Lock()
+
+    def run(self, run_id: str) -> RunMeta:
+        """A run by its full id, as it is now; InvalidRunId, RunNotFound or UnsupportedSpecVersion otherwise."""
+        if not is_run_id(run_id):
+            raise InvalidRunId(run_id[:100])
+        try:
+            meta = self.runs.get(run_id)
+        except RunNotFound:
+            self.views.forget(run_id)
+            raise
+        if not is_supported_version(meta["spec_version"]):
+            raise UnsupportedSpecVersion(run_id, meta["spec_version"])
+        return self._with_damage(meta)
+
+    @contextlib.contextmanager
+    def looking_at(self, run_id: str) -> Iterator[tuple[RunMeta, RunView]]:
+        """A run and the view of it while somebody is answered; afterwards it goes on being indexed."""
+        run = self.run(run_id)
+        view = self.views.get(run_id)
+        with self.views.indexer.paused():
+            if view.index.is_behind():
+                view.extend()
+            yield run, view
+        if not view.index.complete:
+            self.views.indexer.want(view)
+
+    def look_for_runs(self) -> None:
+        """
+        Know of runs that are new, changed or gone.
+
+        Those that came, went or are running are seen right now. That every folder is looked at, which takes a while
+        when there are thousands, is left to somebody else once it has been done.
+        """
+        if not self.runs.is_known():
+            self.runs.refresh(thorough=False)
+            return
+        self.runs.glance()
+        if self.runs.is_due() and self._refresher.acquire(blocking=False):
+            threading.Thread(target=self._look_at_every_run, daemon=True).start()
+
+    def headed(self, runs: list[RunMeta]) -> bytes:
+        """
+        Runs for the rail as a JSON array, each with its headline.
+
+        A headline that takes too long is made later and told as a change.
+        """
+        ids = [meta["run_id"] for meta in runs]
+        missing = [run_id for run_id in ids if self.runs.lacks_headline(run_id)]
+        if missing:
+            self.runs.headlines(missing, within_s=_HEADLINES_SECONDS)
+            missing = [run_id for run_id in missing if self.runs.lacks_headline(run_id)]
+        if missing and self._headliner.acquire(blocking=False):
+            threading.Thread(target=self._make_headlines, args=(missing,), daemon=True).start()
+        return self.runs.encoded(ids)
+
+    def close(self) -> None:
+        """Stop working in the background."""
+        self.is_stopping = True
+        self.views.close()
+
+    def _look_at_every_run(self) -> None:
+        try:
+            self.runs.refresh(thorough=False)
+        finally:
+            self._refresher.release()
+
+    def _make_headlines(self, ids: list[str]) -> None:
+        try:
+            for start in range(0, len(ids), _HEADLINES_AT_ONCE):
+                if self.is_stopping:
+                    return
+                self.runs.headlines(ids[start : start + _HEADLINES_AT_ONCE])
+        finally:
+            self._headliner.release()
+
+    def _with_damage(self, meta: RunMeta) -> RunMeta:
+        view = self.views.peek(meta["run_id"])
+        if view is None or not view.index.damaged_total:
+            return meta
+        return {**meta, "damaged_lines": view.index.damaged_total}
