@@ -7,6 +7,7 @@ where the framework only reports that something began and, later, that it ended.
 """
 
 from agentdbg.faults import pass_on
+from agentdbg.import_hook import when_imported
 from agentdbg.recorder.calls import Call, enclosing_call
 from agentdbg.recorder.context import at_place, current_place
 from agentdbg.recorder.deciders import (
@@ -17,6 +18,7 @@ from agentdbg.recorder.deciders import (
     Proceed,
     Refuse,
     add_decider,
+    deciders_for,
     deciding,
     remove_decider,
 )
@@ -36,10 +38,12 @@ __all__ = [
     "at_place",
     "contained",
     "current_place",
+    "deciders_for",
     "deciding",
     "enclosing_call",
     "mcp_failure",
     "pass_on",
     "remove_decider",
     "text_of",
+    "when_imported",
 ]

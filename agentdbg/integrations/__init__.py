@@ -18,12 +18,16 @@ __all__ = ["INTEGRATIONS", "AgentDbgLangChainCallbackHandler"]
 
 INTEGRATIONS = {
     "agents": "agentdbg.integrations.openai_agents",
+    "aiohttp": "agentdbg.integrations.http",
     "anthropic": "agentdbg.integrations.anthropic",
     "crewai": "agentdbg.integrations.crewai",
+    "httpx": "agentdbg.integrations.http",
+    "httpx2": "agentdbg.integrations.http",
     "langchain_core": "agentdbg.integrations.langchain",
     "litellm": "agentdbg.integrations.litellm",
     "openai": "agentdbg.integrations.openai",
     "pydantic_ai": "agentdbg.integrations.pydantic_ai",
+    "urllib3": "agentdbg.integrations.http",
 }
 """Which module of ours records what a package does: the package's import name, and a module with `enable()`."""
 

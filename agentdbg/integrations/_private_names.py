@@ -8,6 +8,11 @@ files.
 from __future__ import annotations
 
 __all__ = [
+    "AIOHTTP_BASE_URL",
+    "AIOHTTP_CONNECTION_KEY",
+    "AIOHTTP_RAISES",
+    "AIOHTTP_REQUEST",
+    "AIOHTTP_RESPONSE",
     "CLIENT_RETRY_SLEEP",
     "CREWAI_PASSED_THROUGH",
     "LITELLM_HIDDEN_PARAMETERS",
@@ -15,7 +20,25 @@ __all__ = [
     "PYDANTIC_AI_CAPABILITIES",
     "PYDANTIC_AI_SAFE_AT_RUNTIME",
     "STREAM_ITERATOR",
+    "URLLIB3_CHUNK_READ",
+    "URLLIB3_METHOD",
+    "URLLIB3_READS",
 ]
+
+AIOHTTP_BASE_URL = "_base_url"
+"""aiohttp: in a session, what addresses are relative to."""
+
+AIOHTTP_CONNECTION_KEY = "_conn_key"
+"""aiohttp: in an exception, where the connection was to lead."""
+
+AIOHTTP_RAISES = "_raise_for_status"
+"""aiohttp: in a session, whether an answer with an error's status is raised."""
+
+AIOHTTP_REQUEST = "_request"
+"""aiohttp: the one method of a session that all its requests go through."""
+
+AIOHTTP_RESPONSE = {"class": "_response_class", "headers": "_headers", "raw headers": "_raw_headers"}
+"""aiohttp: the class of a session's responses, and what a response has of its head; nothing public makes one."""
 
 STREAM_ITERATOR = "_iterator"
 """openai, anthropic: the iterator in a stream that every way to read it goes through."""
@@ -37,3 +60,12 @@ PYDANTIC_AI_CAPABILITIES = "_root_capability"
 
 PYDANTIC_AI_SAFE_AT_RUNTIME = "_safe_at_runtime"
 """pydantic_ai: in a capability, that it may be added to an agent under durable execution, since it only looks on."""
+
+URLLIB3_CHUNK_READ = "_safe_read"
+"""http.client: how urllib3 reads the bytes of a chunk."""
+
+URLLIB3_METHOD = "_method"
+"""http.client: in a response, the method of its request; urllib3 asks whether it was HEAD."""
+
+URLLIB3_READS = ("_fp_read", "_handle_chunk", "_update_chunk_length")
+"""urllib3: in a response, the ways to read from its connection; all others end in them."""

@@ -5,6 +5,8 @@ A `Call` asks the deciders, takes a place in the run's limits (which may refuse 
 CALL_START, and records its outcome. It stands around a decorated function, is the heart of a block, and is what
 integrations use. Where nobody is asked, results and exceptions pass through untouched. Whatever has begun is ended,
 also when an interruption (a signal handler's exception) comes in between.
+
+An HTTP exchange (kind "http") goes through the same door, but is no event: it belongs to the call that it is made in.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.events import new_id
 from agentdbg.faults import contain
 from agentdbg.interruptions import is_not_ours
-from agentdbg.recorder import deciders, lanes
+from agentdbg.recorder import lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
 from agentdbg.recorder.context import Scope, current_scope, enter_scope
-from agentdbg.recorder.deciders import AnnouncedCall, Outcome
+from agentdbg.recorder.deciders import AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
 from agentdbg.recorder.run_lifecycle import implicit_scope
 from agentdbg.recorder.source_lines import user_source
@@ -65,6 +67,8 @@ class Call:
     place = 0
     inside: lanes.Lane | None = None
     """The lane of what the call does, where we stand around it."""
+    belongs_to: str | None = None
+    """The id of the call that this one is directly made in."""
     _items: list[Any] | None = None
     _from_inside: dict[str, Any] | None = None
     _ended = False
@@ -119,21 +123,26 @@ class Call:
         scope = scope or current_scope()
         if scope is None and (scope := implicit_scope()) is None:
             return False
+        is_followed = lanes.is_followed(scope.run.run_id)
+        if self.kind == "http" and not (is_followed or is_anybody_to_ask("http")):
+            return False
         self._source = source or user_source(2)
         self._outer = scope
-        implied_parent = scope.parent_id if self.kind == "llm" else scope.llm_id or scope.parent_id
+        self.belongs_to = scope.parent_id if scope.parent_id in open_calls else None
+        implied_parent = scope.llm_id or scope.parent_id if self.kind == "tool" else scope.parent_id
         self._parent_id = parent_id or implied_parent
         self._started = time.monotonic()
         call_id = new_id()
-        if lanes.is_followed(scope.run.run_id):
+        if is_followed:
             self.lane = lanes.current(scope.run.run_id)
             self.place = self.lane.place()
-        if deciders.chain:
+        if deciders_for(self.kind):
             self._ask(call_id, can)
         try:
-            scope.run.begin_call(
-                call_id, self.kind, self._name, self._given, self._parent_id, self._meta, self._has_place
-            )
+            if self.kind != "http":
+                scope.run.begin_call(
+                    call_id, self.kind, self._name, self._given, self._parent_id, self._meta, self._has_place
+                )
             self.scope = Scope(scope.run, call_id)
             self._call_id = call_id
             open_calls[call_id] = self
@@ -153,7 +162,7 @@ class Call:
     def _ask(self, call_id: str, can: tuple[str, ...]) -> None:
         """Ask the deciders. Raises what one of them refuses with, once that is on disk."""
         assert self._outer is not None
-        if not is_anybody_to_ask():
+        if not is_anybody_to_ask(self.kind):
             return
         call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
@@ -165,7 +174,19 @@ class Call:
             decided.record_refusal(self._outer.run, decided.refusal)
             raise decided.refusal
         self.decided, self._given = decided, call.input
-        self._has_place = decided.answer is None
+        self._has_place = decided.answer is None or self.kind == "http"
+
+    def make(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Make the call by calling `function`, unless a decider answers in its place."""
+        if self.decided is None:
+            return function(*args, **kwargs)
+        return self.decided.make(self, function, args, kwargs)
+
+    async def make_async(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """Do the same with a function that is awaited."""
+        if self.decided is None:
+            return await function(*args, **kwargs)
+        return await self.decided.make_async(self, function, args, kwargs)
 
     def go_on(self) -> None:
         """Go on after the deciders have waited: with what they left as the input, and now the time counts."""
@@ -223,13 +244,14 @@ class Call:
                 self._end(outcome.error)
                 raise outcome.error from None
             result = outcome.value
-        answer = result if self._items is None else self._whole(result)
-        if self.kind == "llm":
-            self.response = answer
-        else:
-            self.result = answer
+        self._take(self._whole(result))
         self._end(None)
         return result
+
+    async def settle(self, result: Any) -> None:
+        """Let deciders see what came back before `finish` does, without keeping the event loop from its other work."""
+        if self.decided is not None:
+            await self.decided.settle(Outcome(result))
 
     def fail(self, error: BaseException) -> Outcome | None:
         """The call raised; gives what its caller gets instead, or None: the same exception."""
@@ -291,7 +313,8 @@ class Call:
         if self.duration_ms is None:
             self.duration_ms = int((time.monotonic() - self._started) * 1000)
         try:
-            self._record(error)
+            if self.kind != "http":
+                self._record(error)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if run.is_open(self._call_id):
                 self._record_without_result(fault if is_not_ours(fault) else error)
@@ -299,8 +322,7 @@ class Call:
             self._release()
             contain(fault, "record a call", run.count_fault)
         self._ended = True
-        if self.decided is not None:
-            self.decided.released()
+        self._release()
         if self.kind == "llm" and not self._is_placed:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.interruptions import is_interruption
-from agentdbg.recorder import deciders
-from agentdbg.recorder.deciders import AnnouncedCall, Answer, Decider, Outcome, Proceed, Refuse
+from agentdbg.recorder.deciders import AnnouncedCall, Answer, Decider, Outcome, Proceed, Refuse, deciders_for
 from agentdbg.recorder.functions import rebind_arguments
 
 if TYPE_CHECKING:
@@ -26,9 +25,9 @@ __all__ = ["Consultation", "is_anybody_to_ask"]
 _is_asking: ContextVar[bool] = ContextVar("agentdbg_is_asking", default=False)
 
 
-def is_anybody_to_ask() -> bool:
-    """Whether this call is to be announced: there are deciders, and it is not one of them that makes it."""
-    return bool(deciders.chain) and not _is_asking.get()
+def is_anybody_to_ask(kind: str) -> bool:
+    """Whether a call of this kind is to be announced: there are deciders, and it is not one of them that makes it."""
+    return bool(deciders_for(kind)) and not _is_asking.get()
 
 
 class HeldCall(Protocol):
@@ -56,7 +55,7 @@ class Consultation:
     def ask(self) -> None:
         """Ask one after the other, until one answers or refuses."""
         try:
-            for decider in deciders.chain:
+            for decider in deciders_for(self.call.kind):
                 self._asked.append(decider)
                 self._take(_ask(decider.decide, self.call))
                 if self._is_settled():

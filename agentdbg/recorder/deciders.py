@@ -28,6 +28,7 @@ __all__ = [
     "Proceed",
     "Refuse",
     "add_decider",
+    "deciders_for",
     "deciding",
     "is_refusal",
     "remove_decider",
@@ -38,6 +39,9 @@ _REFUSED = "_agentdbg_refused"
 
 chain: tuple[Decider, ...] = ()
 """All deciders of the process, the outermost first."""
+
+http_chain: tuple[Decider, ...] = ()
+"""Those of them that are asked about HTTP exchanges too."""
 
 
 class Proceed:
@@ -107,8 +111,10 @@ class AnnouncedCall:
     """
     A call that is about to be made, as deciders see it.
 
-    `input` is a tool's arguments by name, or a model's prompt. `can_answer`, `can_edit` and `can_replace` say what the
-    place where the call is made can do: a framework that only reports its calls lets nobody answer in their place.
+    `input` is a tool's arguments by name, or a model's prompt. Of an HTTP exchange (kind "http", for deciders that
+    `asks_http`) it is `{method, url, body}`, and its answer is `{status, headers, chunks, at, cut}`. `can_answer`,
+    `can_edit` and `can_replace` say what the place where the call is made can do: a framework that only reports its
+    calls lets nobody answer in their place.
     """
 
     __slots__ = (
@@ -149,6 +155,9 @@ class AnnouncedCall:
 class Decider:
     """Derive from this, and write the methods you need. Each of them must be quick, except the two that wait."""
 
+    asks_http = False
+    """Whether this one is also asked about each HTTP exchange of a run; most have enough with model and tool calls."""
+
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002 -- for those who derive
         """Say what is to be done; None has no opinion. Must not wait for anything."""
         return None
@@ -179,14 +188,23 @@ class Decider:
 
 def add_decider(decider: Decider) -> None:
     """Ask this decider about every recorded call of the process from now on, after those that are there already."""
-    global chain  # noqa: PLW0603 -- one for the process, and reading it must cost next to nothing
-    chain = (*chain, decider)
+    _ask_these((*chain, decider))
 
 
 def remove_decider(decider: Decider) -> None:
     """Ask it no more."""
-    global chain  # noqa: PLW0603
-    chain = tuple(other for other in chain if other is not decider)
+    _ask_these(tuple(other for other in chain if other is not decider))
+
+
+def _ask_these(deciders: tuple[Decider, ...]) -> None:
+    global chain, http_chain  # noqa: PLW0603 -- one for the process, and reading it must cost next to nothing
+    chain = deciders
+    http_chain = tuple(decider for decider in deciders if decider.asks_http)
+
+
+def deciders_for(kind: str) -> tuple[Decider, ...]:
+    """Those who are asked about calls of this kind, the outermost first."""
+    return http_chain if kind == "http" else chain
 
 
 class deciding:  # noqa: N801 -- read as a verb: `with deciding(mocks):`

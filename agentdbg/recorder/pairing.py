@@ -176,17 +176,13 @@ class Pairing:
         """Make the call that `key` began by calling `function`, unless a decider answers in its place."""
         opened = self._open.get(key)
         call = None if opened is None else opened.call
-        if call is None or call.decided is None:
-            return function(*args, **kwargs)
-        return call.decided.make(call, function, args, kwargs)
+        return function(*args, **kwargs) if call is None else call.make(function, *args, **kwargs)
 
     async def make_async(self, key: Hashable, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Do the same with a function that is awaited."""
         opened = self._open.get(key)
         call = None if opened is None else opened.call
-        if call is None or call.decided is None:
-            return await function(*args, **kwargs)
-        return await call.decided.make_async(call, function, args, kwargs)
+        return await (function(*args, **kwargs) if call is None else call.make_async(function, *args, **kwargs))
 
     def is_open(self, key: Hashable) -> bool:
         """Whether this began and has not ended."""

@@ -1,0 +1,292 @@
+"""
+One HTTP request and its answer, from before it is sent until its last byte is read.
+
+The hooks in HTTP libraries (`_httpx_transport`, `_urllib3_transport`, `_aiohttp_transport`) make an `Exchange` of each
+request that somebody wants to know of, and tell it what passes. It goes through the door as a call of the kind "http",
+so a decider may answer in the server's place; and where the request asks a model, and nobody else stands around it,
+it is recorded as a model call. Bytes pass through as they come; nothing is read ahead.
+
+What an exchange came to is plain data: `{status, headers, chunks, at, cut}`. `chunks` are the bytes of the body as they
+came, `at` the milliseconds after the start at which each did. `cut` is None for a whole answer, "closed" where the
+reader left early, else what broke it off ("ReadTimeout: timed out"); then `status` is None if nothing had come at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agentdbg.around import Call, contained, deciders_for, pass_on
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+__all__ = ["CLOSED", "Exchange", "Request", "begin_exchange", "is_inside", "rebuilt_error", "recognisers"]
+
+CLOSED = "closed"
+_MOST_BYTES = 64 << 20
+_CAN = ("answer", "edit")
+_BOUNDARY = re.compile(r"multipart/.*boundary=\"?([^\";,]+)", re.IGNORECASE)
+_ERRNO = re.compile(r"\[Errno (-?\d+)\]")
+_inside: ContextVar[bool] = ContextVar("agentdbg_inside_exchange", default=False)
+
+
+class Request:
+    """What is about to be sent. `body` is None where it is a stream, which is never read ahead."""
+
+    __slots__ = ("body", "content_type", "method", "url")
+
+    def __init__(self, method: str, url: str, body: bytes | None, content_type: str) -> None:
+        self.method = method
+        self.url = url
+        self.body = body
+        self.content_type = content_type
+
+    @property
+    def path(self) -> str:
+        """The path of the address, without what stands before and after it."""
+        address = self.url.partition("?")[0]
+        return "/" + address.partition("://")[2].partition("/")[2]
+
+
+class ModelCall(Protocol):
+    """Records a model call by its HTTP exchange."""
+
+    def answering(self) -> None:
+        """The answer begins to come."""
+
+    def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
+        """The exchange is over."""
+
+
+class Recogniser(Protocol):
+    """Knows the requests that ask models."""
+
+    def knows(self, method: str, address: str) -> bool:
+        """Whether a request to this address may ask a model. Asked of every request, so it must be quick."""
+
+    def begin(self, request: Request) -> ModelCall | None:
+        """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
+
+
+recognisers: list[Recogniser] = []
+"""Those that are switched on."""
+
+
+def is_inside() -> bool:
+    """Whether the running code is a request that an exchange stands around already."""
+    return _inside.get()
+
+
+def begin_exchange(method: str, address: str, describe: Callable[[], Request]) -> Exchange | None:
+    """
+    Begin an exchange where anybody wants to know of it; None for all other requests.
+
+    `address` is at least the path. `describe` gives the rest, which takes longer to find out. Raises what a decider or
+    a limit refuses with.
+    """
+    if deciders_for("http"):
+        return None if _inside.get() else _begun(describe)
+    for recogniser in recognisers:
+        if recogniser.knows(method, address):
+            return None if _inside.get() else _begun(describe)
+    return None
+
+
+@contained
+def _begun(describe: Callable[[], Request]) -> Exchange | None:
+    exchange = Exchange(describe())
+    return exchange if exchange.begin() else None
+
+
+class Exchange:
+    """One request while it lasts, the reading of its answer included."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.outcome: dict[str, Any] = {"status": None, "headers": [], "chunks": [], "at": [], "cut": None}
+        self._call: Call | None = None
+        self._model_call: ModelCall | None = None
+        self._started = time.monotonic()
+        self._size = 0
+        self._is_over = False
+
+    def begin(self) -> bool:
+        """Announce it; False when nobody is interested after all. Raises when it is refused."""
+        request = self.request
+        for recogniser in recognisers:
+            if recogniser.knows(request.method, request.path):
+                self._model_call = recogniser.begin(request)
+                break
+        given = {"method": request.method, "url": request.url, "body": None}
+        if deciders_for("http"):
+            given["body"] = _readable(request)
+        call = Call("http", f"{request.method} {request.path}", given, None, {})
+        try:
+            if call.begin(can=_CAN):
+                self._call = call
+        except BaseException as refusal:
+            self._end_model_call(refusal)
+            raise
+        return self._call is not None or self._model_call is not None
+
+    # Making the request.
+
+    def make(self, send: Callable[[bytes | None], Any]) -> Any:
+        """
+        Send the request, unless a decider answers: then what it answers with is given, a dict.
+
+        `send` takes the body to send; None: the one that the request has.
+        """
+        token = _inside.set(True)
+        try:
+            call = self._call
+            if call is None:
+                return send(None)
+            return call.make(lambda method, url, body: send(self._edited(body)), **call.input)  # noqa: ARG005
+        finally:
+            self._step_out()
+            _inside.reset(token)
+
+    async def make_async(self, send: Callable[[bytes | None], Awaitable[Any]]) -> Any:
+        """Do the same with a function that is awaited."""
+        token = _inside.set(True)
+        try:
+            call = self._call
+            if call is None:
+                return await send(None)
+
+            async def made(method: Any, url: Any, body: Any) -> Any:  # noqa: ARG001
+                return await send(self._edited(body))
+
+            return await call.make_async(made, **call.input)
+        finally:
+            self._step_out()
+            _inside.reset(token)
+
+    def _step_out(self) -> None:
+        if self._call is not None:
+            self._call.step_out()
+
+    def _edited(self, body: Any) -> bytes | None:
+        assert self._call is not None
+        if self._call.decided is None or not self._call.decided.is_edited:
+            return None
+        if isinstance(body, (bytes, bytearray)):
+            return bytes(body)
+        return (body if isinstance(body, str) else json.dumps(body)).encode()
+
+    # Reading the answer.
+
+    @contained
+    def answered(self, status: int, headers: Any) -> None:
+        """The head of the answer is there."""
+        self.outcome["status"] = status
+        self.outcome["headers"] = [[str(name), str(value)] for name, value in headers]
+        if self._model_call is not None:
+            self._model_call.answering()
+
+    def saw(self, chunk: bytes) -> None:
+        """A piece of the body is on its way to its reader."""
+        self._size += len(chunk)
+        if chunk and self._size <= _MOST_BYTES:
+            self.outcome["chunks"].append(bytes(chunk))
+            self.outcome["at"].append(int((time.monotonic() - self._started) * 1000))
+
+    @contained
+    def end(self, cut: str | BaseException | None = None) -> None:
+        """The answer is over: read whole, left by its reader, or broken off. Only the first time counts."""
+        if self._is_over:
+            return
+        self._is_over = True
+        error = cut if isinstance(cut, BaseException) and not isinstance(cut, GeneratorExit) else None
+        self._note_cut(cut)
+        try:
+            if self._call is not None and error is not None and not isinstance(error, Exception):
+                self._call.fail(error)
+            elif self._call is not None:
+                self._call.finish(self.outcome)
+        finally:
+            self._end_model_call(error)
+
+    async def end_async(self, cut: str | BaseException | None = None) -> None:
+        """Do the same where deciders may wait without keeping the event loop from its other work."""
+        if self._call is not None and not self._is_over and not isinstance(cut, BaseException):
+            self._note_cut(cut)
+            await self._call.settle(self.outcome)
+        self.end(cut)
+
+    def _note_cut(self, cut: str | BaseException | None) -> None:
+        if self._size > _MOST_BYTES:
+            self.outcome["lost"] = "too large"
+        if isinstance(cut, GeneratorExit):
+            cut = CLOSED
+        self.outcome["cut"] = _told(cut) if isinstance(cut, BaseException) else cut
+
+    def _end_model_call(self, error: BaseException | None) -> None:
+        if self._model_call is not None:
+            self._model_call.end(self.outcome, error)
+
+
+def _readable(request: Request) -> Any:
+    """The body as deciders see it: data where it is JSON, else text, else bytes."""
+    body = request.body
+    if body is None:
+        return None
+    boundary = _BOUNDARY.search(request.content_type)
+    if boundary is not None:  # it is drawn anew for each request, and says nothing
+        body = body.replace(boundary[1].encode(), b"boundary")
+    try:
+        text = body.decode()
+        return json.loads(text) if "json" in request.content_type or text[:1] in ("{", "[") else text
+    except ValueError as error:
+        pass_on(error)
+    try:
+        return body.decode()
+    except ValueError as error:
+        pass_on(error)
+        return body
+
+
+# What breaks an exchange off, as plain data and back.
+
+
+def _told(error: BaseException) -> str:
+    """`ReadTimeout: timed out`; where one exception is the reason of another, `MaxRetryError/NewConnectionError: …`."""
+    names, inner = [type(error).__name__], getattr(error, "reason", None)
+    if isinstance(inner, BaseException):
+        names.append(type(inner).__name__)
+    return f"{'/'.join(names)}: {error}"
+
+
+def rebuilt_error(cut: str, *modules: Any, **attributes: Any) -> Exception:
+    """The exception that broke an exchange off, from what was noted of it: of a class that these modules know."""
+    names, _, text = cut.partition(": ")
+    reason: Exception | None = None
+    for name in reversed(names.split("/")):
+        known: Any = next((vars(module)[name] for module in modules if name in vars(module)), None)
+        if not (isinstance(known, type) and issubclass(known, Exception)):
+            known = ConnectionError
+        error: Exception = known.__new__(_with_text(known), text)
+        error.args = (text,)
+        for key, value in attributes.items():
+            error.__dict__[key] = value
+        if reason is not None:
+            error.__dict__["reason"] = reason
+        if isinstance(error, OSError) and (number := _ERRNO.search(text)):
+            error.errno = int(number[1])
+        reason = error
+    assert reason is not None
+    return reason
+
+
+def _with_text(kind: type[Exception]) -> type[Exception]:
+    """A class like this one, whose text is what was noted: many work theirs out from objects that are gone."""
+
+    def as_text(self: Exception) -> str:
+        return str(self.args[0])
+
+    return type(kind.__name__, (kind,), {"__str__": as_text, "__module__": kind.__module__})

@@ -1,0 +1,47 @@
+"""
+Any model call, by its HTTP: what asks a known model API is one LLM_CALL, whatever library it is asked with.
+
+    from agentdbg.integrations import http
+    http.enable()
+
+Requests of httpx, httpx2, urllib3 (and so requests and botocore) and aiohttp, streamed or not. Where another
+integration stands around a call it steps aside. `install` alone records nothing: it only lets deciders be asked about
+exchanges. `disable()` records no more.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from agentdbg.around import when_imported
+
+__all__ = ["disable", "enable", "install"]
+
+_TRANSPORTS = {
+    "aiohttp": "agentdbg.integrations._aiohttp_transport",
+    "httpx": "agentdbg.integrations._httpx_transport",
+    "httpx2": "agentdbg.integrations._httpx_transport",
+    "urllib3": "agentdbg.integrations._urllib3_transport",
+}
+_is_installed = False
+
+
+def install() -> None:
+    """Stand around the requests of every HTTP library that is imported, now or later."""
+    global _is_installed  # noqa: PLW0603 -- what stands there stays
+    if not _is_installed:
+        _is_installed = True
+        when_imported(_TRANSPORTS, _stand_around, each_time=True)
+
+
+def enable() -> None:
+    """Record every model call that is made over HTTP, where nobody else records it."""
+    install()
+
+
+def disable() -> None:
+    """Record no more of them."""
+
+
+def _stand_around(package: str) -> None:
+    importlib.import_module(_TRANSPORTS[package]).install(package)
