@@ -7,19 +7,17 @@ Compare two runs: what is the same, what changed, where they part, and whether t
 
 from __future__ import annotations
 
-import gc
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.align import lay_out, pair_sides
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
 from agentdbg.analysis.diff.effect_changes import ask_for_the_same, compare_effects
 from agentdbg.analysis.diff.read_side import Ignored, read_side
-from agentdbg.analysis.diff.result import Diff, Row, apply, make_patch, mirror, mirror_patch, new_row
+from agentdbg.analysis.diff.result import Diff, Row, apply, make_patch, mirror, mirror_patch
 from agentdbg.analysis.effects import NO_RULES, normal_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from agentdbg.analysis.diff.align import Place
     from agentdbg.analysis.diff.result import Op
@@ -30,33 +28,12 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Diff", "Row", "apply", "compare", "compare_rows", "make_patch", "mirror", "mirror_patch"]
 
 
-_MANY_OBJECTS = 20_000
-
-
 def compare(
     a_events: Iterable[Event], b_events: Iterable[Event], rules: EffectRules = NO_RULES, ignore: Sequence[str] = ()
 ) -> Diff:
     """Compare run A with run B. `ignore` names parts that may differ: `args.date`, `result.items[*].price`."""
     ignored = Ignored(ignore) if ignore else None
-    with _collector_at_rest():
-        return compare_sides(read_side(a_events, rules, ignored), read_side(b_events, rules, ignored))
-
-
-@contextmanager
-def _collector_at_rest() -> Iterator[None]:
-    """Everything read here is kept until the end: looking for garbage in between takes half the time of a long run."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            # Where the program froze something itself, that would thaw; to ask for it takes a while, too.
-            if gc.get_count()[0] > _MANY_OBJECTS and hasattr(gc, "freeze") and not gc.get_freeze_count():
-                # What was read counts as old from here on, or the collector would go through all of it at once.
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
+    return compare_sides(read_side(a_events, rules, ignored), read_side(b_events, rules, ignored))
 
 
 def compare_rows(
@@ -88,16 +65,18 @@ class _RowMaker:
         self._differs = False
 
     def add(self, places: Iterable[Place]) -> None:
-        steps, steps_b, append = self._a.steps, self._b.steps, self.rows.append
         for a, b in places:
             if a is not None and b is not None:
-                append(self._pair(steps[a], steps_b[b]))
-                continue
-            self._differs = True
-            if a is not None:
-                append(_alone("deleted", a, None, steps[a], self._moved.get(a)))
+                self.rows.append(self._pair(self._a.steps[a], self._b.steps[b]))
+            elif a is not None:
+                self._alone("deleted", a, None, self._a.steps[a], self._moved.get(a))
             elif b is not None:
-                append(_alone("inserted", None, b, steps_b[b], self._moved_back.get(b)))
+                self._alone("inserted", None, b, self._b.steps[b], self._moved_back.get(b))
+
+    def _alone(self, op: Op, a: int | None, b: int | None, step: Step, moved_to: int | None) -> None:
+        self._differs = True
+        shown: Op = op if moved_to is None else "moved"
+        self.rows.append(Row(shown, a, b, step.kind, step.name, step.depth, step.effect, other=moved_to))
 
     def _pair(self, a: Step, b: Step) -> Row:
         changes = changes_between(a, b) if a.key != b.key else []
@@ -106,18 +85,16 @@ class _RowMaker:
         if not changes and not self._differs and a.history != b.history:
             # Nothing before explains that the same conversation is remembered differently.
             changes = [Change("history", "changed", a.history[0], b.history[0])]
-        op: Op = "same"
-        wording = False
         effect = _either(a.effect, b.effect)
-        if changes:
-            self._differs = True
-            op = "changed"
-            if effect is not False:
-                changes = _with_wording(changes, is_same=_asks_for_the_same(a, b))
-            wording = _are_words(changes)
-        depth = a.depth if a.depth == b.depth else min(a.depth, b.depth)
-        name_b = b.name if b.name != a.name else None
-        return new_row((op, a.number, b.number, a.kind, a.name, depth, effect, wording, None, name_b, tuple(changes)))
+        depth, name_b = min(a.depth, b.depth), b.name if b.name != a.name else None
+        if not changes:
+            return Row("same", a.number, b.number, a.kind, a.name, depth, effect, name_b=name_b)
+        self._differs = True
+        if effect is not False:
+            changes = _with_wording(changes, is_same=_asks_for_the_same(a, b))
+        wording = all(change.wording and not change.is_given for change in changes)
+        numbers = (a.number, b.number)
+        return Row("changed", *numbers, a.kind, a.name, depth, effect, wording, None, name_b, tuple(changes))
 
     def _news(self, a: Step, b: Step) -> list[Change]:
         """Other instructions or tools are the same news in every call that has them; they are told in the first."""
@@ -143,15 +120,3 @@ def _asks_for_the_same(a: Step, b: Step) -> bool:
 def _with_wording(changes: list[Change], *, is_same: bool) -> list[Change]:
     """The changes of a write, where other words are other wording only if they ask for the same."""
     return [change._replace(wording=is_same) if change.part == "args" else change for change in changes]
-
-
-def _are_words(changes: list[Change]) -> bool:
-    for change in changes:  # noqa: SIM110 -- a generator takes longer
-        if not change.wording or change.is_given:
-            return False
-    return True
-
-
-def _alone(op: Op, a: int | None, b: int | None, step: Step, moved_to: int | None) -> Row:
-    shown: Op = op if moved_to is None else "moved"
-    return new_row((shown, a, b, step.kind, step.name, step.depth, step.effect, False, moved_to, None, ()))

@@ -15,17 +15,13 @@ The result does not depend on which run is called A.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from agentdbg.analysis.diff.likeness import are_akin, likeness, likeness_table
+from agentdbg.analysis.diff.likeness import likeness, likeness_table
 from agentdbg.analysis.diff.sequences import between, common_pairs, longest_increasing
-from agentdbg.analysis.diff.steps import NOT_JSON, digest, families_of
 from agentdbg.analysis.run_columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.wording import as_json
-from agentdbg.encoding import encode_json
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -35,15 +31,17 @@ if TYPE_CHECKING:
 
 __all__ = ["LinePairing", "Pairing", "Place", "lay_out", "pair_sides"]
 
+Place = tuple[int | None, int | None]
 _AT_ONCE_MS = 3
 """Stored times are whole milliseconds: one that begins while the other ends is not yet at the same time."""
-
-
 _RUNNING = frozenset({LLM, TOOL, SPAN})
 _ROOM = 200
 """How much of its arguments decides where a call stands among others."""
-_TEXT = frozenset({str})
-_PLAIN = frozenset({str, int, bool, type(None)})
+_TABLE = 4_096
+"""The largest table of likenesses, in cells."""
+_TABLES = 16_384
+"""The most cells that the tables of one gap have together, as long as its pieces are not shorter than `_SHORTEST`."""
+_SHORTEST = 8
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,8 @@ def _are_equal(step: Step, twin: Step) -> bool:
     return step.key == twin.key and step.context_key == twin.context_key and step.depth == twin.depth
 
 
-def _place(step: Step) -> tuple[bytes, bytes, int]:
-    return step.digest, b"" if step.context is None else digest(step.context), step.depth
+def _place(step: Step) -> tuple[int, int, int]:
+    return step.key, step.context_key, step.depth
 
 
 def _pair(left: Side, right: Side) -> Pairing:
@@ -158,9 +156,7 @@ def _put(line: list[Step], group: list[Step]) -> None:
         line.append(step)
         children = step.children
         if children and step.kind == LLM:
-            if len(children) == 1 and children[0].kind == TOOL:
-                line.append(children[0])
-            elif all(child.kind == TOOL for child in children):
+            if all(child.kind == TOOL for child in children):
                 line += _in_fixed_order(children)
             else:
                 line += _in_line(children)
@@ -168,35 +164,7 @@ def _put(line: list[Step], group: list[Step]) -> None:
 
 def _in_fixed_order(steps: Sequence[Step]) -> list[Step]:
     """By name and arguments, which most often tell them apart, then by all that they say."""
-    calls: Sequence[tuple[str, Any]] = _short_calls(steps)
-    if not calls:
-        calls = [(step.name, as_json(step.content.get("args"))[:_ROOM]) for step in steps]
-    by_call = dict(zip(calls, steps, strict=True))
-    if len(by_call) == len(steps):
-        return [by_call[call] for call in sorted(by_call)]
-    ranked = zip(calls, steps, strict=True)
-    return [step for _, step in sorted(ranked, key=lambda found: (*found[0], found[1].digest, found[1].number))]
-
-
-def _short_calls(steps: Sequence[Step]) -> list[tuple[str, bytes]]:
-    """Names and arguments, none if one has others than a few plain ones: `as_json` takes ten times as long."""
-    calls = []
-    for step in steps:
-        args = step.content.get("args")
-        if (
-            type(args) is not dict
-            or not _PLAIN.issuperset(map(type, args.values()))
-            or not _TEXT.issuperset(map(type, args))
-        ):
-            return []
-        try:
-            text = encode_json({key: args[key] for key in sorted(args)})
-        except NOT_JSON:
-            return []
-        if len(text) > _ROOM // 2:  # with the spaces that `as_json` puts in it might have to be cut
-            return []
-        calls.append((step.name, text))
-    return calls
+    return sorted(steps, key=lambda step: (step.name, as_json(step.content.get("args"))[:_ROOM], step.key, step.number))
 
 
 def _pair_in_groups(partner: dict[int, int], rest: Sequence[Step], rest_right: Sequence[Step]) -> set[int]:
@@ -263,17 +231,6 @@ def _moved(rest: Sequence[Step], rest_right: Iterable[Step]) -> dict[int, int]:
     return moved
 
 
-_FEW = 16
-"""How many combinations are looked at to see whether there is a choice."""
-_TABLE = 4_096
-"""The largest table of likenesses, in cells."""
-_TABLES = 16_384
-"""The most cells that the tables of one gap have together, as long as its pieces are not shorter than `_SHORTEST`."""
-_SHORTEST = 8
-
-_Families = list[frozenset[str]]
-
-
 class LinePairing:
     """
     Two lines paired: `pairs` are positions, increasing on both sides; what is not akin stays without a partner.
@@ -286,42 +243,21 @@ class LinePairing:
         self._left, self._right = left, right
         self.pairs = common_pairs([step.key for step in left], [step.key for step in right])
         for gap in between(self.pairs, 0, len(left), 0, len(right)):
-            if not self._has_one_way(gap):
-                self._pair_by_action(gap)
+            self._pair_by_action(gap)
         self.pairs.sort()
-
-    def _has_one_way(self, gap: Gap) -> bool:
-        """Pair all that can be paired in a small gap, if no two of these pairs are in each other's way."""
-        begin, end, begin_right, end_right = gap
-        if (end - begin) * (end_right - begin_right) > _FEW:
-            return False
-        found = [
-            (place, place_right)
-            for place in range(begin, end)
-            for place_right in range(begin_right, end_right)
-            if are_akin(self._left[place], self._right[place_right])
-        ]
-        for before, after in pairwise(found):
-            if before[0] == after[0] or before[1] >= after[1]:
-                return False
-        self.pairs += found
-        return True
 
     def _pair_by_action(self, gap: Gap) -> None:
         begin, end, begin_right, end_right = gap
         left, right = self._left[begin:end], self._right[begin_right:end_right]
-        families, families_right = families_of(left), families_of(right)
-        actions = _actions(left, families, families_right, "left")
-        pairs = common_pairs(actions, _actions(right, families_right, families, "right"))
+        pairs = common_pairs([step.action for step in left], [step.action for step in right])
         found = [(begin + place, begin_right + other) for place, other in pairs]
         self.pairs += found
         for inner in between(found, *gap):
-            if not self._has_one_way(inner):
-                pieces = _pieces(*inner)
-                if len(pieces) > 1:
-                    self.cut += inner[1] - inner[0] + inner[3] - inner[2]
-                for piece in pieces:
-                    self._pair_by_likeness(*piece)
+            pieces = _pieces(*inner)
+            if len(pieces) > 1:
+                self.cut += inner[1] - inner[0] + inner[3] - inner[2]
+            for piece in pieces:
+                self._pair_by_likeness(*piece)
 
     def _pair_by_likeness(self, begin: int, end: int, begin_right: int, end_right: int) -> None:
         """The pairs, in order on both sides, that are together most alike."""
@@ -340,26 +276,14 @@ class LinePairing:
                 column -= 1
 
 
-def _actions(line: Sequence[Step], families: _Families, families_there: _Families, alone: str) -> list[int | str]:
-    """What each step does; what is akin to nothing on the other side does what nothing does there: it is `alone`."""
-    there = frozenset().union(*families_there)
-    return [alone if there.isdisjoint(own) else step.action for step, own in zip(line, families, strict=True)]
-
-
 def _best_sums(table: Sequence[Mapping[int, float]], width: int) -> list[list[float]]:
     """For every corner of the table, the most that pairs above and left of it can come to; rows and columns grow."""
-    above = [0.0] * (width + 1)
-    sums = [above]
+    sums = [[0.0] * (width + 1)]
     for likes in table:
-        current = above.copy() if likes else above
-        for column, like in likes.items():
-            # A pair that adds something counts from its own corner on, to where others add up to as much.
-            best = above[column] + like
-            if best > current[column + 1]:
-                end = bisect_left(current, best, column + 1)
-                current[column + 1 : end] = [best] * (end - column - 1)
-        sums.append(current)
-        above = current
+        above, row = sums[-1], [0.0]
+        for column in range(width):
+            row.append(max(row[-1], above[column + 1], above[column] + likes.get(column, 0.0)))
+        sums.append(row)
     return sums
 
 
@@ -380,9 +304,6 @@ def _pieces(begin: int, end: int, begin_right: int, end_right: int) -> list[Gap]
         )
         for part in range(count)
     ]
-
-
-Place = tuple[int | None, int | None]
 
 
 def lay_out(pairing: Pairing, a: Side, b: Side) -> list[Place]:

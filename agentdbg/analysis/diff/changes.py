@@ -9,7 +9,6 @@ ids inside a text.
 from __future__ import annotations
 
 import re
-from functools import lru_cache, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -24,9 +23,7 @@ from agentdbg.events.markers import has_gap, is_gap, missing_count
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agentdbg.analysis.conversation import Call, Turn
+    from agentdbg.analysis.conversation import Turn
     from agentdbg.analysis.diff.steps import Step
 
 __all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "value_changes"]
@@ -37,7 +34,6 @@ _LOOKED_AT = 400
 _MISSING: Any = object()
 _NO_KEYS: frozenset[str] = frozenset()
 _COMPARED = frozenset({"appended", "response"})
-_PLAIN = frozenset({int, float, bool, type(None)})
 _Item = TypeVar("_Item", str, bytes)
 _PIECES = re.compile(r"\d+|\D+")
 _SHIFTED = re.compile(r"\[(\d+)→(\d+)\]")
@@ -64,12 +60,12 @@ class Change(NamedTuple):
     @property
     def part(self) -> str:
         """`args`, `result`, `response`, `calls`, `appended`, `system`, `tools`, `parameters` …"""
-        return _part_of(self.path)
+        return self.path.partition(".")[0].partition("[")[0]
 
     @property
     def is_given(self) -> bool:
         """Whether it is what the model was given beside the messages: a cause, and not what the agent did."""
-        return self.path.startswith(_GIVEN) and self.part in _GIVEN
+        return self.part in _GIVEN
 
     @property
     def is_quiet(self) -> bool:
@@ -88,12 +84,7 @@ class Change(NamedTuple):
         return None
 
     def to_json(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"path": self.path, "op": self.op}
-        if self.op != "added":
-            told["was"] = self.was
-        if self.op != "removed":
-            told["now"] = self.now
-        told["wording"] = self.wording
+        told = {"path": self.path, "op": self.op, **dict(self._values()), "wording": self.wording}
         segments = self.words()
         if segments is not None:
             told["words"] = [list(segment) for segment in segments]
@@ -101,26 +92,13 @@ class Change(NamedTuple):
 
     def to_short_json(self, room: int = 80) -> dict[str, Any]:
         """The change with its values cut, for a list of many."""
-        told: dict[str, Any] = {"path": self.path, "op": self.op}
-        if self.op != "added":
-            told["was"] = _shortened(self.was, room)
-        if self.op != "removed":
-            told["now"] = _shortened(self.now, room)
-        told["wording"] = self.wording
-        return told
+        values = {name: cut(as_json(value)[:_LOOKED_AT], room) for name, value in self._values()}
+        return {"path": self.path, "op": self.op, **values, "wording": self.wording}
 
-
-_new: Callable[[tuple[str, Op, Any, Any, bool]], Change] = partial(tuple.__new__, Change)
-"""As calling the class, but quicker."""
-
-
-def _shortened(value: Any, room: int) -> str:
-    # No more of a text than is looked at: its JSON is never shorter than itself.
-    return cut(as_json(value[:_LOOKED_AT] if isinstance(value, str) else value)[:_LOOKED_AT], room)
-
-
-def _part_of(path: str) -> str:
-    return path.partition(".")[0].partition("[")[0]
+    def _values(self) -> list[tuple[str, Any]]:
+        """`was` and `now`, as far as there is one."""
+        was, now = ("was", self.was), ("now", self.now)
+        return [now] if self.op == "added" else [was] if self.op == "removed" else [was, now]
 
 
 def changes_between(a: Step, b: Step) -> list[Change]:
@@ -183,17 +161,19 @@ def _without_empty(value: Any, depth: int = 0) -> Any:
 
 
 def _compare_said(was: Turn, now: Turn, found: list[Change]) -> None:
-    """The words of two answers, and the tools they ask for."""
+    """The words of two answers, and the tools they ask for, by name first: another tool is another call."""
     text = _text_change("response", was.text, now.text)
-    if not was.calls and not now.calls:  # as mostly
-        if text is not None:
-            found.append(text)
-        return
     names, names_now = [call.name for call in was.calls], [call.name for call in now.calls]
     if text is not None:
         # A word beside the same calls, or none: models do as they like.
-        found.append(text._replace(wording=True) if text.op != "changed" and names == names_now else text)
-    _compare_calls(was.calls, now.calls, names, names_now, found)
+        found.append(text._replace(wording=True) if text.op != "changed" and names and names == names_now else text)
+    matched = _matched(names, names_now)
+    for at, at_now in matched:
+        found += value_changes(was.calls[at].args, now.calls[at_now].args, f"calls.{was.calls[at].name}")
+    kept, kept_now = {at for at, _ in matched}, {at for _, at in matched}
+    found += [Change(f"calls.{call.name}", "removed", call.args) for at, call in enumerate(was.calls) if at not in kept]
+    added = [call for at, call in enumerate(now.calls) if at not in kept_now]
+    found += [Change(f"calls.{call.name}", "added", None, call.args) for call in added]
 
 
 def _compare_messages(was: list[Any], now: list[Any], found: list[Change]) -> None:
@@ -218,10 +198,8 @@ def _compare_messages(was: list[Any], now: list[Any], found: list[Change]) -> No
 
 def _are_turns(messages: list[Any]) -> bool:
     """Whether each item is one message."""
-    for message in messages:
-        if not isinstance(message, dict) or "role" not in message:
-            return len(turns(messages)) == len(messages)
-    return True
+    are_messages = all(isinstance(message, dict) and "role" in message for message in messages)
+    return are_messages or len(turns(messages)) == len(messages)
 
 
 def _text_change(path: str, was: str, now: str) -> Change | None:
@@ -229,26 +207,8 @@ def _text_change(path: str, was: str, now: str) -> Change | None:
         return None
     if was and now:
         wording = other_wording(was, now)
-        return None if wording is None else _new((path, "changed", was, now, wording))
+        return None if wording is None else Change(path, "changed", was, now, wording)
     return Change(path, "added", None, now) if now else Change(path, "removed", was)
-
-
-def _compare_calls(
-    was: list[Call], now: list[Call], names: list[str], names_now: list[str], found: list[Change]
-) -> None:
-    """Calls are compared by name first: another tool is another call, not a changed argument."""
-    if names == names_now:  # as mostly
-        for old, new in zip(was, now, strict=True):
-            found += value_changes(old.args, new.args, f"calls.{old.name}")
-        return
-    matched = _matched(names, names_now)
-    for at, at_now in matched:
-        found += value_changes(was[at].args, now[at_now].args, f"calls.{was[at].name}")
-    kept, kept_now = {at for at, _ in matched}, {at for _, at in matched}
-    found += [Change(f"calls.{call.name}", "removed", call.args) for at, call in enumerate(was) if at not in kept]
-    found += [
-        Change(f"calls.{call.name}", "added", None, call.args) for at, call in enumerate(now) if at not in kept_now
-    ]
 
 
 def value_changes(was: Any, now: Any, path: str) -> list[Change]:
@@ -261,40 +221,27 @@ def value_changes(was: Any, now: Any, path: str) -> list[Change]:
 
 def _compare_values(was: Any, now: Any, path: str, depth: int, found: list[Change]) -> None:
     """As `value_changes`, of two that are known to differ."""
-    if type(was) in _PLAIN:  # as most are in long lists
-        found.append(_new((path, "changed", was, now, False)))
-        return
-    opened = parse_embedded(was) if isinstance(was, str) else was
-    if isinstance(opened, (dict, list)) and depth < _DEEPEST:
-        opened_now = parse_embedded(now) if isinstance(now, str) else now
-        if type(opened) is type(opened_now):
-            _compare_inside(opened, opened_now, path, depth, found)
-            return
-    wording = other_wording(was, now) if isinstance(was, str) and isinstance(now, str) else False
-    if wording is not None:
-        found.append(_new((path, "changed", was, now, wording)))
+    opened, opened_now = parse_embedded(was), parse_embedded(now)
+    if isinstance(opened, dict) and isinstance(opened_now, dict) and depth < _DEEPEST:
+        passed_over = VOLATILE_KEYS if depth and not path.startswith("args") else _NO_KEYS
+        _compare_tables(opened, opened_now, path, depth, found, passed_over)
+    elif isinstance(opened, list) and isinstance(opened_now, list) and depth < _DEEPEST:
+        _compare_lists(opened, opened_now, path, depth, found)
+    else:
+        wording = other_wording(was, now) if isinstance(was, str) and isinstance(now, str) else False
+        if wording is not None:
+            found.append(Change(path, "changed", was, now, wording))
 
 
 def _are_equal(was: Any, now: Any) -> bool:
     """Equal as JSON: 2 is 2.0, the order of keys says nothing, but 1 is not true."""
-    return was is now or (was == now and _are_equal_json(was, now))
-
-
-def _are_equal_json(was: Any, now: Any) -> bool:
-    """As `_are_equal`, of two that are equal in Python."""
+    if was != now:
+        return False
     if isinstance(was, dict):
-        return encoded(was) == encoded(now) or all(_are_equal_json(item, now[key]) for key, item in was.items())
+        return all(_are_equal(item, now[key]) for key, item in was.items())
     if isinstance(was, list):
-        return encoded(was) == encoded(now) or all(map(_are_equal_json, was, now))
+        return all(map(_are_equal, was, now))
     return isinstance(was, bool) == isinstance(now, bool)
-
-
-def _compare_inside(was: Any, now: Any, path: str, depth: int, found: list[Change]) -> None:
-    if isinstance(was, dict):
-        passed_over = VOLATILE_KEYS if depth and not path.startswith("args") else _NO_KEYS
-        _compare_tables(was, now, path, depth, found, passed_over)
-    else:
-        _compare_lists(was, now, path, depth, found)
 
 
 def _compare_tables(
@@ -309,16 +256,13 @@ def _compare_tables(
         if new is _MISSING:
             if not is_cut_now:
                 found.append(Change(f"{path}.{key}" if path else str(key), "removed", old))
-        elif old is new or (old == new and _are_equal_json(old, new)):
-            continue
-        else:
+        elif not _are_equal(old, new):
             _compare_values(old, new, f"{path}.{key}" if path else str(key), depth + 1, found)
         if len(found) >= _MOST:
             return
     for key, new in now.items() if not is_cut else ():
         if key not in was and key not in passed_over and key != TRUNCATED:
-            added = Change(f"{path}.{key}" if path else str(key), "added", None, new)
-            found.append(added)
+            found.append(Change(f"{path}.{key}" if path else str(key), "added", None, new))
 
 
 def _compare_lists(was: list[Any], now: list[Any], path: str, depth: int, found: list[Change]) -> None:
@@ -327,11 +271,8 @@ def _compare_lists(was: list[Any], now: list[Any], path: str, depth: int, found:
         return
     if len(was) == len(now):
         for at, (old, new) in enumerate(zip(was, now, strict=True)):
-            if old is new or (old == new and _are_equal_json(old, new)):
-                continue
-            _compare_values(old, new, f"{path}[{at}]", depth + 1, found)
-            if len(found) >= _MOST:
-                return
+            if not _are_equal(old, new) and len(found) < _MOST:
+                _compare_values(old, new, f"{path}[{at}]", depth + 1, found)
         return
     edges = [*_matched([encoded(item) for item in was], [encoded(item) for item in now]), (len(was), len(now))]
     at = at_now = 0
@@ -383,16 +324,12 @@ def _matched(was: list[_Item], now: list[_Item]) -> list[tuple[int, int]]:
 
 def sorted_changes(found: list[Change]) -> list[Change]:
     """The changes by their paths, as many as anybody would read."""
-    few = found[:_MOST]
-    if len(few) > 1:
-        few.sort(key=lambda change: _place_of(change[0]))
-    return few
+    return sorted(found[:_MOST], key=_place_of)
 
 
-@lru_cache(maxsize=4096)
-def _place_of(path: str) -> tuple[int | str, ...]:
-    """The part first, then the path, positions by their size: `[2]` before `[10]`. The same paths come in every row."""
-    place: list[int | str] = [_PARTS.get(_part_of(path), 9)]
-    for piece in _PIECES.findall(path):
+def _place_of(change: Change) -> list[int | str]:
+    """The part first, then the path, positions by their size: `[2]` before `[10]`."""
+    place: list[int | str] = [_PARTS.get(change.part, 9)]
+    for piece in _PIECES.findall(change.path):
         place += (int(piece) if piece.isdecimal() and len(piece) < 10 else -1, piece)
-    return tuple(place)
+    return place

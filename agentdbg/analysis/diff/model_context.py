@@ -1,93 +1,45 @@
 """
 What a model was given: instructions, tools and parameters, of which nearly every call has the same, and what is new.
 
-Most of a prompt was in the prompt before, and differs only because an answer did. `PromptReader` takes the prompts of
-one run in order and tells each one's instructions, the messages that were not in an earlier prompt of the same
+Most of a prompt was in the prompt before, and differs only because an answer did. `ContextReader` takes the model calls
+of one run in order and tells each one's instructions, the messages that were not in an earlier prompt of the same
 conversation, and a fingerprint of everything, so that two prompts can be told apart without being kept.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from agentdbg.analysis.diff.sequences import same_but_for_cuts
 from agentdbg.analysis.diff.steps import NOT_CONTENT, encoded, fingerprint
 from agentdbg.events import TRUNCATED
 from agentdbg.events.markers import is_gap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from agentdbg.analysis.diff.read_side import Ignored
-
-__all__ = ["GivenReader", "History", "NewPart", "PromptReader", "without_ids"]
+__all__ = ["ContextReader", "History", "ModelCall"]
 
 _OTHER_PARTS = frozenset({"prompt", "response", "status", "error", "stop_reason", "tools"}) | NOT_CONTENT
 """What is no parameter; tools stand by themselves."""
-
-
-class GivenReader:
-    """Reads the model calls of one run in the order of its events; equal ones share one table."""
-
-    def __init__(self, ignored: Ignored | None) -> None:
-        self._ignored = ignored
-        self._keys: tuple[str, ...] = ()
-        self._names: list[str] = []
-        self._pick: Callable[[dict[str, Any]], Any] = _nothing
-        self._read: tuple[Any, ...] = ()
-        self._context: dict[str, Any] = {}
-        self._key = fingerprint(self._context)
-
-    def read(self, payload: dict[str, Any], system: Any, rest: dict[str, Any]) -> tuple[dict[str, Any], int]:
-        """`system`, `tools` and `parameters`, and their fingerprint; `rest` is what a prompt holds beside messages."""
-        keys = tuple(payload)
-        if keys != self._keys:
-            self._keys, self._names, self._read = keys, [key for key in keys if key not in _OTHER_PARTS], ()
-            self._pick = itemgetter(*self._names) if self._names else _nothing
-        found = (self._pick(payload), payload.get("tools"), rest, system)
-        if found != self._read:
-            self._read = found
-            parameters = {key: payload[key] for key in self._names}
-            parameters.update((key, item) for key, item in rest.items() if key != "tools")
-            tools = payload.get("tools", rest.get("tools"))
-            context = {"system": system, "tools": tools, "parameters": parameters}
-            if self._ignored is not None:
-                context = self._ignored.strip(context)
-            if context != self._context:
-                self._context, self._key = context, fingerprint(context)
-        return self._context, self._key
-
-
-def _nothing(_payload: dict[str, Any]) -> None:
-    return None
-
-
 _CONVERSATIONS = 8
 """How many conversations of one run may go on side by side."""
 _SYSTEM = frozenset({"system", "developer"})
 _MODEL = frozenset({"assistant", "ai", "model", "function_call"})
 _MODEL_AND_TOOL = _MODEL | {"tool", "function", "function_call_output"}
-_NO_ROLES: frozenset[str] = frozenset()
-_NOTHING: dict[str, Any] = {}
 _ID_KEYS = frozenset({"id", "call_id", "tool_call_id", "tool_use_id", "created", "created_at", "system_fingerprint"})
 _DEEPEST_ID = 6
 _END_OF_TEXT = 80
-_LEAVES = frozenset({str, int, float, bool, type(None)})
-
 
 History = tuple[int, int]
 """How many messages a prompt holds, and their fingerprint."""
 
 
-NewPart = tuple[Any, list[Any], dict[str, Any], History, Any, list[int]]
-"""
-A prompt, without what earlier prompts said, and the answer to it, without its ids.
+class ModelCall(NamedTuple):
+    """One model call: what was given beside the messages, the messages that are new, all of them, and the answer."""
 
-In this order: the instructions, the messages that are new, what else the prompt holds, the history that stands for all
-messages of it, the answer, and the fingerprints of the new messages and, last, of the answer.
-"""
+    context: dict[str, Any]
+    appended: list[Any]
+    history: History
+    response: Any
 
 
 @dataclass
@@ -97,27 +49,22 @@ class _Conversation:
     messages: list[Any] = field(default_factory=list)
     prints: list[int] = field(default_factory=list)
 
-    def overlap(self, messages: list[Any], least: int) -> tuple[int, int]:
-        """
-        How many messages another prompt shares at the beginning, and where its new ones begin.
-
-        Where another conversation has them begin at `least`, nobody asks whether they begin before that.
-        """
+    def overlap(self, messages: list[Any]) -> tuple[int, int]:
+        """How many messages another prompt shares at the beginning, and where its new ones begin."""
         mine = self.messages
+        if messages[: len(mine)] == mine:
+            return len(mine), len(mine)
         shared = 0
-        if messages[0] == mine[0]:
-            if messages[: len(mine)] == mine:
-                return len(mine), len(mine)
-            while shared < len(messages) and mine[shared] == messages[shared]:
-                shared += 1
+        while shared < len(messages) and mine[shared] == messages[shared]:
+            shared += 1
         # Older messages were dropped or shortened: what is new stands behind the one that was last before.
-        newest_first = messages[least:][::-1]
+        newest_first = messages[::-1]
         begin = len(messages) - newest_first.index(mine[-1]) if mine[-1] in newest_first else 0
         return shared, begin if begin > shared + bool(shared) else shared
 
 
-class PromptReader:
-    """Reads the prompts of one run in the order of its events."""
+class ContextReader:
+    """Reads the model calls of one run in the order of its events."""
 
     def __init__(self) -> None:
         self._conversations: list[_Conversation] = []
@@ -125,54 +72,37 @@ class PromptReader:
         """Whether a prompt was stored in part, so that messages are compared by what is kept of them in any case."""
         self._instructions: list[str] = []
         """The latest instructions that were stored whole."""
-        self._said: list[Any] = []
-        self._leading: list[Any] = []
-        self._system: Any = None
-        self._answer: Any = None
-        self._plain_answer: Any = None
-        self._answer_print = 0
 
-    def read(self, prompt: Any, response: Any, tools_are_events: bool) -> NewPart:
+    def read(self, payload: dict[str, Any], *, tools_are_events: bool) -> ModelCall:
         """The parts of one call; `tools_are_events` where the results it repeats stand in events of their own."""
-        said, given, rest = (prompt, None, _NOTHING) if type(prompt) is list else _opened(prompt)
-        before = len(self._said)
-        new = said[before:]
-        # It goes on with the one before, as nearly always.
-        if before and said[:before] == self._said and not any(map(is_gap, new)):
-            known = self._conversations[0]
-            known.messages += self._compared(new)
-            self._said = said
-        else:
-            known, new = self._begin(said)
-        prints = known.prints
+        said, system, rest = _opened(payload.get("prompt"))
+        leading, known, new = self._begin(said)
         # The model's own words, and the results of its tools, are in the events before.
-        echoes = _NO_ROLES if not prints else _MODEL_AND_TOOL if tools_are_events else _MODEL
-        appended, appended_prints = [], []
+        repeated = frozenset[str]() if not known.prints else _MODEL_AND_TOOL if tools_are_events else _MODEL
+        appended = []
         for message in new:
-            # The latest answer is most often the first new message.
-            if message == self._answer:
-                plain, print_of_it = self._plain_answer, self._answer_print
-            else:
-                plain = without_ids(message)
-                print_of_it = fingerprint(plain)
-            prints.append(print_of_it)
-            if not echoes or not _is_echo(message, echoes):
+            plain = _without_ids(message)
+            known.prints.append(fingerprint(plain))
+            if not _is_repeated(message, repeated):
                 appended.append(plain)
-                appended_prints.append(print_of_it)
-        self._answer, self._plain_answer = response, without_ids(response)
-        self._answer_print = fingerprint(self._plain_answer)
-        appended_prints.append(self._answer_print)
-        system = self._system if given is None else [given, *self._leading] if self._leading else given
-        history = (len(prints), hash(tuple(prints)))
-        return system, appended, rest, history, self._plain_answer, appended_prints
+        if system is None:
+            system = leading[0] if len(leading) == 1 else leading or None
+        elif leading:
+            system = [system, *leading]
+        parameters = {key: item for key, item in payload.items() if key not in _OTHER_PARTS}
+        parameters.update((key, item) for key, item in rest.items() if key != "tools")
+        tools = payload.get("tools", rest.get("tools"))
+        history = (len(known.prints), hash(tuple(known.prints)))
+        context = {"system": system, "tools": tools, "parameters": parameters}
+        return ModelCall(context, appended, history, _without_ids(payload.get("response")))
 
-    def _begin(self, said: list[Any]) -> tuple[_Conversation, list[Any]]:
-        """Read what does not go on with the prompt before: its conversation, and the messages new in it."""
+    def _begin(self, said: list[Any]) -> tuple[list[Any], _Conversation, list[Any]]:
+        """The instructions that a prompt begins with, its conversation, and the messages new in that."""
         if not self._has_cuts and TRUNCATED.encode() in encoded(said):
             self._has_cuts = True
             for conversation in self._conversations:
                 conversation.messages = self._compared(conversation.messages)
-        whole, said = said, [message for message in said if not is_gap(message)] if self._has_cuts else said
+        said = [message for message in said if not is_gap(message)]
         leading = []
         for message in said:
             if _role(message) not in _SYSTEM:
@@ -181,13 +111,12 @@ class PromptReader:
         new = said[len(leading) :]
         messages = self._compared(new)
         known, shared, begin = self._find(messages)
-        prints = known.prints[:shared]
-        if shared < begin:
-            prints += _prints_of_slid(messages[shared:begin], known)
-        known.messages, known.prints = messages, prints
-        self._leading, self._system = leading, leading[0] if len(leading) == 1 else leading or None
-        self._said = whole if messages else []  # or more instructions may follow
-        return known, new[begin:]
+        slid = messages[shared:begin]
+        # Most often these are the last of those known: others before them were dropped.
+        is_known = slid and known.messages[-len(slid) :] == slid
+        prints = known.prints[-len(slid) :] if is_known else [fingerprint(_without_ids(one)) for one in slid]
+        known.messages, known.prints = messages, known.prints[:shared] + prints
+        return leading, known, new[begin:]
 
     def _whole(self, instructions: Any) -> Any:
         """The instructions as an earlier prompt has them whole, where this one has only a part of the same."""
@@ -207,17 +136,12 @@ class PromptReader:
         """The conversation this goes on with (or a new one), what they share, and where the new messages begin."""
         best = None
         shared = begin = 0
-        rest = messages
         for conversation in self._conversations:
             mine = conversation.messages
-            # Most have nothing to do with it, which is quickly seen.
-            if not mine or (mine[-1] not in rest and mine[begin : begin + 1] != rest[:1]):
-                continue
-            found = conversation.overlap(messages, begin)
+            found = conversation.overlap(messages) if mine else (0, 0)
             if found[1] > begin:
                 best = conversation
                 shared, begin = found
-                rest = messages[begin:]
                 # One message alone, a mere "yes", may be the last of another conversation by chance; two are not.
                 if shared == len(mine) or messages[max(begin - 2, 0) : begin] == mine[-2:]:
                     break
@@ -240,18 +164,9 @@ def _outline(value: Any) -> Any:
     return value
 
 
-def _prints_of_slid(messages: list[Any], known: _Conversation) -> list[int]:
-    """The fingerprints of messages that are, most often, the last of those known: others before them were dropped."""
-    count = min(len(messages), len(known.messages))
-    begin = len(messages) - count
-    if messages[begin:] != known.messages[-count:]:
-        return [fingerprint(without_ids(message)) for message in messages]
-    return [fingerprint(without_ids(message)) for message in messages[:begin]] + known.prints[-count:]
-
-
 def _opened(prompt: Any) -> tuple[list[Any], Any, dict[str, Any]]:
     """The messages, the instructions beside them, and whatever else a prompt holds that is more than a list."""
-    rest = _NOTHING
+    rest: dict[str, Any] = {}
     system: Any = None
     if isinstance(prompt, dict):
         key = next((key for key in ("messages", "input", "contents") if isinstance(prompt.get(key), list)), None)
@@ -274,15 +189,15 @@ def _content(message: dict[str, Any]) -> Any:
     return message["content"] if is_bare else message
 
 
-def _is_echo(message: Any, echoes: frozenset[str]) -> bool:
+def _is_repeated(message: Any, repeated: frozenset[str]) -> bool:
     """Whether a message only repeats what the model or a tool said."""
     if not isinstance(message, dict):
         return False
     role = message.get("role") or message.get("type")
-    if isinstance(role, str) and role in echoes:
+    if isinstance(role, str) and role in repeated:
         return True
     content = message.get("content")
-    return isinstance(content, list) and echoes is _MODEL_AND_TOOL and _are_results(content)
+    return isinstance(content, list) and repeated is _MODEL_AND_TOOL and _are_results(content)
 
 
 def _are_results(blocks: list[Any]) -> bool:
@@ -290,17 +205,10 @@ def _are_results(blocks: list[Any]) -> bool:
     return bool(blocks) and all(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
 
 
-def without_ids(value: Any, depth: int = 0) -> Any:
+def _without_ids(value: Any, depth: int = 0) -> Any:
     """A message or an answer without the ids its provider gave it: they are new every time and say nothing."""
-    # Most values are texts and numbers, not worth a call of their own, in tables too small for a comprehension.
-    if isinstance(value, dict) and depth < _DEEPEST_ID:
-        if not depth and len(value) == 2 and type(value.get("role")) is type(value.get("content")) is str:
-            return value
-        kept = {}
-        for key, item in value.items():
-            if key not in _ID_KEYS:
-                kept[key] = item if type(item) in _LEAVES else without_ids(item, depth + 1)
-        return kept
-    if isinstance(value, list) and depth < _DEEPEST_ID:
-        return [item if type(item) in _LEAVES else without_ids(item, depth + 1) for item in value]
-    return value
+    if depth == _DEEPEST_ID:
+        return value
+    if isinstance(value, dict):
+        return {key: _without_ids(item, depth + 1) for key, item in value.items() if key not in _ID_KEYS}
+    return [_without_ids(item, depth + 1) for item in value] if isinstance(value, list) else value

@@ -15,8 +15,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
-from agentdbg.analysis.diff.model_context import GivenReader, PromptReader
-from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, TotalsCounter, combined, comparable, fingerprint
+from agentdbg.analysis.diff.model_context import ContextReader
+from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, TotalsCounter, comparable, fingerprint
 from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.run_columns import (
     CALL_START,
@@ -64,7 +64,7 @@ def read_side(events: Iterable[Event], rules: EffectRules = NO_RULES, ignored: I
 class _Reader:
     def __init__(self, rules: EffectRules, ignored: Ignored | None) -> None:
         self._ignored = ignored
-        self._prompts = PromptReader()
+        self._models = ContextReader()
         self._totals = TotalsCounter()
         self._steps: dict[int, Step] = {}
         self._by_id: dict[str, Step] = {}
@@ -72,11 +72,10 @@ class _Reader:
         self._open: dict[str, Step] = {}
         self._starts: dict[int, str] = {}
         self._effects = EffectReader(rules)
-        self._given = GivenReader(ignored)
+        self._context: dict[str, Any] = {}
+        self._context_key = fingerprint(self._context)
         self._tools_seen = False
         self._has_findings = False
-        self._timestamp: Any = None
-        self._time_ms = 0
         self._count = 0
 
     def add(self, event: Event) -> None:
@@ -84,14 +83,9 @@ class _Reader:
         payload: Any = event.get("payload")
         if not isinstance(payload, dict):
             payload = {}
-        event_id, name = event.get("event_id"), event.get("name")
-        if type(event_id) is not str or type(name) is not str:  # which no log has
-            event_id, name = str(event_id or ""), str(name or "")
+        event_id, name = str(event.get("event_id") or ""), str(event.get("name") or "")
         kind = kind_of(str(event.get("event_type") or ""), event.get("meta"))
-        timestamp = event.get("ts")
-        if timestamp != self._timestamp:  # the events of an imported run have the same one
-            self._timestamp, self._time_ms = timestamp, timestamp_ms(timestamp) or 0
-        start_ms = end_ms = self._time_ms
+        start_ms = end_ms = timestamp_ms(event.get("ts")) or 0
         length = event.get("duration_ms")
         if isinstance(length, int):
             start_ms -= length
@@ -107,14 +101,12 @@ class _Reader:
             self._read_other(step, event, payload)
         if self._ignored is not None:
             step.content = self._ignored.strip(step.content)
-            step.key = fingerprint(comparable(step))
-        elif kind != LLM:
-            step.key = fingerprint(comparable(step))
+        step.key = fingerprint(comparable(step))
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
             self._starts[number] = call_id
-        elif self._open:
+        else:
             self._open.pop(event_id, None)
         self._by_id.setdefault(event_id, step)
         self._parents.append(event.get("parent_id"))
@@ -142,16 +134,15 @@ class _Reader:
 
     def _read_model_call(self, step: Step, payload: dict[str, Any]) -> None:
         self._totals.add_model_call(payload)
-        system, appended, rest, step.history, response, prints = self._prompts.read(
-            payload.get("prompt"), payload.get("response"), self._tools_seen
-        )
-        stop_reason = payload.get("stop_reason")
-        step.content = {"appended": appended, "response": response, "stop_reason": stop_reason}
+        context, appended, step.history, response = self._models.read(payload, tools_are_events=self._tools_seen)
+        step.content = {"appended": appended, "response": response, "stop_reason": payload.get("stop_reason")}
         if step.failed:
             step.content["error"] = failure_of(payload).text
-        # As good as a fingerprint of the content, whose long parts have theirs already.
-        step.key = combined(LLM, stop_reason, step.content.get("error"), *prints)
-        step.context, step.context_key = self._given.read(payload, system, rest)
+        if self._ignored is not None:
+            context = self._ignored.strip(context)
+        if context != self._context:  # most calls are given what the one before was
+            self._context, self._context_key = context, fingerprint(context)
+        step.context, step.context_key = self._context, self._context_key
 
     def finish(self) -> Side:
         totals = self._totals.totals(self._steps.values())
@@ -183,15 +174,10 @@ class _Reader:
         """Parents and children; what hangs under RUN_START, under nothing, or in a circle stands at the top."""
         top: list[Step] = []
         families: dict[int, list[Step]] = {}
-        parent_id: str | None = None
-        parent: Step | None = None
         for number, step in self._steps.items():
-            if self._parents[number - 1] != parent_id:  # most have that of the one before
-                parent_id = self._parents[number - 1]
-                parent = self._by_id.get(parent_id) if parent_id else None
-                if parent is not None and (parent.kind in _HOLD_NOTHING or parent.number not in self._steps):
-                    parent = None
-            if parent is None or parent is step or (parent.parent is not None and _is_above(step, parent.parent)):
+            parent = self._by_id.get(self._parents[number - 1] or "")
+            is_held = parent is not None and parent.kind not in _HOLD_NOTHING and parent.number in self._steps
+            if parent is None or not is_held or _is_above(step, parent):
                 top.append(step)
             else:
                 step.parent = parent
@@ -199,8 +185,7 @@ class _Reader:
         for number, children in families.items():
             self._steps[number].children = children
         for siblings in (top, *families.values()):
-            if len(siblings) > 1:
-                siblings.sort(key=attrgetter("start_ms"))  # those that begin together stay in the order of the file
+            siblings.sort(key=attrgetter("start_ms"))  # those that begin together stay in the order of the file
         return top
 
 
@@ -215,23 +200,14 @@ def _make_call(step: Step) -> None:
 def _in_order(top: Sequence[Step]) -> list[Step]:
     """Every step, each told its depth. What a model call asked for stands as deep as the call."""
     order: list[Step] = []
-    for above in top:
-        order.append(above)
-        waiting = _below(above) if above.children else []
-        while waiting:
-            step = waiting.pop()
-            order.append(step)
-            if step.children:
-                waiting += _below(step)
+    waiting = [*reversed(top)]
+    while waiting:
+        step = waiting.pop()
+        order.append(step)
+        for child in step.children:
+            child.depth = step.depth if step.kind == LLM else step.depth + 1
+        waiting += reversed(step.children)
     return order
-
-
-def _below(step: Step) -> list[Step]:
-    """What hangs under a step, the last first, each told its depth."""
-    depth = step.depth if step.kind == LLM else step.depth + 1
-    for child in step.children:
-        child.depth = depth
-    return list(reversed(step.children))
 
 
 def _is_above(step: Step, below: Step | None) -> bool:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis.diff.align import lay_out
+from agentdbg.analysis.diff.summary import notes, sentences
 from agentdbg.analysis.run_columns import KINDS, LLM, LOOP, START, TOOL
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from agentdbg.analysis.diff.align import Pairing
     from agentdbg.analysis.diff.changes import Change
@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from agentdbg.analysis.diff.steps import Side
     from agentdbg.events import Event
 
-__all__ = ["Diff", "Op", "Row", "Verdict", "apply", "make_patch", "mirror", "mirror_patch", "new_row"]
+__all__ = [
+    "Diff",
+    "Op",
+    "Row",
+    "Verdict",
+    "apply",
+    "make_patch",
+    "mirror",
+    "mirror_patch",
+]
 
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
 Verdict = Literal["same", "same_effects", "different_effects", "unknown_effects"]
@@ -89,12 +98,6 @@ class Row(NamedTuple):
         return head
 
 
-_Number = int | None
-_Fields = tuple[Op, _Number, _Number, int, str, int, bool | None, bool, _Number, str | None, tuple["Change", ...]]
-new_row: Callable[[_Fields], Row] = partial(tuple.__new__, Row)
-"""As calling the class, but quicker."""
-
-
 @dataclass(frozen=True)
 class Diff:
     """Two runs compared. Rows are counted from 0."""
@@ -155,8 +158,6 @@ class Diff:
         return {**self._head(), "rows": [row.to_short_json() for row in self.rows], "effects": self.effects.to_json()}
 
     def _head(self) -> dict[str, Any]:
-        from agentdbg.analysis.diff.summary import notes, sentences  # noqa: PLC0415 -- it describes this class
-
         return {
             "verdict": self.verdict,
             "sentences": sentences(self),
