@@ -107,11 +107,6 @@ class RunTotals:
         self.errors += 1
         self._failures.remember(error_of(payload))
 
-    def add_all(self, others: RunTotals) -> None:
-        """Count what others have counted of the same run."""
-        for name in TOTAL_FIELDS:
-            setattr(self, name, getattr(self, name) + getattr(others, name))
-
     def tokens(self) -> Tokens:
         """The tokens of all model calls that said."""
         return Tokens(

@@ -20,7 +20,6 @@ from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound
 from agentdbg.index.column_cache import ColumnFile, packed
 from agentdbg.index.links import ID_BYTES, Links, pack_id, split_ids
-from agentdbg.index.parallel_read import ReadAhead
 from agentdbg.index.source import EventSource
 from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, Stretch, read_stretch
 from agentdbg.storage.dialects import DamagedLine, parse_event
@@ -40,7 +39,6 @@ _SHOWN_DAMAGE = 20
 _MOST_TYPES = 255
 _KEYS = frozenset(EVENT_KEYS)
 _LEAST_CACHE = 1 << 20
-_WORTH_HELP = 128 << 20  # a helper takes a fifth of a second to start, and this a second to index
 
 
 class EventIndex:
@@ -52,14 +50,11 @@ class EventIndex:
         self._source = EventSource(folder)
         self._cache = ColumnFile(cache / f"{run_id}.columns") if cache is not None else None
         self._saved_total = 0
-        self._ahead: ReadAhead | None = None
         self._clear()
         if self._cache is not None:
             self._load(self._cache)
 
     def _clear(self) -> None:
-        self._dismiss_helpers()
-        self._may_hire = True
         self.offset = array("Q")
         self.length = array("I")
         self.strictness = bytearray()
@@ -122,22 +117,13 @@ class EventIndex:
         """Changes when the file was replaced and everything known of it with it."""
         return self._source.generation
 
-    def extend(
-        self, max_ms: float | None = None, helpers: int = 0, keep_going: Callable[[], bool] = lambda: True
-    ) -> int:
-        """
-        Index what is new, for at most about `max_ms` and while `keep_going` says so; gives the number of events added.
-
-        Of a file that takes long, up to so many other processes may read parts, in this call and in later ones.
-        """
+    def extend(self, max_ms: float | None = None, keep_going: Callable[[], bool] = lambda: True) -> int:
+        """Index what is new, for at most about `max_ms` and while `keep_going` says so; gives how many events."""
         deadline = None if max_ms is None else time.perf_counter() + max_ms / 1000
         with self.lock:
             if not self._source.refresh(self.indexed_bytes):
                 self._clear()
             before = self.total
-            if helpers and self.kind and self._may_hire and self._source.size - self.indexed_bytes > _WORTH_HELP:
-                self._may_hire = False
-                self._ahead = ReadAhead(self._source, self.run_id, self.indexed_bytes, self.started_ms, helpers)
             while self._go_on() and keep_going():
                 if deadline is not None and time.perf_counter() > deadline:
                     break
@@ -213,7 +199,6 @@ class EventIndex:
     def close(self) -> None:
         """Let go of the file."""
         with self.lock:
-            self._dismiss_helpers()
             self._source.close()
 
     def _load(self, cache: ColumnFile) -> None:
@@ -235,13 +220,6 @@ class EventIndex:
 
     def _go_on(self) -> bool:
         """Do a little of what is to be done; whether there was anything."""
-        if self._ahead is not None:
-            if not self._ahead.is_at_end():
-                found = self._ahead.next(self._last_ts_ms)
-                if found is not None:
-                    self._take(*found)
-                return True
-            self._dismiss_helpers()
         block = self._source.next_block(self.indexed_bytes)
         if block.end:
             self._take(self._read(block.lines) if block.lines else _TOO_LONG, block.end)
@@ -250,12 +228,7 @@ class EventIndex:
     def _read(self, lines: bytes) -> Stretch:
         """What the next lines say."""
         started_ms = self.started_ms if self.kind else None
-        return read_stretch(lines, self.indexed_bytes, self.run_id, started_ms, self._last_ts_ms) or Stretch()
-
-    def _dismiss_helpers(self) -> None:
-        if self._ahead is not None:
-            self._ahead.close()
-            self._ahead = None
+        return read_stretch(lines, self.indexed_bytes, self.run_id, started_ms, self._last_ts_ms)
 
     def _take(self, stretch: Stretch, end: int) -> None:
         """Join what the lines up to `end` say to what is known."""

@@ -23,7 +23,7 @@ from agentdbg.index.run_cache import RunCache, RunEntry, files_stamp
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
 from agentdbg.storage.reader import default_data_dir, find_run, run_ids
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import read_run, rebuild_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -240,7 +240,7 @@ class RunIndex:
         # Whether a running run still runs is not written in its files.
         if stamp and entry is not None and entry.stamp == stamp and entry.status != "running":
             return False
-        meta = read_run(folder, run_id, _recount) if stamp else None
+        meta = read_run(folder, run_id) if stamp else None
         if meta is None:
             self._put(run_id, None)
             return entry is not None
@@ -325,7 +325,7 @@ def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
     counted: list[RunMeta] = []
 
     def recount_once(folder: str, run_id: str, owner: Any) -> RunMeta:
-        counted.append(_recount(folder, run_id, owner))
+        counted.append(rebuild_run(folder, run_id, owner))
         return counted[-1]
 
     known = cache.load_one(run_id)
@@ -342,12 +342,6 @@ def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
     if not is_supported_version(meta["spec_version"]):
         raise UnsupportedSpecVersion(run_id, meta["spec_version"])
     return meta
-
-
-def _recount(folder: str, run_id: str, owner: Any) -> RunMeta:
-    from agentdbg.index.recount import recount  # noqa: PLC0415 -- most runs were closed by their writer
-
-    return recount(folder, run_id, owner)
 
 
 def _fits(meta: RunMeta, wanted: RunFilter) -> bool:

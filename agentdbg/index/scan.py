@@ -44,8 +44,6 @@ class Scan:
     line_count: int = 0
     is_whole: bool = False
     """Every line is an event in the strict form, and so the block may be served as it stands."""
-    lacks_first_time: bool = False
-    """The first event has no time of its own, and stands where the one before the block does."""
 
 
 def scan_lines(block: bytes, offset: int, run_id: str, last_ts_ms: int = 0) -> Scan:
@@ -75,8 +73,8 @@ def _scan_strict(block: bytes, offset: int) -> Scan | None:
         return None
     if len(events) != len(ends):  # two on one line
         return None
-    times = _strict_times([event.ts for event in events])
-    if times is None:
+    times = [ts_ms for event in events if (ts_ms := _strict_ms(event.ts)) is not None]
+    if len(times) != len(events):
         return None
     starts = [0, *ends[:-1]]
     lengths = list(map(sub, ends, starts))
@@ -111,10 +109,7 @@ def _scan_each(lines: list[bytes], offset: int, run_id: str, last_ts_ms: int) ->
         found = _scan_one(line, offset, run_id)
         if found is not None:
             event, ts_ms, is_strict = found
-            if ts_ms is None:
-                scan.lacks_first_time |= not scan.events
-            else:
-                last_ts_ms = ts_ms
+            last_ts_ms = last_ts_ms if ts_ms is None else ts_ms
             scan.events.append(event)
             scan.offsets.append(offset)
             scan.lengths.append(length)
@@ -192,24 +187,6 @@ _SECONDS = {f":{number:02d}": number * 1000 for number in range(60)}
 _MILLISECONDS = {f".{number:03d}Z": number for number in range(1000)}
 _MOST_MINUTES = 10_000
 _minute_ms: dict[str, int] = {}
-
-
-def _strict_times(texts: list[str]) -> list[int] | None:
-    """`_strict_ms` of many, None when one is not strict. A run's minutes repeat, so this is looking up."""
-    try:
-        return _looked_up(texts)
-    except KeyError:  # nearly always a minute that is new
-        one_of_each = {text[:16]: text for text in texts if text[:16] not in _minute_ms}
-        if None in map(_strict_ms, one_of_each.values()):
-            return None
-    try:
-        return _looked_up(texts)
-    except KeyError:
-        return None
-
-
-def _looked_up(texts: list[str]) -> list[int]:
-    return [_minute_ms[text[:16]] + _SECONDS[text[16:19]] + _MILLISECONDS[text[19:]] for text in texts]
 
 
 def _strict_ms(text: str) -> int | None:

@@ -23,7 +23,6 @@ __all__ = ["Block", "EventSource"]
 
 _BLOCK = 1 << 18
 _SAMPLE = 4096
-_NEAR, _FAR = 1 << 14, 1 << 20
 _IN_MEMORY = 32 << 20
 
 
@@ -118,20 +117,6 @@ class EventSource:
         with self._seeking:  # no reading at a place here, so the place is shared by all threads
             self._file.seek(offset)
             return self._file.read(length)
-
-    def end_of_line(self, offset: int) -> int | None:
-        """Where the line ends that goes on at `offset`, its newline included; None when that is far away."""
-        for length in (_NEAR, _FAR):
-            newline = self.read(offset, length).find(b"\n")
-            if newline >= 0:
-                return offset + newline + 1
-        return None
-
-    def descriptor(self) -> int:
-        """The open file, uncompressed; OSError when there is none."""
-        if self._file is None:
-            raise FileNotFoundError(self._folder)
-        return self._file.fileno()
 
     def fingerprint(self, length: int) -> list[Any]:
         """What tells that the first `length` bytes are still the same file's: cheap, and hard to meet by accident."""

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json
 from agentdbg.events import MAX_LINE_BYTES, SPEC_VERSION
-from agentdbg.index.recount import recount
 from agentdbg.schemas import event_problems, run_problems
 from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp
 from agentdbg.storage.layout import RUN_FILE
 from agentdbg.storage.lines import iter_lines, open_events, read_regular
-from agentdbg.storage.runfile import run_from_json
+from agentdbg.storage.runfile import rebuild_run, run_from_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,7 +167,7 @@ class RunCheck:
             yield from (Problem("schema", None, _cut(sentence)) for sentence in sentences)
         if self._is_running or self._end_line is None or not isinstance(said, dict):
             return
-        counted: dict[str, Any] = {**recount(self._folder, self._run_id)}
+        counted: dict[str, Any] = {**rebuild_run(self._folder, self._run_id)}
         for key in _COMPARED:
             if key in said and said[key] != counted.get(key):
                 yield Problem(

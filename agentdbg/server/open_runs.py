@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import threading
 import time
 from collections import OrderedDict, deque
@@ -42,8 +41,6 @@ _GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs 
 _KEPT_PAGES = 16
 _STARTED_AFTER_S = 0.1  # first the page that asked gets all it needs for its first rows
 _SAVED_AFTER_S = 1.0
-_CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-_HELPERS = min(3, _CORES - 1)
 
 
 class RunView:
@@ -64,12 +61,10 @@ class RunView:
         self._encoded: dict[tuple[int, int, str], bytes] = {}
         self._findings: tuple[int, list[Line]] | None = None
 
-    def extend(
-        self, max_ms: float | None = _GLANCE_MS, helpers: int = 0, keep_going: Callable[[], bool] = lambda: True
-    ) -> int:
+    def extend(self, max_ms: float | None = _GLANCE_MS, keep_going: Callable[[], bool] = lambda: True) -> int:
         """Index more of the run; gives the number of events added."""
         with self.index.lock:
-            added = self.index.extend(max_ms, helpers, keep_going)
+            added = self.index.extend(max_ms, keep_going)
             if self.index.generation != self._generation:
                 self._understand()
             return added
@@ -166,7 +161,7 @@ def types_header(names: list[str]) -> str:
 
 class Indexer:
     """
-    One thread that indexes what is being looked at, a slice of each run in turn, with helpers where a run is long.
+    One thread that indexes what is being looked at, a slice of each run in turn.
 
     It begins a moment after it is asked to, and keeps the columns for the next process a moment after they are all
     there: whoever waits for an answer comes first.
@@ -244,7 +239,7 @@ class Indexer:
 
     def _go_on(self, view: RunView) -> None:
         try:
-            view.extend(_SLICE_MS, _HELPERS, lambda: not self._waited_for)
+            view.extend(_SLICE_MS, lambda: not self._waited_for)
         except (OSError, MemoryError):  # whoever asks for this run hears of it; the others go on
             self.forget(view)
         with self._wake:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Recount = Callable[[str, str, Any], RunMeta]
     """Counts the run in a folder: its id, and the owner run.json names."""
 
-__all__ = ["is_being_written", "read_run", "rebuild_run", "run_from_json", "tallied"]
+__all__ = ["is_being_written", "read_run", "rebuild_run", "run_from_json"]
 
 _LARGEST_RUN_JSON = 2_000_000
 """Ours hold the metadata of one event, which ends at 1 MB."""
@@ -60,7 +60,7 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     Everything known of the run in `folder`; None when there is neither a run.json nor an event file.
 
     Never raises for what the files hold. A run in a later format is given with its `spec_version` and a status_reason.
-    `recount` counts the events where run.json cannot be believed; the default reads them one by one.
+    `recount` counts the events where run.json cannot be believed; the default does nothing else.
     """
     recount = recount or rebuild_run
     raw = _read_object(os.path.join(folder, RUN_FILE))
@@ -89,11 +89,6 @@ def rebuild_run(folder: str, run_id: str, owner: Any = None) -> RunMeta:
         with file:
             for offset, line in iter_lines(file):
                 tally.add(line, offset)
-    return tallied(tally, folder, owner)
-
-
-def tallied(tally: Tally, folder: str, owner: Any) -> RunMeta:
-    """What a tally of all events of the run in `folder` says."""
     return tally.result(is_being_written(events_path(folder), owner), _folder_time(folder))
 
 

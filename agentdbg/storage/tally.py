@@ -16,7 +16,6 @@ from agentdbg.events.totals import COST_DIGITS, RunTotals
 from agentdbg.storage.dialects import DamagedLine, is_supported_version, parse_event, timestamp_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
     from typing import TypeGuard
 
 __all__ = ["COUNTERS", "Tally", "is_count", "later_format_reason", "milliseconds_between"]
@@ -67,20 +66,6 @@ class Tally:
         elif event_type in COUNTED_CALLS:
             self._open_calls.pop(event["event_id"], None)
         self._totals.add(event_type, event["payload"])
-
-    def add_successes(self, by_type: Mapping[str, int], event_ids: Iterable[str], totals: RunTotals) -> None:
-        """
-        Count many events at once that were read elsewhere and of which nothing else is asked.
-
-        These are calls that succeeded, states and other types, with their totals; starts, ends, errors, warnings and
-        failed calls, and the run's first and last event, are given to `add`.
-        """
-        for event_type, count in by_type.items():
-            self._by_type[event_type] = self._by_type.get(event_type, 0) + count
-        if self._open_calls:
-            for event_id in event_ids:
-                self._open_calls.pop(event_id, None)
-        self._totals.add_all(totals)
 
     def _fallback(self) -> dict[str, str]:
         return {"fallback_ts": self._last["ts"]} if self._last else {}

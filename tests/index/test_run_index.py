@@ -14,12 +14,11 @@ import pytest
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound
 from agentdbg.index import run_index
-from agentdbg.index.recount import recount
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
 from agentdbg.storage.reader import load_run_meta as stored_run_meta
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import read_run, rebuild_run
 from tests.storage.handmade import age, run_json, usual_events, write_run
 
 if TYPE_CHECKING:
@@ -94,9 +93,9 @@ def test_only_runs_that_changed_are_read_again(thorough: bool, tmp_path: Path, m
     RunIndex(tmp_path).refresh()
     read: list[str] = []
 
-    def counted(folder: str, run_id: str, recount: Any) -> Any:
+    def counted(folder: str, run_id: str) -> Any:
         read.append(run_id)
-        return read_run(folder, run_id, recount)
+        return read_run(folder, run_id)
 
     monkeypatch.setattr(run_index, "read_run", counted)
     index = RunIndex(tmp_path)
@@ -174,9 +173,9 @@ def test_a_run_nobody_closed_is_counted_once(tmp_path: Path, monkeypatch: pytest
 
     def count(folder: str, run_id: str, owner: Any = None) -> Any:
         counted.append(run_id)
-        return recount(folder, run_id, owner)
+        return rebuild_run(folder, run_id, owner)
 
-    monkeypatch.setattr("agentdbg.index.recount.recount", count)
+    monkeypatch.setattr("agentdbg.index.run_index.rebuild_run", count)
     said = [load_run_meta(run_id[:8], tmp_path) for _ in range(3)]
     index = RunIndex(tmp_path)
     index.refresh()

@@ -20,12 +20,11 @@ import sqlite3
 import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.interop.tables.parquet import TableFile, copy_rows, require
 from agentdbg.interop.tables.table_columns import EVENTS, FINDINGS, RUNS
-from agentdbg.interop.tables.table_reading import read_runs
 from agentdbg.storage.layout import make_private_folder, open_private, run_dir
 from agentdbg.storage.lines import events_path
 from agentdbg.version import __version__
@@ -36,7 +35,8 @@ if TYPE_CHECKING:
 
     from agentdbg.events import RunMeta
     from agentdbg.interop.tables.table_columns import Column
-    from agentdbg.interop.tables.table_reading import RowsOf
+
+    RowsOf = Callable[[RunMeta, Path], Iterable[tuple[Any, ...]]]
 
 __all__ = ["CachedFile", "Segment", "TableCache"]
 
@@ -123,10 +123,9 @@ class TableCache:
                 return
             total = max(total, len(changed))
             name, taken = _new_name(), []
-            reading = read_runs(changed, self._data_dir, self._rows_of)
-            with TableFile(self._file(name), self._columns) as table, contextlib.closing(reading):
-                for meta, rows in reading:
-                    for row in rows:
+            with TableFile(self._file(name), self._columns) as table:
+                for meta in changed:
+                    for row in self._rows_of(meta, run_dir(self._data_dir, meta["run_id"])):
                         table.add(row)
                     taken.append((meta["run_id"], stamps[meta["run_id"]]))
                     progress((total - len(changed) + len(taken)) / total)
