@@ -135,7 +135,9 @@ class Session:
             **said,
         )
         self.steps.append(step)
-        told = {"role": "tool", "tool_call_id": of, "content": content if message is None else message}
+        if message is None:
+            message = content if content is not None or error is None else step.fields["error"]["message"]
+        told = {"role": "tool", "tool_call_id": of, "content": message}
         self._tell(told, at_ms)
         return step
 
@@ -152,9 +154,11 @@ class Session:
         self._seen(at_ms)
         self.steps.append(error_step(error, parent=self._under, at_ms=at_ms, meta=_from(source_id)))
 
-    def is_asked(self, of: str) -> bool:
-        """Whether this call waits for its result."""
-        return of in self._asked
+    def waiting_for(self, of: str, name: str) -> str:
+        """The call that a result belongs to: the one of this id, else the first that waits for this tool."""
+        if of in self._asked:
+            return of
+        return next((call for call, asked in self._asked.items() if asked.name == name), "")
 
     def close(self) -> list[Step]:
         """All steps; calls without a result stand at the end as begun."""

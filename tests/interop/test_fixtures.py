@@ -57,6 +57,13 @@ COUNTED = [
     ),
     Counted("codex/rollout-2025-05-20T10-00-00-old.jsonl", "Count the bees.", 2, 1, 0, None, 1),
     Counted("codex/rollout-2025-04-18-older.json", "Name the rivers.", 2, 1, 1, None, 1),
+    Counted("gemini/session-2025-12-05T16-00-3f9a12bc.json", "Why is the lamp", 2, 3, 2, 6_575, 2),
+    Counted("gemini/session-2026-03-02T09-00-77aa00bb.jsonl", "Draw the harbour.", 2, 1, 1, 1_933, 3, open_calls=1),
+    Counted("gemini/checkpoint-harbour.json", "Measure the quay.", 3, 2, 1, None, 2),
+    Counted("gemini/logs.json", "list the boats", 0, 0, 0, None, 3, runs=2),
+    Counted("qwen/1d0c9a77-2222-4333-8444-55556666aaaa.jsonl", "Prune the old", 2, 2, 2, 2_662, 2),
+    Counted("qwen/orchard-2.jsonl", "Read the two beds.", 2, 2, 0, None, 1),
+    Counted("qwen/orchard-3.jsonl", "Ladder repairs", 1, 0, 0, 79, 1, open_calls=1, problems=1),
 ]
 
 

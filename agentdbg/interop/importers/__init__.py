@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["IMPORTERS", "Importer", "find_importer"]
 
-IMPORTERS = ("agentdbg", "folder", "claude", "codex", "inspect", "swe_agent", "openhands", "otel", "chat")
+IMPORTERS = (
+    "agentdbg",
+    "folder",
+    "claude",
+    "codex",
+    "gemini",
+    "qwen",
+    "inspect",
+    "swe_agent",
+    "openhands",
+    "otel",
+    "chat",
+)
 """The names `--format` takes, in the order they are asked."""
 
 
