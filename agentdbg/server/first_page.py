@@ -8,19 +8,12 @@ asks again only when they have changed.
 
 Only files found under the folder are served, by their own names; no path is built from a request.
 
-The page as one visitor gets it: the way they like it, and with the first answers it would ask for.
-
-A page that asks for its first rows when its script runs waits for the script first and for the server afterwards. So
-the answers stand at the end of the page itself: the browser fetches script and styles while they are made. An answer
-that takes too long is left out, and then the page asks.
-
 What the reader chose (dark, no list of runs) comes as a cookie and is written into the page. Its script could ask the
 browser's storage, but that waits for another process, longer than everything else before the first row.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import mimetypes
 import os
@@ -30,22 +23,20 @@ import threading
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from agentdbg.interop.html_file.joining import join_modules
 from agentdbg.server.http_answers import error_response
-from agentdbg.server.peer_user import ask
-from agentdbg.storage.layout import is_run_id
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import Mapping
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["StaticFiles", "preferences", "with_answers"]
+__all__ = ["StaticFiles", "preferences"]
 
 _PREFIX = "/static/"
 _PAGE = "index.html"
@@ -92,14 +83,9 @@ class StaticFiles:
         return self._page(scope) if scope["path"] == "/" else self._file(scope)
 
     def _page(self, scope: Scope) -> Response:
-        """The page as this visitor gets it, with the first answers about the run that it opens on."""
-        files = self._newest().files
-        page = with_preferences(files.get(_PAGE, _NO_PAGE), preferences(Request(scope).cookies))
-        run_id = opened_run(scope)
-        if run_id is None or _PAGE not in files:
-            return _unless_known(scope, page, _ASK_AGAIN, _type_of(_PAGE))
-        pieces = with_answers(self._app, scope, page, run_id)
-        return StreamingResponse(pieces, headers={"cache-control": "no-store", "content-type": _type_of(_PAGE)})
+        """The page the way this visitor likes it."""
+        page = with_preferences(self._newest().files.get(_PAGE, _NO_PAGE), preferences(Request(scope).cookies))
+        return _unless_known(scope, page, _ASK_AGAIN, _type_of(_PAGE))
 
     def _file(self, scope: Scope) -> Response:
         edition = self._edition or self._newest()
@@ -186,17 +172,6 @@ _PREFERENCES = re.compile(r"[a-z]+=[a-z]+(?:&[a-z]+=[a-z]+)*")
 _THEME = re.compile(r"(?:^|&)theme=(light|dark)(?:&|$)")
 _LONGEST = 200
 _ROOT = b'<html lang="en"'
-_END = b"</body>"
-# What the page asks for first, in its own words.
-_FIRST_ANSWERS = ("rows?offset=0&limit=80", "summary")
-_WITHIN_SECONDS = 0.3
-
-
-def opened_run(scope: Scope) -> str | None:
-    """The run whose first rows this visit will show; None when it begins elsewhere."""
-    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"), max_num_fields=100)
-    run_id = asked.get("run_id", [""])[0]
-    return run_id if is_run_id(run_id) and not asked.keys() & {"event", "compare"} else None
 
 
 def preferences(cookies: Mapping[str, str]) -> str:
@@ -212,24 +187,3 @@ def with_preferences(page: bytes, chosen: str) -> bytes:
     theme = _THEME.search(chosen)
     root = f' data-theme="{theme[1]}"' if theme else ""
     return page.replace(_ROOT, _ROOT + f'{root} data-preferences="{escape(chosen)}"'.encode(), 1)
-
-
-async def with_answers(app: ASGIApp, scope: Scope, page: bytes, run_id: str) -> AsyncIterator[bytes]:
-    """The page, piece by piece, with the first answers about a run before its end."""
-    head, end, rest = page.rpartition(_END)
-    yield head
-    for what in _FIRST_ANSWERS:
-        path = f"/api/runs/{run_id}/{what}"
-        answer = asyncio.ensure_future(ask(app, path, scope))
-        await asyncio.wait({answer}, timeout=_WITHIN_SECONDS)  # what runs in a thread cannot be stopped, only left
-        content = answer.result() if answer.done() else None
-        if content is None:
-            break
-        yield _block(path, content)
-    yield end + rest
-
-
-def _block(path: str, answer: bytes) -> bytes:
-    """An answer in an element that nobody runs; without `<`, nothing in it can end the element."""
-    name = escape(path).encode()
-    return b'<script type="application/json" data-answer="%s">%s</script>\n' % (name, answer.replace(b"<", b"\\u003c"))

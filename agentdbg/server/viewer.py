@@ -27,7 +27,6 @@ from agentdbg.server.first_page import StaticFiles
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.http_answers import HeadAsGet, error_response
 from agentdbg.server.open_runs import Views
-from agentdbg.server.peer_user import visit
 from agentdbg.server.routes import router
 from agentdbg.server.sockets import router as socket_router
 from agentdbg.storage.dialects import is_supported_version
@@ -62,9 +61,8 @@ def create_app(
     state = ViewerState(Path(data_dir), policy)
 
     @asynccontextmanager
-    async def lifespan(served: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         empty_trash(state.data_dir)
-        await visit(served, "/", "/api/info")
         try:
             yield
         finally:

@@ -326,20 +326,6 @@ def test_first_rows_that_were_lost_are_asked_for_again(open_page: Callable[..., 
     assert len(lost) == 1
 
 
-def test_the_first_rows_come_with_the_page(open_page: Callable[..., Page], recorded: Recorded) -> None:
-    """A page that asks for them once its script runs makes the reader wait for one after the other."""
-    page = open_page(recorded.address("healthy"))
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    with page.expect_request("**/skeleton*"):  # asked for once the first rows are painted
-        page.reload()
-    page.wait_for_selector("event-rows .row .what .outcome")
-    page.wait_for_selector("run-verdict .figure")
-
-    assert [url for url in asked if "/rows" in url or "/summary" in url] == []
-    assert page.locator("script[data-answer]").count() == 0
-
-
 def test_a_program_can_type_into_the_search(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """The field is a stable hook for automation, which does not always give it the focus first."""
     page = open_page(recorded.address("failing"))

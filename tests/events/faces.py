@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -139,13 +138,13 @@ def _summed(events: list[Any]) -> dict[str, Any]:
 
 
 def _asked_by_http(data_dir: Path, address: str) -> Any:
-    from agentdbg.server.peer_user import ask
+    from starlette.testclient import TestClient
+
     from agentdbg.server.viewer import create_app
 
-    app = create_app(data_dir)
+    app = create_app(data_dir, token="t")
     try:
-        answer = asyncio.run(ask(app, address))
+        client = TestClient(app, base_url="http://127.0.0.1", headers={"X-AgentDbg-Token": "t"})
+        return client.get(address).raise_for_status().json()
     finally:
         app.state.viewer.close()
-    assert answer is not None
-    return json.loads(answer)

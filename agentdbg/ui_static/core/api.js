@@ -22,8 +22,6 @@ export class Api extends EventTarget {
 
   /** @param {string} path @param {RequestInit} [options] @returns {Promise<any>} */
   async json(path, options) {
-    const known = takeAnswer(path);
-    if (known) return JSON.parse(known);
     const response = await this.request(path, options);
     return response.status === 204 ? null : response.json();
   }
@@ -89,11 +87,4 @@ async function refusal(response) {
   } catch {
     return new ApiError(response.status, "unreadable", `the viewer answered ${response.status}`);
   }
-}
-
-/** An answer that came with the page, for the first who wants it. @param {string} path */
-function takeAnswer(path) {
-  const answer = document.querySelector(`script[data-answer="${CSS.escape(path)}"]`);
-  answer?.remove();
-  return answer?.textContent;
 }
