@@ -48,6 +48,7 @@ _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".svg": "image/svg+xml",
     ".json": "application/json",
+    ".woff2": "font/woff2",
 }
 _NO_PAGE = (
     b"<!doctype html><title>AgentDbg</title><p>The page is missing from this installation. The API is at /api/runs."
@@ -125,7 +126,8 @@ class Edition:
     def _make_page(self) -> None:
         page = self._text(_PAGE)
         self.files[_ONE_SCRIPT] = join_modules(self._text, _ENTRY, {}).encode()
-        self.files[_ONE_SHEET] = "\n".join(map(self._sheet, _SHEET_LINK.findall(page))).encode()
+        styles = "\n".join(map(self._sheet, _SHEET_LINK.findall(page)))
+        self.files[_ONE_SHEET] = styles.replace(_PREFIX, f"{_PREFIX}{self.version}/").encode()
         sheet = f'    <link rel="stylesheet" href="{_PREFIX}{_ONE_SHEET}" />\n'
         script = f'<script defer src="{_PREFIX}{_ONE_SCRIPT}"></script>'
         page = _SCRIPT.sub(script, _SHEET_LINKS.sub(sheet, page))

@@ -37,8 +37,8 @@ _METHODS = _SAFE_METHODS | {"POST", "DELETE"}
 _ORIGIN = re.compile(r"(https?)://(.+)", re.ASCII)
 
 _CSP = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; "
+    "connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 )
 _HEADERS = [
     (b"content-security-policy", _CSP.encode()),

@@ -31,6 +31,7 @@ _ENTRY = "embedded-app.js"
 _INSTEAD = {"core/api.js": "core/embedded-api.js"}
 _STYLE_LINK = re.compile(r'<link rel="stylesheet" href="/static/([^"]+)"')
 _STYLE_IMPORT = re.compile(r"^@import .*\n", re.MULTILINE)
+_FONT = re.compile(r'url\("/static/(fonts/[^"]+)"\)')
 _CSS_COMMENT = re.compile(r"/\*(?:(?!\*/).)*\*/[ \t]*\n?", re.DOTALL)
 _BODY = re.compile(r"<body>(.*)</body>", re.DOTALL)
 _LONGEST_TITLE = 200
@@ -57,7 +58,7 @@ def page_around(run: RunMeta) -> tuple[bytes, bytes, bytes]:
     script, styles = page_script(), page_styles()
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(styles)}; img-src data:; "
-        "connect-src 'none'; base-uri 'none'; form-action 'none'"
+        "media-src data:; font-src data:; connect-src 'none'; base-uri 'none'; form-action 'none'"
     )
     head = _HEAD.format(
         run_id=escape(run["run_id"]),
@@ -83,7 +84,12 @@ def page_styles() -> str:
     linked = _STYLE_LINK.findall(_read("index.html"))
     others = sorted(path.relative_to(UI_FOLDER).as_posix() for path in UI_FOLDER.glob("views/**/*.css"))
     sheets = [_STYLE_IMPORT.sub("", _read(name)) for name in dict.fromkeys([*linked, *others])]
-    return _CSS_COMMENT.sub("", "\n".join(sheets))
+    return _FONT.sub(_inlined, _CSS_COMMENT.sub("", "\n".join(sheets)))
+
+
+def _inlined(font: re.Match[str]) -> str:
+    content = b64encode((UI_FOLDER / font[1]).read_bytes()).decode()
+    return f'url("data:font/woff2;base64,{content}")'
 
 
 @cache

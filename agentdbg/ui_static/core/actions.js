@@ -7,7 +7,7 @@ import { zoomTo } from "../model/time-axis.js";
 import { AddressBar } from "./address-bar.js";
 import { CompareActions } from "./compare-actions.js";
 import { Copying } from "./copying.js";
-import { setPreference } from "./preferences.js";
+import { preference, setPreference } from "./preferences.js";
 import { RunActions } from "./run-actions.js";
 import { RunOpener } from "./run-opener.js";
 
@@ -119,6 +119,12 @@ export class Actions {
     this.store.flush();
     if (after.has(n)) this.screen.rows.reveal(n);
     this.address.remember();
+  }
+
+  /** Texts as they were meant, or as they were sent. */
+  toggleFormat() {
+    const open = /** @type {any} */ (document.querySelector("event-details"));
+    open?.setMode(preference("format", "formatted") === "raw");
   }
 
   /** From in place to the side, and back. */

@@ -69,6 +69,7 @@ export function bindings(actions) {
       run: (key) => actions.moveTo(key === "Home" ? "first" : "last"),
       compared: (key) => compare.moveTo(key === "Home" ? "first" : "last"),
     },
+    { group: rows, label: "Formatted or raw text", keys: ["m"], run: () => actions.toggleFormat() },
     { group: rows, label: "Open in side panel", keys: ["\\"], run: () => actions.toggleSide() },
 
     {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { commonStart, continues, newPart } from "../../../agentdbg/ui_static/model/details/conversation.js";
+import { newPart, sharedPart } from "../../../agentdbg/ui_static/model/details/conversation.js";
 import { promptMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
 
 const EARLIER = [
@@ -14,7 +14,7 @@ const LATER = [...EARLIER, { role: "assistant", content: "Booking." }, { role: "
 test("what the earlier call had is found, and the new part begins after it", () => {
   const [earlier, later] = [promptMessages(EARLIER), promptMessages(LATER)];
 
-  assert.equal(commonStart(earlier, later), 2);
+  assert.equal(sharedPart(earlier, later).count, 2);
   assert.deepEqual(newPart(later, earlier), { system: 1, from: 2 });
 });
 
@@ -33,8 +33,8 @@ test("sharing only the system text is not going on from it", () => {
   // Agents that run side by side share their policy but not their conversation.
   const other = promptMessages([EARLIER[0], { role: "user", content: "Something else." }]);
 
-  assert.equal(continues(other, promptMessages(LATER)), false);
-  assert.equal(continues(promptMessages(EARLIER), promptMessages(LATER)), true);
+  assert.equal(sharedPart(other, promptMessages(LATER)).continues, false);
+  assert.equal(sharedPart(promptMessages(EARLIER), promptMessages(LATER)).continues, true);
 });
 
 test("an empty or lone message has no earlier part", () => {

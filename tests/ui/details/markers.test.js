@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { continues, newPart } from "../../../agentdbg/ui_static/model/details/conversation.js";
+import { newPart, sharedPart } from "../../../agentdbg/ui_static/model/details/conversation.js";
 import { isGap, markedPieces, notRecorded, sameAsStored } from "../../../agentdbg/ui_static/model/details/markers.js";
 import { promptMessages } from "../../../agentdbg/ui_static/model/details/messages.js";
 import { changesOf, differences } from "../../../agentdbg/ui_static/model/details/state-diff.js";
@@ -51,7 +51,7 @@ test("the new part of a conversation with a gap begins after what came last befo
     { role: "user", content: "And now?" },
   ]);
 
-  assert.equal(continues(earlier, later), true);
+  assert.equal(sharedPart(earlier, later).continues, true);
   assert.deepEqual(newPart(later, earlier), { system: 1, from: 5 });
 });
 
@@ -72,7 +72,7 @@ test("marks inside a text are told apart from its words", () => {
     { kind: "text", text: " b" },
     { kind: "cut", text: "not all of this text was recorded" },
     { kind: "text", text: "c " },
-    { kind: "media", text: "image/png, 30.1 kB, not recorded" },
+    { kind: "media", text: "Image not recorded (30.1 kB)" },
   ]);
   assert.deepEqual(markedPieces(""), []);
 });

@@ -8,7 +8,7 @@
  * @typedef {import("./types.js").Row} Row
  * @typedef {import("./types.js").StoredEvent} StoredEvent
  */
-import { commonStart, continues } from "./conversation.js";
+import { sharedPart } from "./conversation.js";
 import { promptMessages } from "./messages.js";
 
 const STEP = 60;
@@ -57,10 +57,10 @@ export async function previousModelCall(context, n, messages) {
     const event = await fetchEvent(context, found);
     if (!event) continue;
     const earlier = promptMessages(event.payload.prompt);
-    if (!continues(earlier, messages)) continue;
-    const shared = commonStart(earlier, messages);
+    const { count: shared, continues } = sharedPart(earlier, messages);
+    if (!continues) continue;
     if (best === null || shared > best.shared) best = { n: found, event, messages: earlier, shared };
-    if (shared === earlier.length) break;
+    if (shared >= earlier.length - 1 || shared >= messages.length / 2) break;
   }
   return best;
 }

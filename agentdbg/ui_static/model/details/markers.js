@@ -8,6 +8,8 @@ export const TRUNCATED = "__TRUNCATED__";
 const COUNT = /^(\d+) (?:message|item)/;
 const MEDIA = /__MEDIA__ \S{1,100}, \d+ bytes(?:, sha256 [0-9a-f]{64})?/;
 const MARKS = new RegExp(`(${REDACTED}|${TRUNCATED}|${MEDIA.source})`);
+/** A mark that begins at `lastIndex`. */
+export const MARK_AT = new RegExp(MARKS.source, "y");
 
 /**
  * Whether an item of a list stands for items that were not stored: `{"__TRUNCATED__": "31 messages, 84 kB"}`, in older
@@ -39,9 +41,16 @@ export function markedPieces(text) {
       if (piece === REDACTED) return { kind: "redacted", text: "redacted" };
       if (piece === TRUNCATED) return { kind: "cut", text: "not all of this text was recorded" };
       const media = /^__MEDIA__ (\S+), (\d+) bytes/.exec(piece);
-      if (media) return { kind: "media", text: `${media[1]}, ${size(Number(media[2]))}, not recorded` };
+      if (media) return { kind: "media", text: `${mediaWord(media[1])} not recorded (${size(Number(media[2]))})` };
       return { kind: "text", text: piece };
     });
+}
+
+/** @param {string} type */
+function mediaWord(type) {
+  const word = type.split("/")[0];
+  if (word === "image" || word === "audio" || word === "video") return word[0].toUpperCase() + word.slice(1);
+  return type === "application/pdf" ? "PDF" : "File";
 }
 
 /**

@@ -1,7 +1,7 @@
 // @ts-check
 /** The blocks inside a message, from every provider's shape to one. */
 import { isGap, notRecorded } from "./markers.js";
-import { imageOf } from "./values.js";
+import { audioOf, imageOf } from "./values.js";
 
 /** @typedef {import("./messages.js").MessagePart} MessagePart */
 
@@ -70,6 +70,8 @@ function partOf(block) {
   if (isGap(block)) return [{ type: "missing", text: notRecorded(block) }];
   const image = imageOf(block);
   if (image) return [{ type: "image", url: image.url, mediaType: image.mediaType, bytes: image.bytes }];
+  const audio = audioOf(block);
+  if (audio) return [{ type: "audio", url: audio.url, mediaType: audio.mediaType, bytes: audio.bytes }];
   if (typeof block === "string") return [{ type: "text", text: block }];
   if (typeof block !== "object") return [{ type: "text", text: String(block) }];
   const kind = String(block.type ?? block.part_kind ?? "");

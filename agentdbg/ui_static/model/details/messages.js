@@ -11,7 +11,7 @@
  *   | { type: "refusal", text: string }
  *   | { type: "call", id: string | null, name: string, args: any }
  *   | { type: "result", callId: string | null, name: string | null, value: any, failed: boolean }
- *   | { type: "image", url: string, mediaType: string, bytes: number }
+ *   | { type: "image" | "audio", url: string, mediaType: string, bytes: number }
  *   | { type: "missing", text: string }
  *   | { type: "other", label: string | null, value: any }} MessagePart
  *

@@ -21,6 +21,15 @@ const PROSE_FROM = 72;
 const MAX_COLUMNS = 6;
 const MAX_CELL = 40;
 const IMAGE_TYPES = new Set(["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp"]);
+const AUDIO_TYPES = new Set([
+  "audio/wav",
+  "audio/mp3",
+  "audio/mpeg",
+  "audio/ogg",
+  "audio/webm",
+  "audio/flac",
+  "audio/aac",
+]);
 const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 /** @param {any} value @returns {Shape} */
@@ -50,6 +59,31 @@ export function imageOf(value) {
   const inline = value.inline_data ?? value.inlineData ?? value.source ?? value;
   const mediaType = inline?.media_type ?? inline?.mime_type ?? inline?.mimeType ?? inline?.mediaType;
   return typeof mediaType === "string" && typeof inline.data === "string" ? base64Image(mediaType, inline.data) : null;
+}
+
+/**
+ * The sound that a value holds, or null: a data: URL, or a block of one of the providers' shapes; whole base64 only.
+ * @param {any} value
+ * @returns {{ url: string, mediaType: string, bytes: number } | null}
+ */
+export function audioOf(value) {
+  if (typeof value === "string") {
+    const found = /^data:(audio\/[a-z0-9.+-]+);base64,/.exec(value.slice(0, 60));
+    return found ? base64Audio(found[1], value.slice(found[0].length)) : null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const given = value.input_audio ?? value.audio ?? value.inline_data ?? value.inlineData ?? value.source;
+  if (typeof given?.data !== "string") return null;
+  const mediaType =
+    given.media_type ?? given.mime_type ?? given.mimeType ?? (given.format ? `audio/${given.format}` : "");
+  return base64Audio(String(mediaType), given.data);
+}
+
+/** @param {string} mediaType @param {string} data */
+function base64Audio(mediaType, data) {
+  if (!AUDIO_TYPES.has(mediaType) || !BASE64.test(data)) return null;
+  const standard = data.replaceAll("-", "+").replaceAll("_", "/");
+  return { url: `data:${mediaType};base64,${standard}`, mediaType, bytes: Math.floor((data.length * 3) / 4) };
 }
 
 /**

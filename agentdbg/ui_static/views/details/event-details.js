@@ -17,7 +17,9 @@ import { visibleText } from "../../model/details/text.js";
 import { copyFrom } from "./clipboard.js";
 import { EventFacts } from "./event-facts.js";
 import { EventJson } from "./event-json.js";
+import { allowAhead } from "./fold.js";
 import { tabsOf } from "./panels.js";
+import { isFormatted, setFormatted } from "./reading-mode.js";
 
 /** @typedef {import("../../model/details/types.js").StoredEvent} StoredEvent */
 /** @typedef {import("../../model/details/types.js").Row} Row */
@@ -111,6 +113,7 @@ export class EventDetails extends HTMLElement {
     const context = this.#context;
     if (event === null || context === null) return;
     this.#waiting = false;
+    allowAhead();
     const opened = this.#sound(event);
     this.#drawn = event;
     this.#facts = new EventFacts();
@@ -208,7 +211,7 @@ export class EventDetails extends HTMLElement {
     copy.addEventListener("click", () => void copyFrom(copy, () => stringifyJson(this.#event, 2)));
     const link = h("button", { type: "button", title: "Copy a link to this event" }, "Link");
     link.addEventListener("click", () => void copyFrom(link, () => this.#address(), "Link copied"));
-    const actions = h("div", { class: "actions", "aria-live": "polite" }, copy, link);
+    const actions = h("div", { class: "actions", "aria-live": "polite" }, this.#modeSwitch(), copy, link);
     if (context.placement !== undefined) {
       const to = context.placement === "side" ? "inline" : "side";
       actions.append(
@@ -222,6 +225,42 @@ export class EventDetails extends HTMLElement {
       );
     }
     return h("div", { class: "bar" }, h("div", { role: "tablist", "aria-label": "Event" }, ...tabs), actions);
+  }
+
+  /** Texts as they were meant, or as they were sent. */
+  #modeSwitch() {
+    const side = (/** @type {string} */ label, /** @type {boolean} */ formatted) =>
+      h(
+        "button",
+        {
+          type: "button",
+          "aria-pressed": String(isFormatted() === formatted),
+          title: `${label} (m)`,
+          onclick: () => this.setMode(formatted),
+        },
+        label,
+      );
+    return h(
+      "div",
+      { class: "modes", role: "group", "aria-label": "How texts are shown" },
+      side("Formatted", true),
+      side("Raw", false),
+    );
+  }
+
+  /** @param {boolean} formatted */
+  setMode(formatted) {
+    setFormatted(formatted);
+    for (const open of /** @type {NodeListOf<EventDetails>} */ (document.querySelectorAll("event-details")))
+      open.redraw();
+    /** @type {HTMLElement | null} */ (this.querySelector(".modes [aria-pressed=true]"))?.focus({
+      preventScroll: true,
+    });
+  }
+
+  /** Draw the same event again. */
+  redraw() {
+    if (this.#event !== null) this.#draw();
   }
 
   /** Where this event can be found again; without the token that the page itself may have been opened with. */
@@ -246,6 +285,8 @@ export class EventDetails extends HTMLElement {
       if (selected && panel.childNodes.length === 0) tab.fill(panel);
     }
     this.#facts.hidden = id === "json";
+    const modes = /** @type {HTMLElement | null} */ (this.querySelector(".modes"));
+    if (modes) modes.hidden = id !== "conversation" && id !== "call";
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Text and parts that open on demand. What is folded is not built, so a megabyte costs no more than its first lines.
+ * Text and parts that open on demand. What is folded stands in the page where it is not too long, hidden in a way that
+ * the browser's own search reaches: a word found in a fold opens it.
  */
 import { h } from "../../core/dom.js";
 import { size } from "../../model/details/format.js";
@@ -8,6 +9,10 @@ import { markedPieces } from "../../model/details/markers.js";
 import { byteLength, foldPoint, insidePair, looksLaidOut, visibleText } from "../../model/details/text.js";
 
 const CHUNK = 50_000;
+/** So much of a folded text is there to be found; the rest is built when it is asked for. */
+const FOUND_WITHIN = 200_000;
+/** So many folds of one open event are built before they are opened, when the browser has nothing better to do. */
+const MOST_AHEAD = 400;
 
 /**
  * Text as a person reads it, its end folded away when it is long.
@@ -18,45 +23,71 @@ const CHUNK = 50_000;
 export function foldedText(text, options = {}) {
   const { limit = 1200, lines = 14, className = "", cut = null } = options;
   const mono = options.mono ?? looksLaidOut(text);
-  const body = h("span", { class: "words" });
-  const more = h("span", { class: "more" });
-  const element = h("div", { class: `prose ${mono ? "laid-out" : ""} ${className}`.trim(), dir: "auto" }, body, more);
   const point = foldPoint(text, limit, lines);
+  const rest = h("span", { class: "rest" });
+  const more = h("span", { class: "more" });
+  const element = h(
+    "div",
+    { class: `prose ${mono ? "laid-out" : ""} ${className}`.trim(), dir: "auto" },
+    h("span", { class: "words" }, ...textNodes(text.slice(0, point))),
+    rest,
+    more,
+  );
   const mark = () => (cut === null ? null : cutMark(cut));
+  let shown = point;
+  /** @param {number} to */
+  const write = (to) => {
+    const end = insidePair(text, to) ? to - 1 : Math.min(to, text.length);
+    rest.append(...textNodes(text.slice(shown, end)));
+    shown = end;
+  };
 
   const fold = () => {
-    body.replaceChildren(...textNodes(text.slice(0, point)));
     more.replaceChildren();
-    if (point < text.length) more.append("\u2026 ", action(`show all, ${size(byteLength(text))}`, unfold));
-    more.append(...present(mark()));
-  };
-  const unfold = () => {
-    body.replaceChildren();
-    showUpTo(0);
-    const first = more.querySelector("button");
-    first?.focus({ preventScroll: true });
-  };
-  /** @param {number} from */
-  const showUpTo = (from) => {
-    let end = Math.min(text.length, from + CHUNK);
-    if (insidePair(text, end)) end -= 1;
-    body.append(...textNodes(text.slice(from, end)));
-    more.replaceChildren();
-    if (end < text.length)
+    if (point < text.length)
       more.append(
         "\u2026 ",
-        action(`show more, ${size(byteLength(text.slice(end)))} left`, () => showUpTo(end)),
+        action(`show all, ${size(byteLength(text))}`, () => unfold(true)),
+      );
+    more.append(...present(mark()));
+    hide(rest, unfold);
+  };
+  /** @param {boolean} [focus] */
+  const unfold = (focus = false) => {
+    if (shown === point) write(point + CHUNK);
+    rest.hidden = false;
+    more.replaceChildren();
+    if (shown < text.length)
+      more.append(
+        "\u2026 ",
+        action(`show more, ${size(byteLength(text.slice(shown)))} left`, () => {
+          write(shown + CHUNK);
+          unfold();
+        }),
         " ",
       );
     else more.append(...present(mark()), " ");
     more.append(action("show less", fold));
+    if (focus) more.querySelector("button")?.focus({ preventScroll: true });
   };
+  if (text.length - point <= FOUND_WITHIN) write(text.length);
   fold();
   return element;
 }
 
 /**
- * A line with a triangle that opens what it stands for; the content is built the first time it is opened.
+ * Hide something so that the browser's search still finds words in it; finding one calls `open`.
+ * @param {HTMLElement} element
+ * @param {() => void} open
+ */
+export function hide(element, open) {
+  element.setAttribute("hidden", "until-found");
+  element.addEventListener("beforematch", () => open(), { once: true });
+}
+
+/**
+ * A line with a triangle that opens what it stands for. The content is built when it is opened, or ahead of that so
+ * that the browser's search reaches it.
  * @param {(Node | string)[]} summary
  * @param {() => Node} build
  * @param {{ open?: boolean, className?: string, label?: string }} [options]
@@ -68,20 +99,57 @@ export function foldable(summary, build, { open = false, className = "", label }
     ...summary,
   );
   const element = h("div", { class: `foldable ${className}`.trim() }, button);
-  /** @type {Node | null} */
+  /** @type {HTMLElement | null} */
   let content = null;
+  const make = () => {
+    if (content !== null) return content;
+    const built = build();
+    content = built instanceof HTMLElement ? built : h("div", null, built);
+    element.append(content);
+    return content;
+  };
   /** @param {boolean} wanted */
   const show = (wanted) => {
     button.setAttribute("aria-expanded", String(wanted));
-    if (wanted && content === null) {
-      content = build();
-      element.append(content);
-    }
-    if (content instanceof HTMLElement) content.hidden = !wanted;
+    if (wanted) make().hidden = false;
+    else if (content !== null) hide(content, () => show(true));
   };
   button.addEventListener("click", () => show(button.getAttribute("aria-expanded") !== "true"));
   if (open) show(true);
+  else
+    ahead(() => {
+      if (content !== null || !element.isConnected) return;
+      hide(make(), () => show(true));
+    });
   return element;
+}
+
+/** What waits to be built ahead, and how much more of it may be. @type {{list: (() => void)[], left: number, scheduled: boolean}} */
+const waiting = { list: [], left: MOST_AHEAD, scheduled: false };
+
+/** Another event was opened: its folds may be built ahead too. */
+export function allowAhead() {
+  waiting.left = MOST_AHEAD;
+}
+
+/** @param {() => void} build */
+function ahead(build) {
+  if (waiting.left <= 0) return;
+  waiting.left -= 1;
+  waiting.list.push(build);
+  scheduleAhead();
+}
+
+function scheduleAhead() {
+  if (waiting.scheduled || waiting.list.length === 0) return;
+  waiting.scheduled = true;
+  const idle = window.requestIdleCallback ?? ((/** @type {any} */ act) => setTimeout(act, 200));
+  idle(() => {
+    waiting.scheduled = false;
+    const until = performance.now() + 8;
+    while (waiting.list.length > 0 && performance.now() < until) waiting.list.shift()?.();
+    scheduleAhead();
+  });
 }
 
 /** A quiet button that reads as a link. @param {string} label @param {() => void} run */

@@ -6,7 +6,8 @@ import { childrenOf } from "../../model/details/lookups.js";
 import { visibleText } from "../../model/details/text.js";
 import { eventLink } from "./links.js";
 import { errorView, isFilled, section } from "./stack-view.js";
-import { growing, pairsView } from "./value-view.js";
+import { growing } from "./growing.js";
+import { pairsView } from "./value-view.js";
 
 /** @typedef {import("../../model/details/types.js").Row} Row */
 /** @typedef {import("../../model/details/types.js").DetailsContext} DetailsContext */

@@ -5,7 +5,8 @@ import { plural } from "../../model/details/format.js";
 import { visibleText } from "../../model/details/text.js";
 import { classify, inline } from "../../model/details/values.js";
 import { foldable } from "./fold.js";
-import { growing, valueView } from "./value-view.js";
+import { growing } from "./growing.js";
+import { valueView } from "./value-view.js";
 
 /** @typedef {import("../../model/details/state-diff.js").Change} Change */
 

@@ -1,12 +1,16 @@
 // @ts-check
 /** Stored values the way a person would write them down: keys and values, small tables, prose, images. */
 import { h } from "../../core/dom.js";
-import { exact, plural, size } from "../../model/details/format.js";
+import { exact, plural } from "../../model/details/format.js";
 import { isGap, notRecorded } from "../../model/details/markers.js";
-import { parseJson } from "../../model/details/parse-json.js";
 import { keyText, visibleText } from "../../model/details/text.js";
 import { classify, inline, openWithin } from "../../model/details/values.js";
-import { action, cutMark, foldable, foldedText, missingMark, redactedMark, textNodes } from "./fold.js";
+import { cutMark, foldable, foldedText, missingMark, redactedMark, textNodes } from "./fold.js";
+import { growing } from "./growing.js";
+import { parsedContainer } from "./json-tree.js";
+import { imageView } from "./media-view.js";
+import { richText } from "./rich-text.js";
+import { isFormatted } from "./reading-mode.js";
 
 /**
  * `compact` is for values beside others: fewer keys, nothing but the outermost level open. `open` is found out once, at
@@ -16,11 +20,9 @@ import { action, cutMark, foldable, foldedText, missingMark, redactedMark, textN
 
 const FEW_KEYS = 6;
 const SOME_KEYS = 40;
-const STEP = 200;
 const ROWS = 12;
 const LINE = 96;
 const OPEN_LINES = 40;
-const MOST_JSON_TEXT = 200_000;
 
 /**
  * Any value. What is large comes folded.
@@ -94,54 +96,6 @@ export function pairsView(value, options = {}) {
   return list;
 }
 
-/**
- * An image from the payload itself.
- * @param {{ url: string, mediaType: string, bytes: number }} image
- * @returns {HTMLElement}
- */
-export function imageView(image) {
-  const picture = h("img", {
-    class: "picture",
-    alt: `${image.mediaType}, ${size(image.bytes)}`,
-    loading: "lazy",
-    decoding: "async",
-  });
-  picture.addEventListener("error", () =>
-    picture.replaceWith(
-      h("span", { class: "quiet" }, `An image that cannot be shown (${image.mediaType}, ${size(image.bytes)}).`),
-    ),
-  );
-  picture.src = image.url;
-  return picture;
-}
-
-/**
- * Add the first members now and the rest on demand.
- * @param {HTMLElement} list
- * @param {number} total
- * @param {number} first
- * @param {(from: number, to: number) => void} add
- * @param {(button: HTMLElement) => HTMLElement[]} wrap
- */
-export function growing(list, total, first, add, wrap) {
-  const shown = total - first <= 2 ? total : first;
-  add(0, shown);
-  /** @param {number} from */
-  const offer = (from) => {
-    if (from >= total) return;
-    const rest = total - from;
-    const wrapped = wrap(
-      action(rest > STEP ? `${exact(STEP)} more of ${exact(rest)}` : `${exact(rest)} more`, () => {
-        for (const node of wrapped) node.remove();
-        add(from, from + STEP);
-        offer(from + STEP);
-      }),
-    );
-    list.append(...wrapped);
-  };
-  offer(shown);
-}
-
 /** A key that may break where its words do. @param {string} key @returns {Node[]} */
 function keyNodes(key) {
   const words = keyText(key.slice(0, 200)).split(/(?<=[_.\-/])/, 40);
@@ -153,7 +107,7 @@ function keyNodes(key) {
 
 /** @param {string} text @param {number | null} cut @param {ValueOptions} options @returns {HTMLElement} */
 function proseView(text, cut, options) {
-  const inside = cut === null ? jsonInside(text) : undefined;
+  const inside = cut === null ? parsedContainer(text) : undefined;
   if (inside !== undefined) {
     return h(
       "div",
@@ -165,19 +119,8 @@ function proseView(text, cut, options) {
   // One endless word is no prose: the start of a file, a key, an encoded picture.
   const encoded = /\S{200}/.test(text.slice(0, 400));
   if (encoded) return foldedText(text, { cut, mono: true, limit: 60, lines: 2 });
+  if (!few && isFormatted()) return richText(text, { certain: false, cut });
   return foldedText(text, { cut, limit: few ? 240 : 1200, lines: few ? 5 : 14 });
-}
-
-/** The object or list that a text holds, undefined when it holds none. @param {string} text @returns {any} */
-function jsonInside(text) {
-  const start = text.trimStart()[0];
-  if ((start !== "{" && start !== "[") || text.length > MOST_JSON_TEXT) return undefined;
-  try {
-    const value = parseJson(text);
-    return typeof value === "object" && value !== null ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** @typedef {ValueOptions & { depth: number, open: Set<any> }} InsideOptions */

@@ -1,0 +1,101 @@
+"""A model call as a person reads it: Markdown, code, trees, folds that the browser's search reaches, the raw text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Recorded
+from tests.browser.gallery import write_gallery
+from tests.server.running import viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """The gallery."""
+    data_dir = tmp_path_factory.mktemp("gallery")
+    runs = write_gallery(data_dir)
+    with viewer(data_dir) as running:
+        yield Recorded(data_dir, runs, running)
+
+
+@pytest.fixture
+def answer(open_page: Callable[..., Page], recorded: Recorded) -> Page:
+    """The last model call of the chart run, opened."""
+    return open_page(recorded.address("chart", event="36"), ready="event-conversation .answer")
+
+
+def test_an_answer_is_shown_as_its_author_meant_it(answer: Page) -> None:
+    """Tables with bars, code without colours and stars around words are work for the reader."""
+    said = answer.locator("event-conversation .answer")
+
+    expect(said.locator("strong")).to_have_text("two years share a label")
+    expect(said.locator("table tbody tr")).to_have_count(2)
+    expect(said.locator("ol > li")).to_have_count(2)
+    expect(said.locator(".fence .code-key").first).to_have_text("def")
+    expect(said.locator(".fence .code-add")).to_contain_text("year_label")
+    expect(said.get_by_role("link", name="the chart guide")).to_have_attribute("rel", "noopener noreferrer nofollow")
+
+
+def test_a_result_stands_under_the_call_that_asked_for_it(answer: Page) -> None:
+    """Between a call and its result may lie ten others; the reader should not have to match ids."""
+    call = answer.locator("event-conversation .fresh .call", has_text="run_query")
+
+    expect(call.locator(".result .result-label")).to_have_text("result #35")
+    expect(call.locator(".result .tree")).to_contain_text('"source": "warehouse.revenue"')
+
+
+def test_what_is_folded_is_found_by_the_browsers_own_search(answer: Page) -> None:
+    """Ctrl+F is what everyone knows; a word it finds in a fold opens that fold."""
+    fold = answer.locator("event-conversation .before-fold")
+    expect(fold.locator("> .fold")).to_have_attribute("aria-expanded", "false")
+    before = fold.locator("> .before")
+    expect(before).to_have_attribute("hidden", "until-found")
+    expect(before).to_contain_text("Step 16")
+
+    before.dispatch_event("beforematch")
+
+    expect(fold.locator("> .fold")).to_have_attribute("aria-expanded", "true")
+    expect(before.get_by_text("Step 16")).to_be_visible()
+
+
+def test_raw_shows_every_letter_and_is_remembered(answer: Page, recorded: Recorded) -> None:
+    """Whoever debugs a prompt needs the stars and the backticks too."""
+    answer.keyboard.press("m")
+
+    said = answer.locator("event-conversation .answer")
+    expect(said).to_contain_text("**two years share a label**")
+    expect(said.locator("table")).to_have_count(0)
+    answer.goto(recorded.address("chart", event="36"))
+    expect(answer.locator("event-conversation .answer")).to_contain_text("```python")
+    answer.keyboard.press("m")
+    expect(answer.locator("event-conversation .answer table")).to_be_visible()
+
+
+def test_nothing_is_fetched_for_what_a_model_wrote(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A picture in an answer would tell its server who reads which run, and when."""
+    page = open_page(recorded.address("chart"))
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.evaluate(
+        """() => {
+          const details = document.createElement("event-details");
+          const text = "![x](https://evil.example/x.png) [y](javascript:alert(1)) <img src=https://evil.example/z>";
+          details.context = { runId: "r", run: {}, total: 0, getRow: async () => null, fetchEvent: async () => ({}) };
+          details.event = { event_id: "e", event_type: "LLM_CALL", name: "m", ts: "", payload: { response: text } };
+          document.querySelector("main").append(details);
+        }"""
+    )
+    page.wait_for_timeout(800)
+    said = page.locator("main > event-details")
+    page.evaluate("() => document.querySelector('main > event-details')?.redraw?.()")
+
+    assert [url for url in asked if "evil" in url] == []
+    expect(said.locator("img")).to_have_count(0)
+    expect(said.locator(".no-media")).to_have_text("Image not loaded: x")
+    assert all(href.startswith("https:") for href in said.locator("a").evaluate_all("all => all.map((a) => a.href)"))
