@@ -194,6 +194,24 @@ def test_recording_loads_no_server_no_yaml_and_opens_no_socket() -> None:
     assert not _loaded_by(program) & {"typer", "rich", "fastapi", "yaml", "asyncio", "sqlite3", "socket", "http"}
 
 
+def test_what_an_extra_brings_is_loaded_by_its_own_command_alone() -> None:
+    """Whoever imports or exports runs has no use for what sends them, queries them or serves them to an assistant."""
+    sending = {"agentdbg.interop.otel.otlp", "agentdbg.interop.otel.pushing"}
+    folders = ("commands", "interop", "mcp_server", "server")
+    names = {_module(path) for path in FILES.values() if _room(path) in folders} - sending
+    program = (
+        "import importlib, sys\n"
+        "sys.modules.update(dict.fromkeys(['duckdb', 'google.protobuf', 'mcp', 'opentelemetry.proto', 'pyarrow']))\n"
+        f"for name in {sorted(names)}: importlib.import_module(name)\n"
+    )
+
+    assert names <= _loaded_by(program)
+
+
+def _module(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
 def test_the_public_names_are_sorted_and_exist() -> None:
     """`from agentdbg import *` and the documentation agree with the package."""
     assert agentdbg.__all__ == sorted(agentdbg.__all__)

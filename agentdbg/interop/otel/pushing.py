@@ -20,8 +20,9 @@ from agentdbg.encoding import decode_json, encode_json
 from agentdbg.index.follow import Follower
 from agentdbg.index.run_index import load_run_meta
 from agentdbg.interop.otel.delivery import TooLarge
+from agentdbg.interop.otel.otlp import encode_batch, encode_span, read_answer
 from agentdbg.interop.otel.outline import RUN, Outline
-from agentdbg.interop.otel.spans_out import SpanMaker, encode_batch, encode_span, read_answer
+from agentdbg.interop.otel.spans_out import SpanMaker
 from agentdbg.storage.layout import index_dir, make_private_folder, open_private, replace_file
 from agentdbg.storage.reader import run_folder
 from agentdbg.version import __version__

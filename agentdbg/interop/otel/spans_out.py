@@ -3,10 +3,6 @@ The spans of a run, complete: ids, times, status, attributes and the events in t
 
 Ids come from the ids of the run and its events, so the same event is the same span wherever and how often it is sent.
 Every span carries its event whole under `agentdbg.*`; beside that it says the same in the words that were asked for.
-
-Spans as OTLP protobuf: what collectors take at `/v1/traces`.
-
-`opentelemetry-proto` is loaded here and nowhere else; without it `MissingExtra` says how to get it.
 """
 
 from __future__ import annotations
@@ -18,22 +14,17 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.run_columns import CALL_START, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import call_failed, cost_of
-from agentdbg.exceptions import UsageError
-from agentdbg.extra_packages import install_hint
 from agentdbg.interop.otel import genai, openinference
-from agentdbg.interop.otel.conventions import SCHEMA_URL, AgentDbg, GenAI
+from agentdbg.interop.otel.conventions import AgentDbg, GenAI
 from agentdbg.interop.otel.outline import RUN
 from agentdbg.interop.shapes import as_dict, as_word
 from agentdbg.storage.dialects import timestamp_ms
-from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from agentdbg.events import Event, RunMeta
     from agentdbg.interop.otel.outline import Moment, Node
 
-__all__ = ["SpanEvent", "SpanMaker", "encode_batch", "encode_span", "read_answer", "span_id_of", "trace_id_of"]
+__all__ = ["SpanEvent", "SpanMaker", "span_id_of", "trace_id_of"]
 
 _ROOT = "run"
 _LOOP_FACTS = {
@@ -230,96 +221,3 @@ def _source(event: Event | None) -> dict[str, Any]:
 def _session(meta: dict[str, Any]) -> dict[str, Any]:
     session, user = as_word(meta.get("session_id")) or None, as_word(meta.get("user_id")) or None
     return {GenAI.CONVERSATION_ID: session, GenAI.SESSION_ID: session, GenAI.USER_ID: user}
-
-
-try:
-    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
-        ExportTraceServiceRequest,
-        ExportTraceServiceResponse,
-    )
-    from opentelemetry.proto.common.v1.common_pb2 import KeyValue
-    from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-except ImportError as error:
-    raise UsageError(f"pushing needs opentelemetry-proto, which is not installed: {install_hint('otlp')}") from error
-
-
-_LARGEST = 2**63
-_LATEST_MS = (2**64 - 1) // 1_000_000
-
-
-def encode_span(span: SpanOut) -> Span:
-    """One span as its protobuf message."""
-    made = Span(
-        trace_id=span.trace_id,
-        span_id=span.span_id,
-        parent_span_id=span.parent_id,
-        name=_text(span.name),
-        kind=Span.SPAN_KIND_CLIENT if span.is_client else Span.SPAN_KIND_INTERNAL,
-        start_time_unix_nano=_nanoseconds(span.start_ms),
-        end_time_unix_nano=_nanoseconds(span.end_ms),
-        flags=0x100,  # whether the parent is elsewhere is known: it is not
-    )
-    _put(made.attributes, span.attributes)
-    for event in span.events:
-        added = made.events.add(name=_text(event.name), time_unix_nano=_nanoseconds(event.at_ms))
-        _put(added.attributes, event.attributes)
-    if span.failed is not None:
-        made.status.code = Status.STATUS_CODE_ERROR if span.failed else Status.STATUS_CODE_OK
-        made.status.message = _text(span.message)
-    return made
-
-
-def encode_batch(spans: Sequence[Span], resource: Mapping[str, Any]) -> bytes:
-    """A request that carries these spans, all of one resource."""
-    request = ExportTraceServiceRequest()
-    of_resource = request.resource_spans.add(schema_url=SCHEMA_URL)
-    _put(of_resource.resource.attributes, resource)
-    of_scope = of_resource.scope_spans.add(schema_url=SCHEMA_URL)
-    of_scope.scope.name = "agentdbg"
-    of_scope.scope.version = __version__
-    of_scope.spans.extend(spans)
-    encoded: bytes = request.SerializeToString()
-    return encoded
-
-
-def read_answer(body: bytes) -> tuple[int, str]:
-    """How many spans the collector did not take although it said yes, and why."""
-    answer = ExportTraceServiceResponse()
-    try:
-        answer.ParseFromString(body)
-    except Exception:  # noqa: BLE001 -- a collector that answers 200 with something else has taken the spans
-        return 0, ""
-    return max(answer.partial_success.rejected_spans, 0), answer.partial_success.error_message
-
-
-def _nanoseconds(at_ms: int) -> int:
-    """A time as the wire has it: from 1970 to the year 2554. A clock that was wrong is told as the nearest of these."""
-    return min(max(at_ms, 0), _LATEST_MS) * 1_000_000
-
-
-def _put(target: Any, attributes: Mapping[str, Any]) -> None:
-    for key, value in attributes.items():
-        if value is not None:
-            target.append(_pair(key, value))
-
-
-def _pair(key: str, value: Any) -> KeyValue:
-    pair = KeyValue(key=key)
-    into = pair.value
-    if isinstance(value, bool):
-        into.bool_value = value
-    elif isinstance(value, int) and -_LARGEST <= value < _LARGEST:
-        into.int_value = value
-    elif isinstance(value, float):
-        into.double_value = value
-    elif isinstance(value, list):
-        for item in value:
-            into.array_value.values.add(string_value=_text(str(item)))
-    else:
-        into.string_value = _text(str(value))
-    return pair
-
-
-def _text(value: str) -> str:
-    """Text that UTF-8 can hold; a word of the command line may have bytes in it that are no text."""
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
