@@ -19,6 +19,7 @@ package is loaded before it, as `agentdbg run` does.
 import os as _os
 
 from agentdbg import around
+from agentdbg.control import breakpoint  # noqa: A004 -- used as `agentdbg.breakpoint()`
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
 from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
@@ -30,6 +31,7 @@ __all__ = [
     "AgentDbgLoopAbort",
     "__version__",
     "around",
+    "breakpoint",
     "current_run",
     "has_active_run",
     "llm",
@@ -49,3 +51,8 @@ if "AGENTDBG_AUTO" in _os.environ:  # record this program as `agentdbg run` woul
     from agentdbg.autorun.process import start_for_environment
 
     start_for_environment()
+
+if "AGENTDBG_BREAK" in _os.environ:
+    from agentdbg.control.arming import arm_from_environment
+
+    arm_from_environment()

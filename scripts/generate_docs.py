@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.checks.policy import rules_markdown
 from agentdbg.cli import COMMANDS
 from agentdbg.config import settings_markdown
-from agentdbg.events import load_schema
+from agentdbg.events import EVENT_TYPES, load_schema
 from agentdbg.public import PUBLIC_MODULES
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ MEANINGS: dict[str, dict[str, str]] = {
         "summary.loop_warnings": "LOOP_WARNING events of every severity.",
         "summary.total_tokens": "The sum over the calls whose usage is known; null when none is.",
         "summary.cost_usd": "The sum over the calls whose cost is known; null when none is.",
+        "paused_ms": "How long the run was paused at breakpoints; left out when it was not.",
         "summary.loop_cost_usd": "How much of it was spent in loops of severity warning and critical; null when there "
         "was none, or its cost is not known.",
         "result": "What the traced function returned; absent for a block and when it failed.",
@@ -132,6 +133,15 @@ MEANINGS: dict[str, dict[str, str]] = {
         "name": "The model or the tool.",
         "input": "The prompt or the arguments, texts cut at 4,000 bytes.",
     },
+    "BREAK": {
+        "when": "`before` or `after` the call, or `here` for `agentdbg.breakpoint()`.",
+        "reason": "The breakpoint that was reached, or `step`.",
+        "call_id": "The call that waited.",
+        "action": "What was answered.",
+        "by": "Who answered: `terminal`, `page`, `attach`, `assistant` or `nobody`.",
+        "edited": "The input or outcome that was put in place, or null.",
+        "paused_ms": "How long it waited. This time is in no duration.",
+    },
     "error": {
         "error_type": "The exception's class; `Error` where only a text was given.",
         "message": "Its text.",
@@ -185,7 +195,6 @@ MEANINGS: dict[str, dict[str, str]] = {
         "damaged_lines": "Added by readers: how many lines could not be read.",
     },
 }
-_PAYLOADS = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR", "LOOP_WARNING", "CALL_START")
 
 
 def main() -> None:
@@ -347,7 +356,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
     "docs/sdk.md": {"public": _public_table},
     "docs/architecture.md": {"layers": _layer_table},
     "docs/reference/trace-format.md": {
-        part: _field_table(part) for part in ("event", *_PAYLOADS, "error", "usage", "guardrails", "run")
+        part: _field_table(part) for part in ("event", *EVENT_TYPES, "error", "usage", "guardrails", "run")
     },
 }
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agentdbg.autorun.launcher import Program, execute, prepare
+from agentdbg.config import SETTINGS
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ EXAMPLES = """
 agentdbg run agent.py "what is the weather in Paris?"
 agentdbg run -m my_package.agent --verbose
 agentdbg run --name nightly --stop-on-loop --max-cost-usd 2 agent.py
+agentdbg run --break "tool:refund where args.amount>100" agent.py
 """
 
 _HELP = """
@@ -44,18 +47,19 @@ def command() -> None:
 def main(words: Sequence[str]) -> NoReturn:
     """Run the program these words name, recorded, and end as it ends."""
     try:
-        program, name, settings = _read(list(words))
+        program, options = _read(list(words))
         if not program.is_module and not os.path.exists(program.target):
             raise UsageError(f"there is no file {program.target!r} here to run; `agentdbg run -m` runs a module")
+        _arm(options)
     except UsageError as error:
         sys.stderr.write(f"agentdbg: {error}\n")
         sys.exit(error.exit_code)
-    os.environ.update(settings)  # so that the program's Python children have the same limits
+    os.environ.update(options.settings)  # so that the program's Python children have the same limits
     prepare(program, len(words))
 
     from agentdbg.autorun.process import begin  # noqa: PLC0415 -- after the command line made sense
 
-    process_run = begin(program.shown_name, name)
+    process_run = begin(program.shown_name, options.name)
     if process_run is None:
         sys.stderr.write("agentdbg: recording is off, so nothing is recorded (agentdbg config says why)\n")
 
@@ -66,35 +70,88 @@ def main(words: Sequence[str]) -> NoReturn:
     execute(program, note_end)
 
 
-def _read(words: list[str]) -> tuple[Program, str | None, dict[str, str]]:
-    """The program, the name for its run, and the limits as environment variables."""
-    from agentdbg.config import SETTINGS  # noqa: PLC0415
+def _arm(options: _Options) -> None:
+    if options.places:
+        from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
 
-    limits = {_option(setting): setting for setting in SETTINGS if setting.guardrail}
+        arm(
+            options.places,
+            wait_seconds=options.wait_seconds,
+            then=options.then,
+            whole_world=options.whole_world,
+        )
+
+
+@dataclass
+class _Options:
+    """What stands before the program."""
+
     name: str | None = None
-    chosen: dict[str, str] = {}
+    settings: dict[str, str] = field(default_factory=dict)
+    """The limits, as environment variables."""
+    places: list[str] = field(default_factory=list)
+    wait_seconds: float = 0.0
+    then: str = "continue"
+    whole_world: bool = False
+
+
+def _read(words: list[str]) -> tuple[Program, _Options]:
+    """The program, and what is asked for around it."""
+    limits = {_option(setting): setting for setting in SETTINGS if setting.guardrail}
+    options = _Options()
     while words:
         word = words.pop(0)
-        option, equals, value = word.partition("=")
         if word in ("-h", "--help"):
             _help(list(limits.values()))
         elif word == "--":
-            return _script(words), name, chosen
+            return _script(words), options
         elif word == "-m":
-            return Program(_next(words, word, "a module"), words, is_module=True), name, chosen
-        elif option == "--name":
-            name = value if equals else _next(words, option, "a name")
-        elif word in ("--stop-on-loop", "--no-stop-on-loop"):
-            chosen["AGENTDBG_STOP_ON_LOOP"] = "1" if word == "--stop-on-loop" else "0"
-        elif option in limits:
-            setting = limits[option]
-            assert setting.environment is not None
-            chosen[setting.environment] = _checked(setting, value if equals else _next(words, option, "a number"))
-        elif word.startswith("-") and word != "-":
+            return Program(_next(words, word, "a module"), words, is_module=True), options
+        elif not word.startswith("-") or word == "-":
+            return _script([word, *words]), options
+        _take_option(word, words, limits, options)
+    return _script([]), options
+
+
+def _take_option(word: str, words: list[str], limits: dict[str, Setting], options: _Options) -> None:
+    option, equals, value = word.partition("=")
+
+    def given(what: str) -> str:
+        return value if equals else _next(words, option, what)
+
+    if option in limits and option != "--stop-on-loop":
+        setting = limits[option]
+        assert setting.environment is not None
+        options.settings[setting.environment] = _checked(setting, given("a number"))
+        return
+    match option:
+        case "--name":
+            options.name = given("a name")
+        case "--stop-on-loop" | "--no-stop-on-loop":
+            options.settings["AGENTDBG_STOP_ON_LOOP"] = "1" if option == "--stop-on-loop" else "0"
+        case "--break":
+            options.places.append(given("a place, for example tool:refund"))
+        case "--wait":
+            options.wait_seconds = _number(option, given("a number of seconds"))
+        case "--then":
+            options.then = _one_of(option, given("continue or abort"), ("continue", "abort"))
+        case "--pause":
+            options.whole_world = _one_of(option, given("call or world"), ("call", "world")) == "world"
+        case _:
             raise UsageError(f"`agentdbg run` has no option {option}; options of the program go after its name")
-        else:
-            return _script([word, *words]), name, chosen
-    return _script([]), name, chosen
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        return max(float(text), 0.0)
+    except ValueError:
+        raise UsageError(f"{option} is {text!r}, which is no number of seconds") from None
+
+
+def _one_of(option: str, text: str, allowed: tuple[str, ...]) -> str:
+    if text not in allowed:
+        raise UsageError(f"{option} is {text!r}; it takes {' or '.join(allowed)}")
+    return text
 
 
 def _script(words: list[str]) -> Program:
@@ -140,7 +197,13 @@ def _print_help(limits: Sequence[Any]) -> None:
     for setting in limits:
         flag = setting.key == "stop_on_loop"
         rows.append((f"{_option(setting)}, --no-stop-on-loop" if flag else f"{_option(setting)} N", setting.help))
-    rows.append(("-h, --help", "Show this."))
+    rows += [
+        ("--break WHERE", "Pause there: tool:refund, llm:after, error, loop, cost>0.5, every … where args.x>1."),
+        ("--wait SECONDS", "Without a terminal: wait so long at a pause for the page or `agentdbg attach`."),
+        ("--then continue|abort", "What to do when nobody has answered in that time."),
+        ("--pause call|world", "Let only the paused call wait, or everything at its next call."),
+        ("-h, --help", "Show this."),
+    ]
     width = max(len(left) for left, _ in rows) + 2
     out = Terminal()
     out.width = out.width or 80  # help is read by people, also through a pager

@@ -15,6 +15,8 @@ import time
 import unicodedata
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.safe_text import JOINERS, UNSAFE, clean
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -31,13 +33,6 @@ __all__ = [
     "wrapped",
 ]
 
-_JOINERS = "\u200c\u200d"
-# C0 and C1 controls, what turns or hides text (bidirectional marks, zero-width, tags), line separators, surrogates.
-# Between two characters that can be joined, as in Persian words and emoji of families, a joiner is spelling.
-_UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
-    f"|(?<![^\x00-\x7f{_JOINERS}])[{_JOINERS}]|[{_JOINERS}](?![^\x00-\x7f{_JOINERS}])"
-)
 _WORD = re.compile("( *)([^ ]*)")
 _CODES = {
     "strong": "1",
@@ -58,23 +53,6 @@ class Styled(NamedTuple):
     style: str = ""
 
 
-def clean(text: str, *, keep_lines: bool = False) -> str:
-    """Text that is safe to print: what would act on the terminal is shown as an escape instead."""
-    if text.isascii() and text.isprintable():
-        return text
-
-    def shown(found: re.Match[str]) -> str:
-        character = found[0]
-        if character in "\n\t" and keep_lines:
-            return character
-        if character in "\n\r\t":
-            return " "
-        code = ord(character)
-        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-    return _UNSAFE.sub(shown, text)
-
-
 def cell_width(text: str) -> int:
     """How many columns a cleaned text takes."""
     if text.isascii():
@@ -83,7 +61,7 @@ def cell_width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if character in _JOINERS or unicodedata.category(character) in ("Mn", "Me"):
+    if character in JOINERS or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
@@ -204,7 +182,7 @@ class Terminal:
         """Bytes of whole characters, in order with what was printed before; as they are, unless a person looks."""
         self._stream.flush()
         if self.is_terminal:
-            content = _UNSAFE.sub(_as_json_escape, content.decode("utf-8", "replace")).encode()
+            content = UNSAFE.sub(_as_json_escape, content.decode("utf-8", "replace")).encode()
         buffer = getattr(self._stream, "buffer", None)
         if buffer is None:
             self._stream.write(content.decode())

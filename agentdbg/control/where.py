@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.value_paths import MISSING, parse_path, value_at
 from agentdbg.exceptions import UsageError
+from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +148,8 @@ def _literal(text: str) -> Any:
     """JSON where it is JSON, else the text itself."""
     try:
         return json.loads(text)
-    except ValueError:
+    except ValueError as error:
+        pass_on(error)
         return text
 
 

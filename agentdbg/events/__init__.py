@@ -38,7 +38,17 @@ MEDIA = "__MEDIA__"
 """Begins the descriptor that stands for an image, a sound or a document: its type, its size and its hash."""
 MAX_LINE_BYTES = 1_000_000
 
-EVENT_TYPES = ("RUN_START", "RUN_END", "LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR", "LOOP_WARNING", "CALL_START")
+EVENT_TYPES = (
+    "RUN_START",
+    "RUN_END",
+    "LLM_CALL",
+    "TOOL_CALL",
+    "STATE_UPDATE",
+    "ERROR",
+    "LOOP_WARNING",
+    "CALL_START",
+    "BREAK",
+)
 BUILTIN_EVENT_TYPES = frozenset(EVENT_TYPES)
 COUNTED_CALLS = frozenset({"LLM_CALL", "TOOL_CALL"})
 EVENT_KEYS = (

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import encode_json
@@ -20,13 +21,14 @@ from agentdbg.loading import undisturbed
 from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.described_errors import FailedCalls, describe_error, is_clean_exit
 from agentdbg.recorder.limits import choose_limits
+from agentdbg.recorder.run_clock import leave_out
 from agentdbg.recorder.run_log import end_summary, fit_payload, join_objects, start_fields
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, is_stop
 from agentdbg.recorder.walk import EventWalk
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from agentdbg.config import Config
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from agentdbg.recorder.limits import Limits
 
 __all__ = ["ActiveRun", "choose_limits"]
+
+_MOST_SHOWN_BYTES = 900_000
+_MARKS = ("CALL_START", "BREAK")
 
 
 class ActiveRun(EventWalk):
@@ -140,11 +145,13 @@ class ActiveRun(EventWalk):
             was_tried, self.closed = self.closed, True
             known_at, known_ms, _ = self._end
             ended_at = known_at or utc_timestamp()
-            duration_ms = int((time.monotonic() - self._started) * 1000) if known_ms is None else known_ms
+            duration_ms = int((self.clock.elapsed_s()) * 1000) if known_ms is None else known_ms
             self._end = (ended_at, duration_ms, status)
             if not (was_tried and self._log.holds(self._end_id.encode())):
                 held_back = self._last_finding_line()
-                summary = encode_json({"status": status, "summary": end_summary(self.counters, duration_ms)})
+                paused_ms = int(self.clock.paused_s * 1000)
+                ending = {"status": status, "summary": end_summary(self.counters, duration_ms)}
+                summary = encode_json({**ending, "paused_ms": paused_ms} if paused_ms else ending)
                 payload = join_objects(summary, rest)
                 line = self._log.line(
                     "RUN_END", self._end_id, self.start_id, ended_at, duration_ms, '"run_end"', payload
@@ -186,7 +193,7 @@ class ActiveRun(EventWalk):
         with self.lock:
             if self._is_leaving or self._is_over() or self.stop is not None:
                 return None
-            exceeded = self._guards.overdue(time.monotonic() - self._started)
+            exceeded = self._guards.overdue(self.clock.elapsed_s())
             if exceeded is not None:
                 self._log.append(self._stop_line(exceeded, self.start_id))
             return exceeded
@@ -205,6 +212,32 @@ class ActiveRun(EventWalk):
     def remember_failure(self, error: BaseException, call_id: str) -> None:
         """A call recorded this exception."""
         self._failed_calls.remember(error, call_id)
+
+    # Pausing.
+
+    def shown(self, value: Any) -> Any:
+        """A value as it may be shown while the program waits: JSON, redacted like an event."""
+        return self._redactor.with_limit(_MOST_SHOWN_BYTES).seal({"value": value}).value.get("value")
+
+    @contextmanager
+    def paused(self, parent_id: str) -> Iterator[None]:
+        """Let no clock go on while somebody looks: not the run's, and not that of what the paused call is made in."""
+        began = time.monotonic()
+        with self.lock:
+            self.clock.hold()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.clock.release()
+            if parent_id != self.start_id:
+                leave_out(parent_id, time.monotonic() - began)
+
+    def note_break(self, name: str, fields: dict[str, Any], parent_id: str) -> None:
+        """Write BREAK, which counts nowhere."""
+        with self.lock:
+            if not self._is_over():
+                self._log.append(self._log.extra_line("BREAK", name, fields, parent_id))
 
     # Forking, and what comes too late.
 
@@ -238,9 +271,13 @@ class ActiveRun(EventWalk):
 
     def event_count(self) -> int:
         """How many events were recorded, the marks of calls that began left out."""
-        return sum(number for event_type, number in self.counters.by_type().items() if event_type != "CALL_START")
+        return sum(
+            number
+            for event_type, number in self.counters.by_type().items()
+            if event_type not in ("CALL_START", "BREAK")
+        )
 
     def refresh_late(self) -> None:
         """At exit: let run.json tell how much came after the end."""
         if self.closed and os.getpid() == self._pid and self.counters.total("dropped"):
-            self._refresh(time.monotonic() - self._started)
+            self._refresh(self.clock.elapsed_s())

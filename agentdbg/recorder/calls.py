@@ -22,6 +22,7 @@ from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
 from agentdbg.recorder.context import Scope, current_scope, enter_scope
 from agentdbg.recorder.deciders import AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
+from agentdbg.recorder.run_clock import took_ms
 from agentdbg.recorder.run_lifecycle import implicit_scope
 from agentdbg.recorder.source_lines import user_source
 
@@ -166,7 +167,7 @@ class Call:
             return
         call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
-        call.source = self._source
+        call.outer_id, call.source = self._outer.parent_id, self._source
         call.lane, call.place = self.lane, self.place
         decided = Consultation(call)
         decided.ask()
@@ -311,7 +312,8 @@ class Call:
         open_calls.pop(self._call_id, None)
         self._come_back()
         if self.duration_ms is None:
-            self.duration_ms = int((time.monotonic() - self._started) * 1000)
+            ended = time.monotonic() if self.decided is None else self.decided.ended_at or time.monotonic()
+            self.duration_ms = took_ms(self._started, ended, self._call_id, self._outer.parent_id)
         try:
             if self.kind != "http":
                 self._record(error)

@@ -7,6 +7,7 @@ event is on disk.
 
 from __future__ import annotations
 
+import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -48,6 +49,8 @@ class Consultation:
         self.answer: Answer | None = None
         self.refusal: BaseException | None = None
         self.is_edited = False
+        self.ended_at: float | None = None
+        """When the call itself was over; deciders may look at its outcome for a while."""
         self._asked: list[Decider] = []
         self._outcome: Outcome | None = None
         self._is_told = False
@@ -131,6 +134,7 @@ class Consultation:
 
     def outcome(self, outcome: Outcome) -> Outcome:
         """What the caller gets: how the call ended, as the deciders leave it. The innermost is told first."""
+        self.ended_at = self.ended_at or time.monotonic()
         known, self._outcome = self._outcome, None
         if known is not None or self._is_told:
             return known or outcome
@@ -143,6 +147,7 @@ class Consultation:
         """Let the deciders see the end of an awaited call, without keeping the event loop; `outcome` knows it then."""
         if self._is_told:
             return
+        self.ended_at = time.monotonic()
         self._is_told = True
         for decider in reversed(self._asked):
             outcome = self._replaced(outcome, await _ask_async(decider.ended_async, self.call, outcome))

@@ -127,6 +127,7 @@ class AnnouncedCall:
         "lane",
         "meta",
         "name",
+        "outer_id",
         "parent_id",
         "place",
         "run_id",
@@ -145,6 +146,9 @@ class AnnouncedCall:
         """The id that the call's event will have."""
         self.run_id = ""
         self.parent_id = ""
+        """What its event hangs under: for a tool, the model call that asked for it."""
+        self.outer_id = ""
+        """The event inside which the call is made: a span, another call, or the run's start."""
         self.source: str | None = None
         """Where in the user's code the call is made, as `agent.py:42`."""
         self.lane: Lane | None = None

@@ -21,6 +21,7 @@ from agentdbg.faults import contain
 from agentdbg.recorder.calls import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.deciders import is_refusal
+from agentdbg.recorder.run_clock import took_ms
 from agentdbg.recorder.run_lifecycle import default_run_name, end_run, implicit_scope, start_run
 from agentdbg.recorder.source_lines import user_source
 from agentdbg.recorder.verbs import STOPS
@@ -358,7 +359,7 @@ class _Span:
         name = name or self._name
         failure = None if error is None else self._run.describe_error(error)
         if duration_ms is None:
-            duration_ms = int((time.monotonic() - self._started) * 1000)
+            duration_ms = took_ms(self._started, time.monotonic(), self.event_id, self._parent_id)
         self._run.emit(
             "STATE_UPDATE",
             name,

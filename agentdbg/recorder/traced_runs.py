@@ -10,6 +10,7 @@ from agentdbg.faults import contain, tell_once
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
+from agentdbg.recorder.run_clock import took_ms
 from agentdbg.recorder.run_lifecycle import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.source_lines import function_source, user_source
 from agentdbg.recorder.wrappers import wrap
@@ -318,7 +319,7 @@ class _Span:
                 {"span": self._name},
                 parent_id=self._outer.parent_id,
                 event_id=self._span_id,
-                duration_ms=int((time.monotonic() - self._started) * 1000),
+                duration_ms=took_ms(self._started, time.monotonic(), self._span_id, self._outer.parent_id),
                 source=self._source,
                 is_span=True,
                 quiet=True,

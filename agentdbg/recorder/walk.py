@@ -10,7 +10,6 @@ dropped. Under it the event is finished first: an event that was counted is writ
 from __future__ import annotations
 
 import threading
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ from agentdbg.recorder.described_errors import describe_error
 from agentdbg.recorder.limits import Guards, Limits, detector_of
 from agentdbg.recorder.payloads import States, error_fields, llm_fields, own_type, tool_fields, whole_ms
 from agentdbg.recorder.prices import PriceTable
+from agentdbg.recorder.run_clock import RunClock
 from agentdbg.recorder.run_log import NO_META, RunLog, redactor_of
 from agentdbg.recorder.stopping import Stop, stop_fields
 
@@ -64,8 +64,8 @@ class EventWalk:
         "_redactor",
         "_refreshed",
         "_short_redactor",
-        "_started",
         "_states",
+        "clock",
         "closed",
         "counters",
         "lock",
@@ -176,7 +176,7 @@ class EventWalk:
         kind = self._open_calls.pop(entry.event_id, None)
         if kind:
             self._guards.release(kind)
-        elapsed_s = time.monotonic() - self._started
+        elapsed_s = self.clock.elapsed_s()
         verdict = self._guards.judge_parts(
             entry.event_type,
             entry.event_id,
@@ -234,7 +234,7 @@ class EventWalk:
             before, stop = self.counters.snapshot(), self.stop
             try:
                 is_asked = stop is None and takes_place
-                refusal = self._guards.reserve(kind, time.monotonic() - self._started) if is_asked else None
+                refusal = self._guards.reserve(kind, self.clock.elapsed_s()) if is_asked else None
                 if refusal is not None:
                     line = self._stop_line(refusal, parent_id)
                     self._log.append(line)
@@ -254,7 +254,7 @@ class EventWalk:
     def take_place(self, call_id: str, kind: str, parent_id: str) -> None:
         """Take a place for a call that began without one; raises when a limit leaves none."""
         with self.lock:
-            refusal = None if self.stop is not None else self._guards.reserve(kind, time.monotonic() - self._started)
+            refusal = None if self.stop is not None else self._guards.reserve(kind, self.clock.elapsed_s())
             if refusal is not None:
                 self._log.append(self._stop_line(refusal, parent_id))
             elif self.stop is None:
@@ -304,7 +304,7 @@ class EventWalk:
         is_first = not self.counters.total("dropped")
         self.counters.dropped += 1
         self.counters.publish()
-        elapsed_s = time.monotonic() - self._started
+        elapsed_s = self.clock.elapsed_s()
         if self.closed and (is_first or elapsed_s - self._refreshed > _REFRESH_SECONDS):
             self._refresh(elapsed_s)
 
@@ -312,7 +312,7 @@ class EventWalk:
 
     def _start_clocks(self) -> None:
         """Both at once, after our own preparations: a run is as long as the time between its two ends."""
-        self.started_at, self._started = utc_timestamp(), time.monotonic()
+        self.started_at, self.clock = utc_timestamp(), RunClock()
         self._last_event_ts = self.started_at
         self._last_parent_id = self.start_id
 

@@ -11,7 +11,6 @@ following a link, and only for the pause it is in. The first answer counts: its 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -20,7 +19,8 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from agentdbg.storage.layout import make_private_folder, replace_file
+from agentdbg.faults import pass_on
+from agentdbg.storage.layout import make_private_folder, remove_quietly, replace_file
 
 __all__ = [
     "MOST_COMMAND_BYTES",
@@ -68,9 +68,9 @@ def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None
         command = None if path.parent.is_symlink() else read_private_json(path)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError):
-        with contextlib.suppress(OSError):
-            os.unlink(path)
+    except (OSError, ValueError) as error:
+        pass_on(error)
+        remove_quietly(path)
         return None
     return command if isinstance(command, dict) else None
 
@@ -79,10 +79,11 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
     """The program goes on: nothing waits any more."""
     folder = control_dir(run_folder)
     for name in (f"paused-{pause_id}.json", f"command-{pause_id}.json"):
-        with contextlib.suppress(OSError):
-            os.unlink(folder / name)
-    with contextlib.suppress(OSError):
+        remove_quietly(folder / name)
+    try:
         folder.rmdir()
+    except OSError as error:  # others wait too, or breakpoints are kept in it
+        pass_on(error)
 
 
 # The other side.
@@ -91,12 +92,14 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
 def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
     """What waits in this run, the longest first; nothing that is damaged or not ours."""
     found = []
-    with contextlib.suppress(OSError):
-        for path in control_dir(run_folder).glob("paused-*.json"):
-            with contextlib.suppress(OSError, ValueError):
-                pause = read_private_json(path)
-                if isinstance(pause, dict) and path.name == f"paused-{pause.get('pause_id')}.json":
-                    found.append(pause)
+    for path in control_dir(run_folder).glob("paused-*.json"):
+        try:
+            pause = read_private_json(path)
+        except (OSError, ValueError) as error:
+            pass_on(error)
+            continue
+        if isinstance(pause, dict) and path.name == f"paused-{pause.get('pause_id')}.json":
+            found.append(pause)
     return sorted(found, key=lambda pause: str(pause.get("since", "")))
 
 
@@ -114,11 +117,11 @@ def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any])
         os.link(waiting, folder / f"command-{pause_id}.json")  # whole or not at all, and only for the first
     except FileExistsError:
         return False
-    except OSError:
+    except OSError as error:
+        pass_on(error)
         return _moved(waiting, folder / f"command-{pause_id}.json")
     finally:
-        with contextlib.suppress(OSError):
-            os.unlink(waiting)
+        remove_quietly(waiting)
     return True
 
 
@@ -134,7 +137,8 @@ def read_breaks(run_folder: str | Path) -> list[str]:
     """Where the program should pause, as set from outside."""
     try:
         told = read_private_json(control_dir(run_folder) / _BREAKS)
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        pass_on(error)
         return []
     breaks = told.get("breaks") if isinstance(told, dict) else None
     return [one for one in breaks if isinstance(one, str)][:100] if isinstance(breaks, list) else []

@@ -38,6 +38,7 @@ __all__ = [
     "make_run_folder",
     "open_private",
     "receiver_token_path",
+    "remove_quietly",
     "replace_file",
     "run_dir",
     "runs_dir",
@@ -187,11 +188,12 @@ def replace_file(path: str | Path, content: bytes) -> None:
                 view = view[os.write(file.fileno(), view) :]
         os.replace(temporary, path)
     except BaseException:
-        _remove_quietly(temporary)
+        remove_quietly(temporary)
         raise
 
 
-def _remove_quietly(path: str) -> None:
+def remove_quietly(path: str | Path) -> None:
+    """Remove a file of ours, if it is there and can be removed."""
     try:
         os.unlink(path)
     except OSError as error:

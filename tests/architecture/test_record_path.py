@@ -32,6 +32,7 @@ BEFORE_ANY_RECORD = {
     "config._home": "settings",
     "config.config_file._parse": "settings",
     "config.setting_values._json_list": "settings",
+    "control.breakpoint": "a program pauses here for a person",
     "events.load_schema": "asked for by readers",
     "events.schema_problems": "asked for by readers",
     "integrations.crewai._crewai": "switched on or off",
@@ -198,7 +199,9 @@ _OF_AN_OPERATION = {
     "UnicodeEncodeError",
     # Our own.
     "AgentDbgGuardrailExceeded",
+    "CalledOff",
     "RunStopped",
+    "UsageError",
     "STOPS",
     "TooLong",
     "Unproved",

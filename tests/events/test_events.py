@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+import agentdbg
 from agentdbg import record_error, record_event, record_llm_call, record_state, tool, trace
+from agentdbg.control.arming import disarm
 from agentdbg.events import (
     EVENT_KEYS,
     EVENT_TYPES,
@@ -53,8 +55,12 @@ def _one_of_each(recorded: Recorded) -> list[dict[str, Any]]:
         record_state({"a": 1})
         record_error(ValueError("x"))
         record_event("OWN", "own")
+        agentdbg.breakpoint("look", x=1)
 
-    agent()
+    try:
+        agent()
+    finally:
+        disarm()
     return recorded.only().events
 
 

@@ -1,0 +1,73 @@
+"""
+Breakpoints of this process: set by `agentdbg run --break`, by AGENTDBG_BREAK, or by `agentdbg.breakpoint()` in code.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.breakpoints import Breakpoints
+from agentdbg.control.prompt import Prompt
+from agentdbg.exceptions import UsageError
+from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.recorder.deciders import add_decider, remove_decider
+from agentdbg.recorder.source_lines import user_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["arm", "arm_from_environment", "disarm", "pause_in_code"]
+
+_armed: Breakpoints | None = None
+
+
+def arm(
+    places: Sequence[str], *, wait_seconds: float = 0.0, then: str = "continue", whole_world: bool = False
+) -> Breakpoints:
+    """Pause this process at these places from now on. Raises UsageError where one cannot be read."""
+    global _armed  # noqa: PLW0603 -- a process has one set of breakpoints
+    breaks = Breakpoints(places, wait_seconds=wait_seconds, then=then, whole_world=whole_world, ask=Prompt())
+    if _armed is None:
+        _armed = breaks
+        add_decider(breaks)
+    else:
+        _armed.places += breaks.places
+    return _armed
+
+
+def disarm() -> None:
+    """Pause nowhere any more."""
+    global _armed  # noqa: PLW0603 -- as above
+    if _armed is not None:
+        remove_decider(_armed)
+    _armed = None
+
+
+def arm_from_environment() -> None:
+    """What AGENTDBG_BREAK asks for: places, one a line or parted by semicolons. A mistake is said, nothing raised."""
+    text = os.environ.get("AGENTDBG_BREAK", "")
+    for place in filter(None, (one.strip() for one in text.replace("\n", ";").split(";"))):
+        try:
+            arm([place], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
+        except UsageError as error:
+            tell_once(f"break:{place}", f"AGENTDBG_BREAK: {error}")
+
+
+def pause_in_code(name: str, shown: dict[str, Any]) -> None:
+    """`agentdbg.breakpoint()`."""
+    try:
+        breaks = _armed or arm([], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
+        breaks.pause_here(name, shown, user_source(2))
+    except Exception as fault:  # noqa: BLE001 -- looking must not break the program
+        contain(fault, "pause at agentdbg.breakpoint()")
+
+
+def _seconds(text: str) -> float:
+    try:
+        return max(float(text or 0), 0.0)
+    except ValueError as error:
+        pass_on(error)
+        sys.stderr.write(f"agentdbg: AGENTDBG_BREAK_WAIT_S is {text!r}, not a number of seconds; nothing is waited\n")
+        return 0.0

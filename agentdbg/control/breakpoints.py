@@ -1,0 +1,405 @@
+"""
+Breakpoints: pause a program before or after a call, let somebody look and change it, go on.
+
+`Breakpoints` is a decider that stands outside all others. It pauses only the task or thread that makes the call; with
+`whole_world` every other one waits at its next call too. Paused time belongs to no duration and to no limit.
+"""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.pauses import Answered, Pause, Waiting, is_terminal
+from agentdbg.control.where import Breakpoint, Progress, parse_breakpoint
+from agentdbg.exceptions import UsageError
+from agentdbg.faults import pass_on, tell_once
+from agentdbg.recorder import lanes
+from agentdbg.recorder.context import current_scope
+from agentdbg.recorder.deciders import Answer, Decider, Outcome, Proceed, Refuse
+from agentdbg.storage.control_files import control_dir, read_breaks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.deciders import AnnouncedCall
+
+__all__ = ["Breakpoints"]
+
+_MOST_WAIT_SECONDS = 600.0
+_LOOK_SECONDS = 0.02
+
+
+class Breakpoints(Decider):
+    """Where to pause, what stepping asks for, and what is mocked from now on."""
+
+    def __init__(
+        self,
+        places: Iterable[str] = (),
+        *,
+        wait_seconds: float = 0.0,
+        then: str = "continue",
+        whole_world: bool = False,
+        ask: Callable[..., Answered | None] | None = None,
+    ) -> None:
+        self.places = [parse_breakpoint(place) for place in places]
+        self._wait_seconds = min(wait_seconds, _MOST_WAIT_SECONDS)
+        self._then = then
+        self._whole_world = whole_world
+        self._ask = ask
+        self._terminal = threading.Lock()
+        self._lock = threading.Lock()
+        self._calls = 0
+        self._mocks: dict[tuple[str, str], Any] = {}
+        self._step: _Step | None = None
+        self._open: dict[str, str] = {}
+        """The calls that are being made, and what each was made in."""
+        self._reasons: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._paused = 0
+        self._breaks_known: tuple[int, float] = (0, 0.0)
+
+    # What the recorder asks.
+
+    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """Note the call, answer it where it is mocked, and see whether it is one to pause before."""
+        if call.kind == "http":
+            return None
+        run = _run_of(call)
+        with self._lock:
+            self._calls += 1
+            self._numbers[call.call_id] = number = self._calls
+            self._open[call.call_id] = call.outer_id
+            self._look_for_breaks(run)
+            reason = self._reason_before(call, run, number)
+            if reason:
+                self._reasons[call.call_id] = reason
+        if not reason and (call.kind, str(call.name)) in self._mocks and call.can_answer:
+            return Answer(self._mocks[call.kind, str(call.name)], served="mock")
+        return None
+
+    def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """Pause this thread, if this is a place to."""
+        self._let_others_look()
+        if (pause := self._pause_before(call)) is None:
+            return None
+        return self._decided(call, self._held(call, pause, lambda waiting: waiting.here()))
+
+    async def wait_async(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """Pause this task."""
+        if not _is_asyncio():
+            return self.wait(call)
+        await self._let_others_look_async()
+        if (pause := self._pause_before(call)) is None:
+            return None
+        return self._decided(call, await self._held_async(call, pause))
+
+    def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
+        """Pause after the call, if this is a place to."""
+        if (pause := self._pause_after(call, outcome)) is None:
+            return None
+        return self._replaced(call, self._held(call, pause, lambda waiting: waiting.here()))
+
+    async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
+        """Do the same in a task."""
+        if not _is_asyncio():
+            return self.ended(call, outcome)
+        if (pause := self._pause_after(call, outcome)) is None:
+            return None
+        return self._replaced(call, await self._held_async(call, pause))
+
+    def released(self, call: AnnouncedCall) -> None:
+        """The call is over."""
+        with self._lock:
+            self._open.pop(call.call_id, None)
+            self._numbers.pop(call.call_id, None)
+            self._reasons.pop(call.call_id, None)
+
+    def pause_here(self, name: str, shown: dict[str, Any], source: str | None) -> None:
+        """`agentdbg.breakpoint()` in the program's code: look, and go on."""
+        scope = current_scope()
+        if scope is None:
+            tell_once("breakpoint", "agentdbg.breakpoint() pauses only inside a run; it was passed over")
+            return
+        run = scope.run
+        safe = run.shown(shown)
+        pause = Pause(
+            "here",
+            "code",
+            name or "breakpoint",
+            safe,
+            shown,
+            source=source,
+            reason="agentdbg.breakpoint()",
+            can_skip=False,
+        )
+        pause.can_edit = False
+        answered = self._hold_in(run, pause, scope.parent_id, lambda waiting: waiting.here())
+        self._note_answer(answered, "", scope.parent_id)
+        if answered.do == "abort":
+            _abort()
+
+    # Whether to pause.
+
+    def _reason_before(self, call: AnnouncedCall, run: ActiveRun | None, number: int) -> str:
+        step = self._step
+        if step is not None and step.is_reached(call, self._open):
+            self._step = None
+            return "step"
+        progress = _progress(run, number)
+        facts = _facts(call)
+        hits = [place for place in self.places if place.is_before(facts, progress)]
+        return hits[0].text if hits else ""
+
+    def _pause_before(self, call: AnnouncedCall) -> Pause | None:
+        reason = self._reasons.pop(call.call_id, "")
+        run = _run_of(call)
+        if not reason or run is None or call.kind == "http":
+            return None
+        shown = run.shown(call.input)
+        return self._new_pause("before", call, run, shown, call.input, reason)
+
+    def _pause_after(self, call: AnnouncedCall, outcome: Outcome) -> Pause | None:
+        run = _run_of(call)
+        if run is None or call.kind == "http" or not any(place.after for place in self.places):
+            return None
+        facts = {**_facts(call), "result": outcome.value, "response": outcome.value}
+        if outcome.error is not None:
+            facts["error"] = f"{type(outcome.error).__name__}: {outcome.error}"
+        hits = [place for place in self.places if place.is_after(facts)]
+        if not hits:
+            return None
+        pause = self._new_pause("after", call, run, run.shown(outcome.value), outcome.value, hits[0].text)
+        pause.error = None if outcome.error is None else str(run.shown(facts["error"]))
+        pause.can_edit = pause.can_skip = call.can_replace
+        return pause
+
+    def _new_pause(
+        self, when: str, call: AnnouncedCall, run: ActiveRun, shown: Any, original: Any, reason: str
+    ) -> Pause:
+        return Pause(
+            when,
+            call.kind,
+            str(run.shown(str(call.name))),
+            shown,
+            original,
+            call.call_id,
+            self._numbers.get(call.call_id, 0),
+            call.source,
+            _lane_name(),
+            reason,
+            spent=_spent(run),
+            can_edit=call.can_edit,
+            can_skip=call.can_answer,
+        )
+
+    # Waiting.
+
+    def _held(self, call: AnnouncedCall, pause: Pause, wait: Callable[[Waiting], Answered]) -> Answered:
+        run = _run_of(call)
+        assert run is not None
+        return self._hold_in(run, pause, call.outer_id, wait)
+
+    def _hold_in(self, run: ActiveRun, pause: Pause, parent_id: str, wait: Callable[[Waiting], Answered]) -> Answered:
+        began = time.monotonic()
+        with run.paused(parent_id):
+            self._paused += 1
+            try:
+                waiting = self._waiting(run, pause)
+                answered = Answered() if waiting is None else wait(waiting)
+            finally:
+                self._paused -= 1
+        self._record(run, pause, parent_id, answered, began)
+        return answered
+
+    async def _held_async(self, call: AnnouncedCall, pause: Pause) -> Answered:
+        run = _run_of(call)
+        assert run is not None
+        began = time.monotonic()
+        with run.paused(call.outer_id):
+            self._paused += 1
+            try:
+                waiting = self._waiting(run, pause)
+                answered = Answered() if waiting is None else await waiting.in_task()
+            finally:
+                self._paused -= 1
+        self._record(run, pause, call.outer_id, answered, began)
+        return answered
+
+    def _waiting(self, run: ActiveRun, pause: Pause) -> Waiting | None:
+        """Who is waited for; None where nobody can answer."""
+        ask = self._at_terminal if self._ask is not None and is_terminal() else None
+        if ask is None and self._wait_seconds <= 0:
+            tell_once(
+                "break:nobody",
+                f"{pause.reason} was reached at {pause.source or pause.name}, and nobody can answer: this is not a "
+                "terminal; --wait SECONDS waits for the page or `agentdbg attach`",
+            )
+            return None
+        if ask is None:
+            tell_once(
+                f"break:{pause.pause_id}",
+                f"paused {pause.when} {pause.kind} {pause.name}; waiting {self._wait_seconds:g} s for an answer from "
+                f"`agentdbg view` or `agentdbg attach {run.run_id[:8]}`",
+            )
+        return Waiting(pause, run.path, ask=ask, seconds=self._wait_seconds, then=self._then)
+
+    def _at_terminal(self, pause: Pause, elsewhere: Callable[[], Answered | None]) -> Answered | None:
+        assert self._ask is not None
+        while not self._terminal.acquire(timeout=0.02):  # one question at a time; it may be answered elsewhere
+            if (answer := elsewhere()) is not None:
+                return answer
+        try:
+            return self._ask(pause, elsewhere, self)
+        finally:
+            self._terminal.release()
+
+    def _let_others_look(self) -> None:
+        while self._whole_world and self._paused:
+            time.sleep(_LOOK_SECONDS)
+
+    async def _let_others_look_async(self) -> None:
+        while self._whole_world and self._paused:  # noqa: ASYNC110 -- the others may be in other threads
+            await asyncio.sleep(_LOOK_SECONDS)
+
+    def _record(self, run: ActiveRun, pause: Pause, parent_id: str, answered: Answered, began: float) -> None:
+        fields = {
+            "when": pause.when,
+            "reason": pause.reason,
+            "call_id": pause.call_id or None,
+            "action": answered.do,
+            "by": answered.by,
+            "edited": run.shown(answered.value) if answered.is_edited else None,
+            "paused_ms": int((time.monotonic() - began) * 1000),
+        }
+        run.note_break(pause.name, fields, parent_id)
+
+    # What an answer means.
+
+    def _note_answer(self, answered: Answered, call_id: str, parent_id: str) -> None:
+        with self._lock:
+            if answered.breaks is not None:
+                self.places = _parsed(answered.breaks)
+            if answered.do in ("step", "into", "out"):
+                self._step = _Step(answered.do, call_id, parent_id)
+
+    def _decided(self, call: AnnouncedCall, answered: Answered) -> Proceed | Answer | Refuse | None:
+        self._note_answer(answered, call.call_id, call.outer_id)
+        match answered.do:
+            case "abort":
+                _abort()
+            case "skip":
+                return Answer(answered.value, served="edited")
+            case "mock":
+                self._mocks[call.kind, str(call.name)] = answered.value
+                return Answer(answered.value, served="mock")
+            case "raise":
+                return Answer(error=answered.error, served="fault")
+        return Proceed(answered.value) if answered.is_edited else None
+
+    def _replaced(self, call: AnnouncedCall, answered: Answered) -> Outcome | None:
+        self._note_answer(answered, call.call_id, call.outer_id)
+        if answered.do == "abort":
+            _abort()
+        if answered.do == "raise":
+            return Outcome(error=answered.error)
+        return Outcome(answered.value) if answered.is_edited else None
+
+    def _look_for_breaks(self, run: ActiveRun | None) -> None:
+        """Take over what the page or another terminal has set; a stat where nothing has changed."""
+        if run is None:
+            return
+        try:
+            about = (control_dir(run.path) / "breaks.json").stat()
+        except OSError as error:
+            pass_on(error)
+            return
+        if (known := (about.st_ino, about.st_mtime)) != self._breaks_known:
+            self._breaks_known = known
+            self.places = _parsed(read_breaks(run.path))
+
+
+class _Step:
+    """Pause again soon: before the next call beside this one, inside it, or outside what it was made in."""
+
+    def __init__(self, do: str, call_id: str, parent_id: str) -> None:
+        self._into = do == "into"
+        self._around = call_id if do == "step" else parent_id
+
+    def is_reached(self, call: AnnouncedCall, open_calls: dict[str, str]) -> bool:
+        if self._into:
+            return True
+        place: str | None = call.outer_id
+        while place is not None and place in open_calls:
+            if place == self._around:
+                return False
+            place = open_calls[place]
+        return True
+
+
+def _parsed(texts: Iterable[str]) -> list[Breakpoint]:
+    places = []
+    for text in texts:
+        try:
+            places.append(parse_breakpoint(text))
+        except UsageError as error:
+            tell_once(f"break:{text}", str(error))
+    return places
+
+
+def _run_of(call: AnnouncedCall) -> ActiveRun | None:
+    scope = current_scope()
+    return scope.run if scope is not None and scope.run.run_id == call.run_id else None
+
+
+def _facts(call: AnnouncedCall) -> dict[str, Any]:
+    facts = {"kind": call.kind, "name": str(call.name), "source": call.source, "meta": call.meta, "input": call.input}
+    facts["is_mcp"] = bool(call.meta.get("mcp") or call.meta.get("framework") == "mcp")
+    if call.kind == "tool":
+        facts["args"] = call.input
+    else:
+        facts |= {"model": str(call.name), "prompt": call.input, "messages": call.input}
+    return facts
+
+
+def _progress(run: ActiveRun | None, number: int) -> Progress:
+    if run is None:
+        return Progress(number)
+    counters = run.counters
+    return Progress(
+        number,
+        counters.total("cost_usd"),
+        counters.whole("total_tokens"),
+        counters.whole("errors"),
+        counters.whole("loop_warnings"),
+    )
+
+
+def _spent(run: ActiveRun) -> str:
+    cost = run.counters.total("cost_usd")
+    return f"${cost:.2f} so far" if cost else ""
+
+
+def _lane_name() -> str:
+    lane = lanes.here()
+    return "" if lane is None else lane.name
+
+
+def _is_asyncio() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError as error:
+        pass_on(error)
+        return False
+    return True
+
+
+def _abort() -> None:
+    """End the program as Ctrl-C does, also where another thread than the main one was paused."""
+    if threading.current_thread() is not threading.main_thread():
+        _thread.interrupt_main()
+    raise KeyboardInterrupt

@@ -1,0 +1,214 @@
+"""
+One pause: what is shown of a call, who may answer, and what an answer makes of the call.
+
+A pause is posted as a file, so the page, another terminal or an assistant can answer it; where the program has a
+terminal of its own, that asks too. The first answer counts. Answers hold values only. Nothing waits where nobody can
+answer: without a terminal and without a time to wait, the program goes on at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import contextlib
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.value_paths import kept_where_unchanged
+from agentdbg.events import utc_timestamp
+from agentdbg.faults import contain, pass_on
+from agentdbg.storage.control_files import new_pause_id, post_pause, take_command, withdraw_pause
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["ACTIONS", "Answered", "Pause", "Waiting", "error_named", "is_terminal"]
+
+ACTIONS = ("continue", "step", "into", "out", "skip", "raise", "mock", "abort")
+_LOOK_SECONDS = 0.02
+_UNCHANGED: Any = object()
+
+
+def is_terminal() -> bool:
+    """Whether a person can be asked here: standard input and standard error are a terminal."""
+    try:
+        return bool(sys.stdin.isatty() and sys.stderr.isatty())
+    except (AttributeError, ValueError, OSError) as error:  # the program may have replaced or closed them
+        pass_on(error, of_user_code=True)
+        return False
+
+
+@dataclass
+class Answered:
+    """What somebody said to a pause."""
+
+    do: str = "continue"
+    value: Any = _UNCHANGED
+    """What comes in the place of the input, or of the outcome."""
+    error: BaseException | None = None
+    by: str = "nobody"
+    """terminal, page, attach, assistant or nobody."""
+    breaks: list[str] | None = None
+    """Where to pause from now on, if that was changed."""
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a value was given."""
+        return self.value is not _UNCHANGED
+
+
+@dataclass
+class Pause:
+    """What waits, as it is shown."""
+
+    when: str
+    """before or after."""
+    kind: str
+    name: str
+    shown: Any
+    """The input before a call, the outcome after it: JSON, without secrets."""
+    original: Any
+    call_id: str = ""
+    number: int = 0
+    source: str | None = None
+    lane: str = ""
+    reason: str = ""
+    error: str | None = None
+    spent: str = ""
+    can_edit: bool = True
+    can_skip: bool = True
+    shows: dict[str, Any] = field(default_factory=dict)
+    pause_id: str = field(default_factory=new_pause_id)
+    since: str = field(default_factory=utc_timestamp)
+
+    def as_json(self, until: float | None) -> dict[str, Any]:
+        """The control file: what the page and other terminals show."""
+        return {
+            "pause_id": self.pause_id,
+            "since": self.since,
+            "when": self.when,
+            "call": {"call_id": self.call_id, "kind": self.kind, "name": self.name, "number": self.number},
+            "source": self.source,
+            "lane": self.lane,
+            "reason": self.reason,
+            "error": self.error,
+            "spent": self.spent,
+            "value": self.shown,
+            "shows": self.shows,
+            "can": [*(["edit"] if self.can_edit else []), *(["skip", "raise", "mock"] if self.can_skip else [])],
+            "until": until,
+            "pid": os.getpid(),
+        }
+
+    def understood(self, command: dict[str, Any]) -> Answered | None:
+        """What a command says; None where it makes no sense here, so that the program goes on waiting."""
+        do = command.get("do")
+        if do not in ACTIONS:
+            return None
+        answered = Answered(do, by=str(command.get("by") or "page")[:40])
+        if isinstance(command.get("breaks"), list):
+            answered.breaks = [one for one in command["breaks"] if isinstance(one, str)][:100]
+        if do == "raise":
+            error = command.get("error")
+            if not self.can_skip or not isinstance(error, dict):
+                return None
+            answered.error = error_named(str(error.get("type") or "RuntimeError"), str(error.get("message") or ""))
+        elif do in ("skip", "mock"):
+            if not self.can_skip or "value" not in command:
+                return None
+            answered.value = command["value"]
+        elif "value" in command and do != "abort":
+            if not self.can_edit:
+                return None
+            value = kept_where_unchanged(self.original, self.shown, command["value"])
+            if value is not self.original:
+                answered.value = value
+        return answered
+
+
+def error_named(name: str, message: str) -> Exception:
+    """A built-in exception by its name; another name becomes part of the text. Nothing is imported."""
+    kind = getattr(builtins, name.rpartition(".")[2], None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        try:
+            return kind(message)
+        except TypeError as error:  # UnicodeDecodeError and its like want more
+            pass_on(error)
+    return RuntimeError(f"{name}: {message}" if message else name)
+
+
+class Waiting:
+    """Waits for the answer to one pause, wherever it comes from."""
+
+    def __init__(
+        self,
+        pause: Pause,
+        run_folder: Path,
+        *,
+        ask: Callable[[Pause, Callable[[], Answered | None]], Answered | None] | None,
+        seconds: float,
+        then: str,
+    ) -> None:
+        self._pause = pause
+        self._folder = run_folder
+        self._ask = ask
+        self._seconds = seconds
+        self._then = then
+        self._answer: Answered | None = None
+        self._asking: threading.Thread | None = None
+
+    def here(self) -> Answered:
+        """Wait in this thread."""
+        with self._posted() as until:
+            if self._ask is not None:
+                return self._ask(self._pause, self._elsewhere) or Answered("continue", by="terminal")
+            while (answer := self._elsewhere()) is None and time.monotonic() < until:
+                time.sleep(_LOOK_SECONDS)
+            return answer or Answered(self._then)
+
+    async def in_task(self) -> Answered:
+        """Wait in this task, without keeping the event loop from its other work."""
+        with self._posted() as until:
+            if self._ask is not None:
+                self._asking = threading.Thread(target=self._ask_aside, name="agentdbg-prompt", daemon=True)
+                self._asking.start()
+            while (answer := self._elsewhere()) is None:
+                if self._asking is None and time.monotonic() >= until:
+                    return Answered(self._then)
+                await asyncio.sleep(_LOOK_SECONDS)
+            return answer
+
+    def _ask_aside(self) -> None:
+        assert self._ask is not None
+        try:
+            self._answer = self._ask(self._pause, self._elsewhere) or Answered(by="terminal")
+        except BaseException as error:
+            # Ctrl-C at the prompt; this thread has nobody to raise it to, so the paused task does.
+            self._answer = Answered("abort" if isinstance(error, KeyboardInterrupt) else "continue", by="terminal")
+            raise
+
+    @contextlib.contextmanager
+    def _posted(self) -> Any:
+        """The pause as a file, for as long as it lasts. A disk that takes no file leaves the terminal alone to ask."""
+        until = time.monotonic() + self._seconds
+        ends_at = None if self._ask is not None else time.time() + self._seconds
+        try:
+            post_pause(self._folder, self._pause.as_json(ends_at))
+        except (OSError, ValueError) as fault:
+            contain(fault, "say that the program is paused")
+        try:
+            yield until
+        finally:
+            withdraw_pause(self._folder, self._pause.pause_id)
+
+    def _elsewhere(self) -> Answered | None:
+        """What somebody else has answered by now."""
+        if self._answer is not None:
+            return self._answer
+        command = take_command(self._folder, self._pause.pause_id)
+        return None if command is None else self._pause.understood(command)

@@ -1,0 +1,315 @@
+"""
+The terminal at a breakpoint: what is shown, and the commands a person can give.
+
+`Prompt` asks until an answer is complete, or until somebody else has answered. It prints to standard error only, and
+everything printed is cleaned of what would act on the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pdb  # noqa: T100 -- one of the prompt's commands
+import shlex
+import subprocess
+import sys
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.line_editor import CalledOff, LineEditor
+from agentdbg.control.pauses import Answered, Pause, error_named
+from agentdbg.control.value_paths import MISSING, kept_where_unchanged, parse_path, path_text, value_at, with_value
+from agentdbg.control.where import parse_breakpoint
+from agentdbg.exceptions import UsageError
+from agentdbg.faults import pass_on
+from agentdbg.safe_text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.control.breakpoints import Breakpoints
+
+__all__ = ["Prompt"]
+
+_HELP = """\
+  Enter c  continue      n  next call      s  into this call      o  out of it
+  p PATH   print         e [PATH[=VALUE]]  edit ($EDITOR)          l  the last ten calls
+  skip JSON  answer without calling       raise TYPE "text"        mock JSON  from now on
+  b WHERE  break here too   d N  delete one   w  where   pdb  a Python prompt in the caller   q  abort"""
+_WORDS = ("continue", "next", "into", "out", "print ", "edit ", "last", "skip ", "raise ", "mock ", "break ", "delete ")
+_SHORT = {
+    "": "continue",
+    "c": "continue",
+    "n": "next",
+    "s": "into",
+    "step": "into",
+    "o": "out",
+    "p": "print",
+    "e": "edit",
+    "l": "last",
+    "b": "break",
+    "d": "delete",
+    "w": "where",
+    "q": "abort",
+    "quit": "abort",
+    "h": "help",
+    "?": "help",
+}
+_ENDS = {"continue": "continue", "next": "step", "into": "into", "out": "out", "abort": "abort"}
+_MOST_SHOWN = 60
+
+
+class Prompt:
+    """Asks the person at the terminal. One for a process, so that it remembers what was typed."""
+
+    def __init__(self) -> None:
+        self._editor = LineEditor(self._completions)
+        self._last: list[str] = []
+        self._pause: Pause | None = None
+
+    def __call__(self, pause: Pause, elsewhere: Callable[[], Answered | None], breaks: Breakpoints) -> Answered:
+        """The answer to a pause, from here or from elsewhere."""
+        self._pause = pause
+        self._last = [*self._last[-9:], f"{pause.number}  {pause.when} {pause.kind} {pause.name}"]
+        asked = _Asked(pause, breaks, self._last)
+        asked.show()
+        found: list[Answered] = []
+
+        def is_called_off() -> bool:
+            found[:] = [answer] if (answer := elsewhere()) is not None else []
+            return bool(found)
+
+        try:
+            while asked.answer is None:
+                asked.obey(self._editor.read("(agentdbg) ", is_called_off))
+        except CalledOff:
+            _say(f"Answered elsewhere ({found[0].by}): {found[0].do}.")
+            return found[0]
+        asked.answer.by = "terminal"
+        return asked.answer
+
+    def _completions(self, typed: str) -> list[str]:
+        word, space, rest = typed.partition(" ")
+        if not space:
+            return [one for one in (*_WORDS, "where", "pdb", "help", "abort") if one.startswith(word)]
+        if _SHORT.get(word, word) in ("print", "edit") and self._pause is not None:
+            return [f"{word} {path}" for path in _paths(self._pause) if path.startswith(rest)]
+        return []
+
+
+class _Asked:
+    """One pause while its person makes up their mind."""
+
+    def __init__(self, pause: Pause, breaks: Breakpoints, last: list[str]) -> None:
+        self._pause = pause
+        self._breaks = breaks
+        self._last = last
+        self._root = "result" if pause.when == "after" else "args" if pause.kind == "tool" else "prompt"
+        self._value = pause.shown
+        self.answer: Answered | None = None
+
+    def show(self) -> None:
+        pause = self._pause
+        about = " · ".join(
+            one
+            for one in (f"call {pause.number}" if pause.number else "", pause.source, pause.lane, pause.spent)
+            if one
+        )
+        what = pause.name if pause.when == "here" else f"{pause.when} {pause.kind} {pause.name}"
+        _say(f"⏸ {what}   {about}")
+        if pause.error is not None:
+            _say(f"  raised {pause.error}")
+        _say_value(self._value)
+
+    def obey(self, line: str) -> None:
+        word, _, rest = line.strip().partition(" ")
+        word, rest = _SHORT.get(word, word), rest.strip()
+        try:
+            if word in _ENDS:
+                self._end(_ENDS[word])
+            elif hasattr(self, f"_do_{word}"):
+                getattr(self, f"_do_{word}")(rest)
+            else:
+                _say(f"There is no command {word!r}; help lists them.")
+        except UsageError as error:
+            _say(f"{error}")
+
+    def _end(self, do: str) -> None:
+        answer = Answered(do)
+        pause = self._pause
+        if self._value is not pause.shown and do != "abort":
+            answer.value = kept_where_unchanged(pause.original, pause.shown, self._value)
+        self.answer = answer
+
+    def _do_help(self, _: str) -> None:
+        _say(_HELP, keep_lines=True)
+
+    def _do_last(self, _: str) -> None:
+        for line in self._last:
+            _say(f"  {line}")
+
+    def _do_print(self, path: str) -> None:
+        value = self._everything() if not path else value_at(self._everything(), parse_path(path))
+        if value is MISSING:
+            raise UsageError(f"there is nothing at {path}; p alone prints all of it")
+        _say(json.dumps(value, indent=2, ensure_ascii=False, default=str), keep_lines=True)
+
+    def _do_edit(self, what: str) -> None:
+        if not self._pause.can_edit:
+            raise UsageError("this call can only be looked at here: the framework reports it and lets nobody change it")
+        path, equals, value = what.partition("=")
+        if equals:
+            changed = with_value(self._everything(), parse_path(path.strip()), _json_or_text(value.strip()))
+        elif what:
+            steps = parse_path(what)
+            found = value_at(self._everything(), steps)
+            if found is MISSING:
+                raise UsageError(f"there is nothing at {what}")
+            changed = with_value(self._everything(), steps, edited_in_editor(found))
+        else:
+            changed = {**self._everything(), self._root: edited_in_editor(self._value)}
+        self._value = changed[self._root]
+        _say_value(self._value)
+
+    def _do_skip(self, value: str) -> None:
+        self._need_skipping()
+        if self._pause.when == "after":
+            self._value = _json(value)
+            self._end("continue")
+        else:
+            self.answer = Answered("skip", _json(value))
+
+    def _do_mock(self, value: str) -> None:
+        self._need_skipping()
+        self.answer = Answered("mock", _json(value))
+
+    def _do_raise(self, what: str) -> None:
+        self._need_skipping()
+        name, _, text = what.partition(" ")
+        if not name:
+            raise UsageError('raise needs a type: raise TimeoutError "the service is down"')
+        self.answer = Answered("raise", error=error_named(name, str(_json_or_text(text.strip())) if text else ""))
+
+    def _do_break(self, where: str) -> None:
+        if where:
+            self._breaks.places.append(parse_breakpoint(where))
+        for number, place in enumerate(self._breaks.places, 1):
+            _say(f"  {number}  {place.text}")
+
+    def _do_delete(self, number: str) -> None:
+        if not number.isdigit() or not 1 <= int(number) <= len(self._breaks.places):
+            raise UsageError("delete needs the number of a breakpoint; b lists them")
+        del self._breaks.places[int(number) - 1]
+        self._do_break("")
+
+    def _do_where(self, _: str) -> None:
+        for number, line in enumerate(_callers(), 1):
+            _say(f"  {number}  {line}")
+
+    def _do_pdb(self, _: str) -> None:
+        frame = _user_frame()
+        if frame is None:
+            raise UsageError("none of the program's own code is below this call in this thread")
+        debugger = pdb.Pdb(stdout=sys.stderr)
+        debugger.reset()
+        debugger.interaction(frame, None)
+
+    def _need_skipping(self) -> None:
+        if not self._pause.can_skip:
+            raise UsageError("this call can only be looked at here: the framework makes it and lets nobody answer")
+
+    def _everything(self) -> dict[str, Any]:
+        return {self._root: self._value, **({"shows": self._pause.shows} if self._pause.shows else {})}
+
+
+def edited_in_editor(value: Any) -> Any:
+    """The value as a person leaves it in `$EDITOR`. Raises UsageError where it is no JSON."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise UsageError("set $EDITOR to the editor you like, or use: e PATH=VALUE")
+    with tempfile.TemporaryDirectory(prefix="agentdbg-") as folder:
+        path = os.path.join(folder, "value.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(value, file, indent=2, ensure_ascii=False, default=str)
+        try:
+            subprocess.run([*shlex.split(editor), path], check=True)  # noqa: S603 -- the user's own editor, as asked
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UsageError(f"the editor {editor!r} did not end well: {error}") from None
+        with open(path, encoding="utf-8") as file:
+            return _json(file.read())
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UsageError(f'that is no JSON: {error}; a text needs quotes, as in "done"') from None
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        pass_on(error)
+        return text
+
+
+def _say(text: str, *, keep_lines: bool = False) -> None:
+    sys.stderr.write(clean(text, keep_lines=keep_lines) + "\n")
+    sys.stderr.flush()
+
+
+def _say_value(value: Any) -> None:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            _say(f"  {key}  {_short(one)}")
+    else:
+        _say(f"  {_short(value)}")
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 200 else f"{text[:197]}…"
+
+
+def _paths(pause: Pause) -> list[str]:
+    root = "result" if pause.when == "after" else "args" if pause.kind == "tool" else "prompt"
+    found: list[str] = []
+
+    def walk(value: Any, steps: tuple[str | int, ...]) -> None:
+        if len(found) < _MOST_SHOWN:
+            found.append(path_text(steps))
+            inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+            for key, one in inside:
+                walk(one, (*steps, key))
+
+    walk(pause.shown, (root,))
+    return found
+
+
+def _callers() -> list[str]:
+    lines: list[str] = []
+    frame = _user_frame()
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename == _LAUNCHER:
+            break  # below it are the interpreter's and our own first frames
+        if not _is_ours(code.co_filename):
+            lines.append(f"{os.path.relpath(code.co_filename)}:{frame.f_lineno} in {code.co_name}")
+        frame = frame.f_back
+    return lines[:20] or ["no frame of the program's own code is in this thread"]
+
+
+def _user_frame() -> Any:
+    frame: Any = sys._getframe()  # noqa: SLF001 -- the way to the caller's frame
+    while frame is not None and _is_ours(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
+def _is_ours(filename: str) -> bool:
+    return filename.startswith((_PACKAGE, "<frozen")) or "site-packages" in filename
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_LAUNCHER = os.path.join(_PACKAGE, "autorun", "launcher.py")

@@ -1,0 +1,175 @@
+"""The prompt at a breakpoint, typed by a person at a real terminal."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+pty = pytest.importorskip("pty")
+
+PROGRAM = """
+import agentdbg, sys
+
+@agentdbg.tool
+def refund(order, amount):
+    print("refunding", order, amount, flush=True)
+    return {"ok": True}
+
+@agentdbg.tool
+def note(text):
+    return refund("inner", 1) if text == "deep" else text
+
+def work():
+    answers = []
+    for call in (lambda: refund("A-17", 4000), lambda: note("deep"), lambda: note("last")):
+        try:
+            answers.append(call())
+        except TimeoutError as error:
+            answers.append(f"TimeoutError: {error}")
+    print("answers", answers, flush=True)
+
+work()
+"""
+
+
+class Session:
+    """A program at a terminal: what it printed, and the lines typed whenever it asks."""
+
+    def __init__(self, folder: Path, data_dir: Path, *options: str, env: dict[str, str] | None = None) -> None:
+        (folder / "agent.py").write_text(PROGRAM)
+        self._words = [sys.executable, "-m", "agentdbg", "run", *options, "agent.py"]
+        self._env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), "TERM": "xterm", **(env or {})}
+        self._folder = folder
+
+    def type(self, *lines: str) -> tuple[str, int]:
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self._folder)
+            os.execve(self._words[0], self._words, self._env)
+        printed, waiting, answered = b"", list(lines), 0
+        ends_at = time.monotonic() + 30
+        while time.monotonic() < ends_at:
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    piece = os.read(terminal, 65_536)
+                except OSError:
+                    break
+                if not piece:
+                    break
+                printed += piece
+            elif waiting and printed[answered:].rstrip().endswith((b"(agentdbg)", b"(Pdb)")):
+                answered = len(printed)
+                os.write(terminal, waiting.pop(0).encode())
+        os.close(terminal)
+        _, status = os.waitpid(child, 0)
+        return printed.decode("utf-8", "replace").replace("\r", ""), os.waitstatus_to_exitcode(status)
+
+
+@pytest.fixture
+def session(tmp_path: Path, data_dir: Path) -> Session:
+    return Session(tmp_path, data_dir, "--break", "tool:refund where args.amount>100")
+
+
+def test_help_print_edit_and_go_on(session: Session) -> None:
+    """The first thing everybody does."""
+    printed, code = session.type("help\r", "p args.amount\r", "e args.amount=40\r", "w\r", "l\r", "nonsense\r", "c\r")
+
+    assert "⏸ before tool refund" in printed
+    assert "Enter c  continue" in printed
+    assert "\n4000\n" in printed
+    assert "agent.py:15 in <lambda>" in printed
+    assert "There is no command 'nonsense'" in printed
+    assert "refunding A-17 40\n" in printed
+    assert code == 0
+
+
+def test_skip_raise_and_mock_make_no_call(tmp_path: Path, data_dir: Path) -> None:
+    """Three ways to answer in a call's place."""
+    session = Session(tmp_path, data_dir, "--break", "tool:refund", "--break", "tool:note")
+
+    printed, _ = session.type('raise TimeoutError "slow"\r', 'skip {"skipped": 1}\r', 'mock "m"\r')
+
+    assert "answers ['TimeoutError: slow', {'skipped': 1}, 'm']" in printed
+    assert "refunding" not in printed
+
+
+def test_next_into_and_out(tmp_path: Path, data_dir: Path) -> None:
+    """Stepping stops where a debugger would."""
+    session = Session(tmp_path, data_dir, "--break", "call:1")
+
+    printed, _ = session.type("n\r", "s\r", "o\r", "c\r")
+
+    stops = [line.split("   ")[0] for line in printed.splitlines() if line.startswith("⏸")]
+    assert stops == ["⏸ before tool refund", "⏸ before tool note", "⏸ before tool refund", "⏸ before tool note"]
+
+
+def test_breakpoints_are_added_and_deleted(session: Session) -> None:
+    """While one looks, one finds the next place."""
+    printed, _ = session.type("b tool:note\r", "d 1\r", "d 7\r", "b nowhere\r", "c\r", "c\r", "c\r")
+
+    assert "  2  tool:note" in printed
+    assert "delete needs the number of a breakpoint" in printed
+    assert "'nowhere' is no place to break at" in printed
+    assert printed.count("⏸ before tool note") == 2
+
+
+def test_the_editor_changes_the_arguments(session: Session, tmp_path: Path) -> None:
+    """`$EDITOR` gets JSON and gives JSON back."""
+    editor = tmp_path / "editor.py"
+    editor.write_text(
+        "import sys, json\np = sys.argv[1]\nd = json.load(open(p))\nd['amount'] = 7\njson.dump(d, open(p, 'w'))\n"
+    )
+    session._env["EDITOR"] = f"{sys.executable} {editor}"
+
+    printed, _ = session.type("e\r", "c\r")
+
+    assert "refunding A-17 7\n" in printed
+
+
+def test_history_and_completion(session: Session) -> None:
+    """Arrow up brings the last line back; Tab completes commands and paths."""
+    printed, _ = session.type("p args.am\t\r", "\x1b[A\r", "con\t\r")
+
+    assert printed.count("\n4000\n") == 2
+    assert "refunding A-17 4000" in printed
+
+
+def test_pdb_stands_in_the_callers_frame(session: Session) -> None:
+    """The program's own variables are what one wants to see."""
+    printed, _ = session.type("pdb\r", "up\r", "p len(answers)\r", "q\r", "c\r")
+
+    assert "agent.py(15)<lambda>" in printed
+    assert "\n0\n" in printed
+
+
+def test_quit_and_ctrl_c_end_the_program(session: Session, tmp_path: Path, data_dir: Path) -> None:
+    """As Ctrl-C does: the exit code says so, and nothing is refunded."""
+    printed, code = session.type("q\r")
+    assert "refunding" not in printed
+    assert code in {1, 130, -2}
+
+    printed, code = Session(tmp_path, data_dir, "--break", "tool:refund").type("\x03")
+    assert "refunding" not in printed
+    assert code in {1, 130, -2}
+
+
+def test_the_programs_stdout_is_its_own(tmp_path: Path, data_dir: Path) -> None:
+    """A program whose output is piped elsewhere gets nothing of ours into it."""
+    Session(tmp_path, data_dir)
+    words = f"{sys.executable} -m agentdbg run --break tool:refund agent.py > out.txt"
+    session = Session(tmp_path, data_dir)
+    session._words = ["/bin/sh", "-c", words]
+
+    session.type("c\r", "c\r")
+
+    assert (tmp_path / "out.txt").read_text().splitlines()[0] == "refunding A-17 4000"
+    assert "⏸" not in (tmp_path / "out.txt").read_text()
