@@ -18,7 +18,7 @@ from agentdbg.loops.loop_rules import RULES, repetition
 from agentdbg.loops.repeated_text import has_period
 from agentdbg.loops.step_contents import read_answer, read_call
 from agentdbg.loops.step_window import MODEL, STATE, TOOL, Step, Window
-from agentdbg.loops.turns import is_cut
+from agentdbg.loops.user_turns import is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,6 +7,7 @@ at the window and changes nothing; whether a loop was told before is for the led
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
@@ -27,32 +28,26 @@ _FEWEST_RECENT = 8
 _ASKS_LIKE = 0.6
 
 
+@dataclass
 class Loop:
     """What a rule found: the steps that repeat, in rounds of `period` steps."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        steps: list[Step],
-        repetitions: int,
-        *,
-        block: list[Step] | None = None,
-        polling: bool = False,
-        new_work: bool = False,
-        spoken: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.steps = steps
-        self.repetitions = repetitions
-        """How often it has gone round by now, also before what can still be looked at."""
-        self.period = 1 if block is None else len(block)
-        self.block = steps[-1:] if block is None else _smallest(block)
+    kind: Kind
+    steps: list[Step]
+    repetitions: int
+    """How often it has gone round by now, also before what can still be looked at."""
+    round: list[Step] | None = None
+    """One round; of a loop that names one call, that call alone."""
+    polling: bool = False
+    new_work: bool = False
+    """Whether a tool returned something new meanwhile."""
+    spoken: bool = False
+    """Whether a person spoke meanwhile."""
+
+    def __post_init__(self) -> None:
+        self.period = 1 if self.round is None else len(self.round)
+        self.block = self.steps[-1:] if self.round is None else _smallest(self.round)
         """The steps that its pattern names."""
-        self.polling = polling
-        self.new_work = new_work
-        """Whether a tool returned something new meanwhile."""
-        self.spoken = spoken
-        """Whether a person spoke meanwhile."""
 
     @property
     def pattern(self) -> tuple[str, ...]:
@@ -72,7 +67,7 @@ def cycle(window: Window) -> Loop | None:
     steps = _block(window)
     if _fails(steps):
         return None
-    return Loop("cycle", steps, window.rounds, block=steps[: window.period])
+    return Loop("cycle", steps, window.rounds, round=steps[: window.period])
 
 
 def error_retry(window: Window) -> Loop | None:
@@ -123,14 +118,14 @@ def repetition(window: Window) -> Loop | None:
     """A block of names repeats while inputs, results or questions differ, or a poller polls."""
     if window.period:
         steps = _block(window)
-        return Loop("repetition", steps, window.rounds, block=steps[: window.period], polling=True)
+        return Loop("repetition", steps, window.rounds, round=steps[: window.period], polling=True)
     period = find_period(window.names, window.wanted, window.size)
     if not period:
         return None
     steps = window.last(period * window.wanted)
     block = steps[:period]
     polling, spoken = any(step.polling for step in block), window.turns.spoken > steps[0].number
-    return Loop("repetition", steps, window.wanted, block=block, polling=polling, spoken=spoken)
+    return Loop("repetition", steps, window.wanted, round=block, polling=polling, spoken=spoken)
 
 
 RULES: tuple[Callable[[Window], Loop | None], ...] = (cycle, error_retry, stall, echo, repetition)

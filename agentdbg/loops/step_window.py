@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
+from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING
 
 from agentdbg.loops.repeated_text import Characters, find_period
 from agentdbg.loops.step_contents import NOTHING_ASKED, NOTHING_GOT, are_near, overlap
-from agentdbg.loops.turns import UserTurns
+from agentdbg.loops.user_turns import UserTurns
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -42,39 +43,39 @@ _FEWEST_WORDS = 5
 """Shorter answers ("Done.", "Yes, please go on.") are alike without meaning anything."""
 
 
+@dataclass(eq=False, slots=True)
 class Step:
     """One event that counts, and its place among its like."""
 
-    __slots__ = (
-        *("asked", "event_id", "event_type", "got", "polling", "question", "signature", "spent", "ts"),
-        *("call_number", "exact", "forgotten", "is_new", "near", "number", "previous", "streak"),
-    )
+    event_type: str
+    name: InitVar[str]
+    event_id: str
+    ts: str
+    spent: Spent
+    """What the run had used before it."""
+    signature: str = ""
+    asked: Asked = NOTHING_ASKED
+    """What a tool was asked; of a model, the calls that it asks for."""
+    got: Outcome = NOTHING_GOT
+    question: int = 0
+    """What a model was asked: equal for prompts that say the same."""
+    polling: bool = False
+    number: int = 0
+    call_number: int = 0
+    exact: str = ""
+    is_new: bool = True
+    """Whether no call of this tool within reach had the same input and the same result."""
+    previous: Step | None = None
+    """The call before it that asked and got the same, or that failed the same way."""
+    streak: int = 1
+    """How many calls in a row asked and got the same."""
+    near: int = 1
+    """How many asked and got nearly the same."""
+    forgotten: bool = False
+    """Whether its texts are gone."""
 
-    def __init__(self, event_type: str, name: str, event_id: str, ts: str, spent: Spent) -> None:
-        self.event_type = event_type
-        self.signature = event_type if event_type == STATE else f"{event_type}:{name}"
-        self.event_id = event_id
-        self.ts = ts
-        self.spent = spent
-        """What the run had used before it."""
-        self.asked: Asked = NOTHING_ASKED
-        """What a tool was asked; of a model, the calls that it asks for."""
-        self.got: Outcome = NOTHING_GOT
-        self.question = 0
-        """What a model was asked: equal for prompts that say the same."""
-        self.polling = False
-        self.number = self.call_number = 0
-        self.exact = ""
-        self.is_new = True
-        """Whether no call of this tool within reach had the same input and the same result."""
-        self.previous: Step | None = None
-        """The call before it that asked and got the same, or that failed the same way."""
-        self.streak = 1
-        """How many calls in a row asked and got the same."""
-        self.near = 1
-        """How many asked and got nearly the same."""
-        self.forgotten = False
-        """Whether its texts are gone."""
+    def __post_init__(self, name: str) -> None:
+        self.signature = self.event_type if self.event_type == STATE else f"{self.event_type}:{name}"
 
     @property
     def failed(self) -> bool:

@@ -25,25 +25,9 @@ __all__ = ["VOLATILE_KEYS", "strip_volatile"]
 
 VOLATILE_KEYS = frozenset(
     {
-        "call_id",
-        "correlation_id",
-        "created",
-        "created_at",
-        "duration_ms",
-        "elapsed_ms",
-        "idempotency_key",
-        "latency_ms",
-        "nonce",
-        "request_id",
-        "response_id",
-        "span_id",
-        "timestamp",
-        "took",
-        "took_ms",
-        "tool_call_id",
-        "tool_use_id",
-        "trace_id",
-        "ts",
+        *("call_id", "correlation_id", "created", "created_at", "duration_ms", "elapsed_ms", "idempotency_key"),
+        *("latency_ms", "nonce", "request_id", "response_id", "span_id", "timestamp", "took", "took_ms"),
+        *("tool_call_id", "tool_use_id", "trace_id", "ts"),
     }
 )
 """Keys whose value belongs to the single call and not to what came back."""

@@ -161,7 +161,7 @@ class LoopSpending:
         self._reach = finding.window_size
         self._has_tool = "TOOL_CALL:" in finding.pattern
         counters = self._counters
-        spent = finding.cost.get("cost_usd")
+        spent = finding.spent.get("cost_usd")
         if spent is not None:  # an unknown price is not a price of nothing
             counters.loop_cost_known = 1
             counters.loop_cost_usd += counters.cost_usd - max(counters.cost_usd - spent, self._until)
