@@ -36,12 +36,10 @@ def find_policy(start: Path | None = None) -> Path | None:
 
 def read_policy(path: Path) -> dict[str, Any]:
     """The rules of a policy file, checked; UsageError for a file that is none."""
-    from agentdbg.bounded.files import read_small  # noqa: PLC0415 -- only when there is a file
-    from agentdbg.bounded.yaml_loading import LONGEST_YAML  # noqa: PLC0415
-    from agentdbg.strict_yaml import load_strictly  # noqa: PLC0415
+    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- YAML is loaded only when there is a file
 
     try:
-        content = load_strictly(read_small(path, LONGEST_YAML).decode())
+        content = read_strictly(path)
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"the policy {path} cannot be read: {reason}; `agentdbg init` writes one") from None

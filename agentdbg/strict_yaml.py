@@ -8,13 +8,17 @@ the same as `loops: off`, which is the opposite of what its author meant, `010` 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from agentdbg.bounded.yaml_loading import BoundedLoader
+from agentdbg.bounded.files import read_small
+from agentdbg.bounded.yaml_loading import LONGEST_YAML, BoundedLoader
 
-__all__ = ["load_strictly"]
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["load_strictly", "read_strictly"]
 
 _PATTERNS = {
     "tag:yaml.org,2002:bool": re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"),
@@ -43,10 +47,15 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+def read_strictly(path: Path) -> Any:
+    """The one document in a file; OSError where it cannot be read, ValueError that says what is wrong with it."""
+    return load_strictly(read_small(path, LONGEST_YAML).decode())
+
+
 def load_strictly(text: str) -> Any:
     """The one document in `text`; ValueError that says what is wrong with it."""
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 -- it is a safe loader
+        return _Loader(text).get_single_data()
     except yaml.MarkedYAMLError as error:
         at = "" if error.problem_mark is None else f" in line {error.problem_mark.line + 1}"
         raise ValueError(f"{' '.join(filter(None, (error.context, error.problem)))}{at}") from None

@@ -137,7 +137,7 @@ class Parts:
             self.add("[…]" if items else "[]", "mono")
         elif len(items) > 1 and isinstance(items[0], (dict, list)):
             # The first of many alike says more than the beginning of all of them.
-            self.add(f"{_count_of(items)} × ", "mono")  # noqa: RUF001
+            self.add(f"{_count_of(items)} \N{MULTIPLICATION SIGN} ", "mono")
             self.add_value(items[0], depth + 1)
         else:
             self.add("[", "mono")

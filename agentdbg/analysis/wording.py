@@ -61,7 +61,7 @@ _INLINE_SIGNS = re.compile(r"\*\*|`+|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*
 def duration(milliseconds: float | None) -> str:
     """<1 ms, 950 ms, 4.2 s, 12 s, 1 min 17 s, 2 h 5 min, 3 d 4 h."""
     if milliseconds is None:
-        return "–"  # noqa: RUF001
+        return "\N{EN DASH}"
     if milliseconds < 1000:
         return f"{milliseconds:.0f} ms" if milliseconds >= 1 else "<1 ms"
     # Halves go up, as the page's own rounding has it; Python's `round` would send every second one down.
@@ -154,7 +154,7 @@ def clock_time(timestamp: Any) -> str:
     milliseconds = timestamp_ms(timestamp)
     if milliseconds is None:
         return "an unknown time"
-    return datetime.fromtimestamp(milliseconds / 1000).strftime("%H:%M:%S")  # noqa: DTZ006 -- local on purpose
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).astimezone().strftime("%H:%M:%S")
 
 
 def one_line(text: str, limit: int = 400) -> str:

@@ -20,19 +20,7 @@ from agentdbg.events import TRUNCATED
 from agentdbg.loops.step_contents import CALL_KEYS, Outcome, encode
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
-__all__ = [
-    "MODEL",
-    "PERSON",
-    "SYSTEM",
-    "TOOL",
-    "Heard",
-    "Message",
-    "UserTurns",
-    "is_cut",
-    "read",
-    "split",
-    "whole_text",
-]
+__all__ = ["Heard", "UserTurns", "is_cut"]
 
 _RESULT_OPENINGS = ("observation", "tool result", "tool output", "function result", "result:", "output:", "<tool_r")
 _OBSERVATION = "bservation:"

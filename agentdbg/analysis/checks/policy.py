@@ -7,6 +7,7 @@ other, and over what a baseline asks for by itself. A rule set to `off` is not a
 
 from __future__ import annotations
 
+import difflib
 import math
 import reprlib
 from dataclasses import dataclass, fields
@@ -233,8 +234,6 @@ def _allowed(rule: Rule) -> str:
 
 
 def _did_you_mean(key: str) -> str:
-    import difflib  # noqa: PLC0415 -- for typing mistakes alone
-
     close = difflib.get_close_matches(key, _BY_KEY, n=1)
     return f"; did you mean {close[0]}?" if close else f"; the rules are {', '.join(_BY_KEY)}"
 

@@ -38,7 +38,7 @@ _MOST_FIGURES = 5
 _FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)?|\d\d-\d\d")
 
 
-def check_must_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+def check_must_call(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
     """Each named tool was called and succeeded at least once."""
     if not policy.must_call:
         return []
@@ -57,7 +57,7 @@ def check_must_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) 
     return [CheckResult("must_call", False, f"{'; '.join(said)}.", tuple(events), diff)]
 
 
-def check_must_not_call(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+def check_must_not_call(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
     """None of the named tools was called, not even in vain."""
     if not policy.must_not_call:
         return []
@@ -68,7 +68,7 @@ def check_must_not_call(facts: RunFacts, policy: Policy, baseline: Baseline | No
     return [_unwanted("must_not_call", wrong, "must not be called")]
 
 
-def check_order(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+def check_order(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
     """No tool of the list was called before all those that stand before it."""
     if not policy.order:
         return []
@@ -135,7 +135,7 @@ def check_loops(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
     return [_failed("loops", new, facts)]
 
 
-def check_findings(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:  # noqa: ARG001
+def check_findings(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
     """None of the named kinds of findings is there."""
     if not policy.must_not_find:
         return []

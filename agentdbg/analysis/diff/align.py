@@ -18,8 +18,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.diff.likeness import likeness, likeness_table
 from agentdbg.analysis.diff.sequences import between, common_pairs, longest_increasing
+from agentdbg.analysis.diff.steps import likeness, likeness_table
 from agentdbg.analysis.run_columns import LLM, LOOP, SPAN, TOOL
 from agentdbg.analysis.wording import as_json
 

@@ -16,8 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
-from agentdbg.analysis.diff.likeness import Arguments
-from agentdbg.analysis.diff.steps import encoded
+from agentdbg.analysis.diff.steps import Arguments, encoded
 from agentdbg.analysis.effect_guess.tool_names import words_of
 from agentdbg.analysis.text_facts import TextFacts, facts_in, is_message
 from agentdbg.events import TRUNCATED

@@ -74,7 +74,7 @@ class ArgumentFit:
         group.evidence.add(number, event["event_id"])
         group.failed += failed_call
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+    def finish(self, _end: RunEnd) -> list[Finding]:
         found = []
         for (tool, problem), group in self._groups.items():
             count, number = group.evidence.count, group.evidence.numbers[0]

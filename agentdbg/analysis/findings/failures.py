@@ -181,7 +181,7 @@ class SwallowedErrors:
         self._failures = failures
         self._groups: dict[tuple[str, str], tuple[Failure, Evidence]] = {}
 
-    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+    def observe(self, number: int, event: Event, _payload: dict[str, Any]) -> None:
         failure = self._failures.current
         if failure is None:
             return

@@ -40,7 +40,7 @@ class CutAnswers:
         if payload.get("stop_reason") in _CUT:
             self._cut.setdefault(event["name"], Evidence()).add(number, event["event_id"])
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+    def finish(self, _end: RunEnd) -> list[Finding]:
         found = []
         for name, evidence in self._cut.items():
             number = evidence.numbers[0]
@@ -61,7 +61,7 @@ class EndingsWithoutAnswer:
         self._end: Numbered | None = None
         self._uses_tools = False
 
-    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+    def observe(self, number: int, event: Event, _payload: dict[str, Any]) -> None:
         if event["event_type"] == "RUN_END":
             self._end = (number, event)
             return
@@ -88,7 +88,7 @@ class EndingsWithoutAnswer:
 _ADMITS = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|without|unable|cannot|fail\w*|errors?|unfortunately|sorry|apolog\w*|empty"
     r"|invalid|missing|issues?|problems?|however|instead|retry|again|unavailable|unsuccessful|unknown|only|but|try"
-    r"|unclear|0|zero)\b|n['’]t\b",  # noqa: RUF001 -- both apostrophes are written
+    r"|unclear|0|zero)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(r"\b(?:the|is|are|you|your|has|have|was|for|and|of|to)\b", re.IGNORECASE)
@@ -116,7 +116,7 @@ class UnusableResults:
             if self._waiting and not call_failed(payload):
                 self._answer(number, event, payload)
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+    def finish(self, _end: RunEnd) -> list[Finding]:
         return self._found
 
     def _tool(self, number: int, event: Event, payload: dict[str, Any]) -> None:

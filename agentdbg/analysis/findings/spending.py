@@ -102,7 +102,7 @@ class ContextGrowth:
         else:
             self._call(number, event, payload)
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+    def finish(self, _end: RunEnd) -> list[Finding]:
         found = [finding for each in self._conversations.values() for finding in _told(each)]
         growth = [finding for finding in found if finding.kind == "context_growth"]
         # Of many conversations that grew, the one that grew most.
@@ -285,7 +285,7 @@ class LoopWarnings:
             if finding is not None:
                 self._told.append((number, finding.payload()))
 
-    def finish(self, end: RunEnd) -> list[Finding]:  # noqa: ARG002
+    def finish(self, _end: RunEnd) -> list[Finding]:
         if self._detector is not None and (held := self._detector.finish()) is not None:
             self._told.append((self._number, held.payload()))
         found = [_finding(number, payload) for number, payload in self._told if _severity(payload) != "info"]
@@ -332,7 +332,7 @@ class TimeSpent:
         self._timed = 0
         self._untimed_models = 0
 
-    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:  # noqa: ARG002
+    def observe(self, number: int, event: Event, _payload: dict[str, Any]) -> None:
         length = event.get("duration_ms")
         if event["event_type"] == "RUN_START":
             self._began = timestamp_ms(event.get("ts")) or 0

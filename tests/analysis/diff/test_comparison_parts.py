@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from agentdbg.analysis.conversation import answer, last_text, turns
 from agentdbg.analysis.diff.align import Pairing, _best_sums, _in_fixed_order, lay_out
 from agentdbg.analysis.diff.changes import sorted_changes, value_changes
-from agentdbg.analysis.diff.likeness import Arguments, _shared, _words, likeness
 from agentdbg.analysis.diff.model_context import ContextReader
 from agentdbg.analysis.diff.read_side import read_side
 from agentdbg.analysis.diff.sequences import longest_increasing, other_wording
+from agentdbg.analysis.diff.steps import Arguments, _shared, _words, likeness
 from agentdbg.analysis.effects import normal_form
 from agentdbg.analysis.run_columns import TOOL
 from agentdbg.analysis.value_text import parse_embedded
