@@ -20,7 +20,6 @@ _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "function": 
 _TEXT_KEYS = ("text", "output_text", "content", "answer", "output", "completion", "response", "result")
 _CALL_TYPES = frozenset({"tool_use", "function_call", "server_tool_use", "mcp_call", "custom_tool_call", "tool_call"})
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_response"})
-_CHAT_MESSAGE = frozenset({"role", "content", "tool_calls"})
 _MAX_DEPTH = 8
 
 
@@ -60,41 +59,20 @@ def turns(prompt: Any, last: int | None = None) -> list[Turn]:
 
 def answer(response: Any) -> Turn:
     """What the model answered, whatever the response looks like."""
-    if _is_plain(response):
-        return Turn("assistant", response["content"])
     turn = Turn("assistant")
-    if isinstance(response, dict):
-        _read_dict(response, turn, 0)
-    else:
-        _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
+    _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
     return turn
 
 
 def text_of(message: Any) -> str:
     """The words of one message."""
-    if _is_plain(message):
-        return str(message["content"])
     # A list of nothing but a list would be taken for a batch of prompts.
     return turns([message, None] if isinstance(message, list) else [message])[0].text
 
 
 def last_text(messages: Any) -> str:
     """The words of the last message of a prompt, empty where there is none."""
-    if not messages:
-        return ""
-    if isinstance(messages, list) and isinstance(messages[-1], dict) and "role" in messages[-1]:
-        return text_of(messages[-1])
     return " ".join(turn.text for turn in turns(messages, last=1))
-
-
-def _is_plain(message: Any) -> bool:
-    """Whether it is a role and a text, as nearly always; asked in the way that is quickest."""
-    return (
-        isinstance(message, dict)
-        and len(message) == 2
-        and "role" in message
-        and isinstance(message.get("content"), str)
-    )
 
 
 def _looks_like_message(response: Any) -> bool:
@@ -169,12 +147,6 @@ def _read_answer(item: Any, turn: Turn, depth: int) -> None:
 
 
 def _read_dict(item: dict[str, Any], turn: Turn, depth: int) -> None:
-    if item.keys() <= _CHAT_MESSAGE:  # as nearly always: there is nothing else to look for
-        content = item.get("content")
-        if content is not None:  # as where tools are asked for
-            _read_answer(content, turn, depth + 1)
-        _read_calls(item.get("tool_calls"), turn)
-        return
     kind = _type_of(item)
     if kind in _CALL_TYPES and isinstance(item.get("name"), str):
         _add_call(turn, item["name"], item.get("input", item.get("arguments", item.get("args"))))
@@ -219,8 +191,6 @@ def _read_message(item: dict[str, Any], turn: Turn, depth: int) -> None:
 
 def _read_calls(calls: Any, turn: Turn) -> None:
     """One call, or a list of them."""
-    if calls is None:  # as in every answer in words
-        return
     for call in [calls] if isinstance(calls, dict) else calls if isinstance(calls, list) else ():
         if isinstance(call, dict):
             function = call.get("function")
@@ -234,5 +204,5 @@ def _read_calls(calls: Any, turn: Turn) -> None:
 def _add_call(turn: Turn, name: str, args: Any) -> None:
     call = Call(name, parse_embedded(args))
     # LangChain repeats a block's call in `tool_calls`; the same call said twice is one call.
-    if not turn.calls or call not in turn.calls:
+    if call not in turn.calls:
         turn.calls.append(call)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
 from agentdbg.analysis.effect_guess import call_effect
+from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
 
@@ -39,8 +40,8 @@ __all__ = [
     "EffectSource",
     "SideEffect",
     "effect_of",
-    "effects_of",
     "guess",
+    "matches_any",
     "normal_form",
     "read_effects",
 ]
@@ -65,9 +66,14 @@ class EffectRules:
             return "write"
         if name in self.read_tools:
             return "read"
-        if any(fnmatchcase(name, pattern) for pattern in self.write_tools):
+        if matches_any(name, self.write_tools):
             return "write"
-        return "read" if any(fnmatchcase(name, pattern) for pattern in self.read_tools) else None
+        return "read" if matches_any(name, self.read_tools) else None
+
+
+def matches_any(name: str, patterns: Iterable[str]) -> bool:
+    """Whether one of the patterns with `*` means this name."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 @dataclass(frozen=True)
@@ -143,17 +149,12 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
     declared = meta.get("effect") if isinstance(meta, dict) else None
     if declared in ("write", "read"):
         return Effect(declared, "declared")
-    payload = _dict(event.get("payload"))
+    payload = payload_of(event)
     name = _tool_name(event, payload)
     configured = rules.kind_of(name)
     if configured:
         return Effect(configured, "configured")
     return guess(name, parse_embedded(payload.get("input" if event.get("event_type") == "CALL_START" else "args")))
-
-
-def effects_of(events: Iterable[Event], rules: EffectRules = NO_RULES) -> list[SideEffect]:
-    """The calls of a run that changed something, in the order they stand in the file."""
-    return [call for call in read_effects(events, rules).found() if call.is_known]
 
 
 def read_effects(events: Iterable[Event], rules: EffectRules = NO_RULES) -> EffectReader:
@@ -177,7 +178,7 @@ class EffectReader:
         event_type = event.get("event_type")
         if event_type not in ("TOOL_CALL", "CALL_START"):
             return None
-        payload = _dict(event.get("payload"))
+        payload = payload_of(event)
         if event_type == "CALL_START" and payload.get("kind") != "tool":
             return None
         name = _tool_name(event, payload)
@@ -206,8 +207,6 @@ class EffectReader:
 
 def _with_repeats(calls: list[SideEffect]) -> list[SideEffect]:
     """The calls in order, each write of unknown outcome told which later call asks for the same."""
-    if all(call.outcome == "done" or not call.is_known for call in calls):  # as nearly always
-        return calls
     later: dict[tuple[str, str], int] = {}
     found: list[SideEffect] = []
     for call in reversed(calls):
@@ -237,14 +236,11 @@ def normal_form(args: Any) -> Any:
     """
     args = parse_embedded(args)
     if isinstance(args, dict):
-        if not _IDS_OF_THE_CALL.isdisjoint(args):
-            args = {key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL}
-        return _plain(args)
+        return _plain({key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL})
     return {} if args is None or args == [] else _plain(args)
 
 
 _DEEPEST = 100
-_PLAIN = frozenset({str, int, bool, type(None)})
 _IDS_OF_THE_CALL = frozenset(
     {"call_id", "correlation_id", "idempotency_key", "nonce", "request_id", "span_id", "tool_call_id", "trace_id"}
 )
@@ -253,25 +249,13 @@ _IDS_OF_THE_CALL = frozenset(
 def _plain(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:  # stored arguments are ten deep at most; those of others may be anything
         return value
-    # Most arguments are texts and whole numbers, not worth a call of their own, and many are one text alone.
     if isinstance(value, dict):
-        plain = {}
-        for key in _in_order(value) if len(value) > 1 else value:
-            item = value[key]
-            plain[key] = item if type(item) in _PLAIN else _plain(item, depth + 1)
-        return plain
+        return {key: _plain(value[key], depth + 1) for key in sorted(value, key=str)}
     if isinstance(value, list):
-        return [item if type(item) in _PLAIN else _plain(item, depth + 1) for item in value]
+        return [_plain(item, depth + 1) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
-
-
-def _in_order(table: dict[str, Any]) -> list[str]:
-    try:
-        return sorted(table)
-    except TypeError:  # keys of several kinds, which no JSON has
-        return sorted(table, key=str)
 
 
 def guess(name: str, args: Any = None) -> Effect:
@@ -286,7 +270,3 @@ def _tool_name(event: Mapping[str, Any], payload: dict[str, Any]) -> str:
     if event.get("event_type") == "CALL_START":
         return str(payload.get("name") or event.get("name") or "")
     return str(payload.get("tool_name") or event.get("name") or "")
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

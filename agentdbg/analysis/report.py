@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.rows import RowBuilder, row_sentence
 from agentdbg.analysis.run_answer import final_answer, first_request
-from agentdbg.analysis.run_columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL
-from agentdbg.analysis.stats import Figures, Tally, figures, payload_of
+from agentdbg.analysis.run_columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL, payload_of
+from agentdbg.analysis.stats import Figures, Tally, figures
 from agentdbg.analysis.verdict import Verdict, judge
 from agentdbg.analysis.wording import as_json, count_noun, cut, duration, money, one_line, tokens
 from agentdbg.events import SPEC_VERSION

@@ -26,6 +26,7 @@ from agentdbg.analysis.run_columns import (
     START,
     STATE,
     TOOL,
+    payload_of,
 )
 from agentdbg.analysis.tree import Spans, SpanTotals, depth_of
 from agentdbg.analysis.value_text import plain_text
@@ -89,7 +90,7 @@ class RowBuilder:
     def row(self, number: int, *, running: bool) -> Row:
         columns, at = self._columns, number - 1
         event = columns.event(number)
-        payload = _dict(event.get("payload"))
+        payload = payload_of(event)
         kind = columns.kind[at]
         length = columns.duration_ms[at]
         totals = self._spans.totals(number) if kind == SPAN else None
@@ -153,7 +154,7 @@ class RowBuilder:
         before = self._columns.previous_call(number) if same_as is None else None
         earlier = None
         if before is not None:
-            earlier = (before, _dict(self._columns.event(before).get("payload")).get("args"))
+            earlier = (before, payload_of(self._columns.event(before)).get("args"))
         return previews.tool_preview(payload, failed=failed, same_as=same_as, earlier=earlier)
 
     def _state_before(self, number: int) -> Any:
@@ -163,7 +164,7 @@ class RowBuilder:
             if self._columns.kind[before - 1] == STATE:
                 event = self._columns.event(before)
                 if event["name"] == name:
-                    return _dict(event.get("payload")).get("state")
+                    return payload_of(event).get("state")
                 opened += 1
                 if opened >= _NAMES_TRIED:
                     break
@@ -172,7 +173,7 @@ class RowBuilder:
     def _llm_preview_of(self, number: int | None) -> Preview | None:
         if number is None:
             return None
-        payload = _dict(self._columns.event(number).get("payload"))
+        payload = payload_of(self._columns.event(number))
         return previews.llm_preview(payload, failed=self._columns.status[number - 1] == ERROR)
 
     def _tools_follow(self, number: int, running: bool) -> bool:
@@ -233,13 +234,5 @@ def _shown_name(event: Event, kind: int, payload: dict[str, Any]) -> str:
     return one_line(str(name), 200) if name else KINDS[kind]
 
 
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
 def _text(value: Any) -> str | None:
     return value[:500] if isinstance(value, str) and value else None
-
-
-def _number(value: Any) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None

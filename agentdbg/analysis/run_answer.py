@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import error_in_result, failure_of
-from agentdbg.analysis.run_columns import TOOL
-from agentdbg.analysis.stats import payload_of
+from agentdbg.analysis.run_columns import TOOL, payload_of
 from agentdbg.analysis.value_text import argument_text, outcome_of, plain_text
 from agentdbg.analysis.wording import code, line, one_line, quote
 from agentdbg.events.facts import call_failed
@@ -140,16 +139,16 @@ def last_word(
     end: Numbered | None, model: Numbered | None, last: Numbered | None, *, uses_tools: bool
 ) -> LastWord | None:
     """What a run ended with; None for an answer, and where the log does not say."""
-    returned = None if end is None else _payload(end).get("result")
+    returned = None if end is None else payload_of(end[1]).get("result")
     if returned is not None and returned not in ("", [], {}) and not isinstance(returned, bool):
         return _bad_answer(end, returned)
     if model is None or last is None:
         return None
-    said = conversation.answer(_payload(model).get("response"))
-    if said.text.strip() and not said.calls and not call_failed(_payload(model)):
+    said = conversation.answer(payload_of(model[1]).get("response"))
+    if said.text.strip() and not said.calls and not call_failed(payload_of(model[1])):
         return _bad_answer(model, said.text)
-    if call_failed(_payload(last)):
-        return _after_failure(last, "failed", failure_of(_payload(last)).text)
+    if call_failed(payload_of(last[1])):
+        return _after_failure(last, "failed", failure_of(payload_of(last[1])).text)
     if last[1]["event_type"] == "TOOL_CALL":
         return _after_tool(last)
     return _after_model(last, said, uses_tools=uses_tools)
@@ -175,7 +174,7 @@ def _after_failure(last: Numbered, what: str, words: str) -> LastWord:
 
 def _after_tool(last: Numbered) -> LastWord | None:
     number, event = last
-    error = error_in_result(_payload(last).get("result"))
+    error = error_in_result(payload_of(last[1]).get("result"))
     name = event["name"]
     if error is not None:
         return _after_failure(last, "gave an error", error)
@@ -197,7 +196,7 @@ def _after_model(last: Numbered, said: conversation.Turn, *, uses_tools: bool) -
             return None
         sentence = line(number, "The last answer, ", f"#{number}, asks for ", code(asked), ", which was not called.")
         return LastWord("no_answer", "warning" if reads_something(asked) else "info", sentence)
-    if _is_empty_message(_payload(last).get("response")):
+    if _is_empty_message(payload_of(last[1]).get("response")):
         sentence = line(number, "The last answer of ", code(event["name"]), f", #{number}, is empty.")
         return LastWord("no_answer", "warning", sentence)
     return None
@@ -208,8 +207,3 @@ def _is_empty_message(response: Any) -> bool:
     if isinstance(response, dict):
         return "content" in response and response["content"] in (None, "", []) and not response.get("refusal")
     return isinstance(response, str) and not response.strip()
-
-
-def _payload(place: Numbered) -> dict[str, Any]:
-    payload: Any = place[1].get("payload")
-    return payload if isinstance(payload, dict) else {}

@@ -31,6 +31,8 @@ __all__ = [
     "MemoryColumns",
     "RunColumns",
     "kind_of",
+    "lacks_times",
+    "payload_of",
     "severity_of",
     "status_of",
 ]
@@ -126,6 +128,18 @@ class RunColumns(Protocol):
         """The latest earlier call of the same tool."""
 
 
+def payload_of(event: Event) -> dict[str, Any]:
+    """The payload, or an empty one where a damaged event has none."""
+    payload: Any = event.get("payload")
+    return payload if isinstance(payload, dict) else {}
+
+
+def lacks_times(labels: Any) -> bool:
+    """Whether a run with this meta was imported from a file that has no times: that it took none is not known then."""
+    imported = labels.get("imported_from") if isinstance(labels, dict) else None
+    return isinstance(imported, dict) and bool(imported.get("times"))
+
+
 def kind_of(event_type: str, meta: Any) -> int:
     """The code of a kind: its type, where a span is a STATE_UPDATE that says so in its meta."""
     kind = _KIND_OF_TYPE.get(event_type, OTHER)
@@ -213,8 +227,7 @@ class MemoryColumns:
         """Add the next event of the file."""
         self._events.append(event)
         number = len(self._events)
-        payload: Any = event.get("payload")
-        payload = payload if isinstance(payload, dict) else {}
+        payload = payload_of(event)
         kind = kind_of(event["event_type"], event.get("meta"))
         self.kind.append(kind)
         self.status.append(status_of(kind, payload))

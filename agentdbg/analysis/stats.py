@@ -30,6 +30,7 @@ from agentdbg.analysis.run_columns import (
     SPAN,
     START,
     TOOL,
+    payload_of,
 )
 from agentdbg.analysis.wording import number_or_none, timestamp_ms
 from agentdbg.events.facts import error_of
@@ -37,7 +38,7 @@ from agentdbg.events.totals import COST_DIGITS, KnownFailures
 
 if TYPE_CHECKING:
     from agentdbg.analysis.run_columns import RunColumns
-    from agentdbg.events import Event, RunMeta
+    from agentdbg.events import RunMeta
 
 __all__ = ["Coverage", "FailedCalls", "Figures", "RecordedError", "Tally", "figures"]
 
@@ -364,9 +365,3 @@ def run_duration_ms(tally: Tally, run: RunMeta, now_ms: int | None = None) -> in
         return tally.last_ms if now_ms is None or not began else max(now_ms - began, tally.last_ms)
     length = run.get("duration_ms")
     return length if isinstance(length, int) else tally.last_ms
-
-
-def payload_of(event: Event) -> dict[str, Any]:
-    """The payload, or an empty one where a damaged event has none."""
-    payload: Any = event.get("payload")
-    return payload if isinstance(payload, dict) else {}

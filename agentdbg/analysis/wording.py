@@ -11,7 +11,6 @@ import json
 import re
 import time
 from datetime import datetime, timezone
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentdbg.events import utc_timestamp
@@ -26,7 +25,6 @@ __all__ = [
     "VerdictPart",
     "as_json",
     "as_text",
-    "at_time",
     "clock_time",
     "code",
     "cost_of",
@@ -108,39 +106,10 @@ def count_noun(count: int, singular: str, plural: str | None = None) -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-def at_time(milliseconds: int) -> str:
-    """How far into the run: 1:05.6, 1:02:05.6."""
-    tenths = milliseconds // 100
-    minutes, rest = divmod(tenths, 600)
-    seconds = f"{rest // 10:02d}.{rest % 10}"
-    if minutes < 60:
-        return f"{minutes}:{seconds}"
-    return f"{minutes // 60}:{minutes % 60:02d}:{seconds}"
-
-
 def timestamp_ms(timestamp: Any) -> int | None:
     """A stored timestamp as milliseconds of Unix time; None for what is none."""
     if not isinstance(timestamp, str):
         return None
-    # The events of a run share their minutes, so that most times are looked up and not read.
-    seconds, milliseconds = _SECONDS.get(timestamp[17:19]), _MILLISECONDS.get(timestamp[19:])
-    if seconds is not None and milliseconds is not None:
-        minute = _minute_ms(timestamp[:17])
-        return None if minute is None else minute + seconds + milliseconds
-    return _read_ms(timestamp)
-
-
-_SECONDS = {f"{second:02}": second * 1000 for second in range(60)}
-_MILLISECONDS = {f".{millisecond:03}Z": millisecond for millisecond in range(1000)}
-
-
-@lru_cache(maxsize=1024)
-def _minute_ms(minute: str) -> int | None:
-    """`2026-11-16T12:30:` in milliseconds."""
-    return _read_ms(f"{minute}00.000Z")
-
-
-def _read_ms(timestamp: str) -> int | None:
     try:
         # Python 3.10 knows neither the trailing Z nor fractions of another length than 3 or 6.
         moment = datetime.fromisoformat(timestamp.replace("Z", "+00:00"))

@@ -13,8 +13,7 @@ from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.report import Summary, figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
-from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LLM, LOOP, START, TOOL
-from agentdbg.analysis.stats import payload_of
+from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LLM, LOOP, START, TOOL, payload_of
 from agentdbg.analysis.tree import tree_order
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, grouped

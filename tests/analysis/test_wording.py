@@ -61,11 +61,6 @@ def test_money_never_rounds_to_nothing() -> None:
     ]
 
 
-def test_at_is_minutes_seconds_and_a_tenth() -> None:
-    """How far into the run a step began."""
-    assert [wording.at_time(value) for value in (900, 65_640, 3_725_600)] == ["0:00.9", "1:05.6", "1:02:05.6"]
-
-
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -94,11 +89,3 @@ def test_a_timestamp_that_is_none_is_no_reason_to_fail() -> None:
     """Foreign traces have anything in that place."""
     assert wording.timestamp_ms("2023-11-14T22:13:20.123Z") == 1_700_000_000_123
     assert [wording.timestamp_ms(odd) for odd in ("soon", None, 5, "2023-11-14T22:13:20")] == [None] * 4
-
-
-@pytest.mark.parametrize("text", ["2024-02-29T23:59:59.999Z", "1969-12-31T23:59:01.001Z", "2023-02-29T00:00:00.000Z"])
-def test_a_time_is_looked_up_as_it_is_read(text: str) -> None:
-    """A minute that was seen before, and a day that never was."""
-    assert wording.timestamp_ms(text) == wording._read_ms(text) == wording.timestamp_ms(text)
-    assert wording.timestamp_ms(f"{text[:16]} {text[17:]}") is None
-    assert wording.clock_time("soon") == "an unknown time"

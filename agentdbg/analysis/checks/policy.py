@@ -11,14 +11,13 @@ import difflib
 import math
 import reprlib
 from dataclasses import dataclass, fields
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Literal
 
-from agentdbg.analysis.effects import EffectRules
+from agentdbg.analysis.effects import EffectRules, matches_any
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 __all__ = ["BASELINE_RULES", "RULES", "Amount", "Policy", "Rule", "make_policy", "read_rules", "rules_markdown"]
 
@@ -198,13 +197,9 @@ class Policy:
     def effect_rules(self, settings: EffectRules) -> EffectRules:
         """Which tools have side effects: the policy's names before those of the settings."""
         # What the policy says of a tool stands, whatever the settings say of it.
-        writes = [name for name in settings.write_tools if not _matches(name, self.read_tools)]
-        reads = [name for name in settings.read_tools if not _matches(name, self.write_tools)]
+        writes = [name for name in settings.write_tools if not matches_any(name, self.read_tools)]
+        reads = [name for name in settings.read_tools if not matches_any(name, self.write_tools)]
         return EffectRules((*self.write_tools, *writes), (*self.read_tools, *reads))
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def read_rules(given: Mapping[Any, Any], source: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
 from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.run_answer import ANSWER_TOOLS, spoken
+from agentdbg.analysis.run_columns import lacks_times, payload_of
 from agentdbg.analysis.wording import cut, number_or_none
 from agentdbg.events.facts import call_failed, cost_of, error_of, tokens_of
 from agentdbg.events.totals import KnownFailures, RunTotals
@@ -165,7 +166,7 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         "tool_calls": counted["tool_calls"],
         "total_tokens": watched.totals.tokens().total,
         "cost_usd": watched.totals.cost(),
-        "duration_ms": None if _lacks_times(run) else run.get("duration_ms"),
+        "duration_ms": None if lacks_times(run.get("metadata")) else run.get("duration_ms"),
         "errors": counted["errors"],
     }
     return RunFacts(
@@ -189,12 +190,6 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         event_ids=event_ids,
         unwritten_events=run.get("dropped_events") or 0,
     )
-
-
-def _lacks_times(run: RunMeta) -> bool:
-    """Whether the run was imported from a file that has no times: that it took no time is not known then."""
-    imported = (run.get("metadata") or {}).get("imported_from")
-    return isinstance(imported, dict) and bool(imported.get("times"))
 
 
 def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: dict[int, str]) -> Iterator[Event]:
@@ -221,8 +216,7 @@ class _Watched:
 
     def watch(self, events: Iterable[Event]) -> Iterator[Event]:
         for number, event in enumerate(events, 1):
-            payload: Any = event.get("payload")
-            self._take(EventRef(number, event["event_id"]), event, payload if isinstance(payload, dict) else {})
+            self._take(EventRef(number, event["event_id"]), event, payload_of(event))
             yield event
 
     def _take(self, ref: EventRef, event: Event, payload: dict[str, Any]) -> None:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 
 from agentdbg.analysis.checks.run_baseline import loop_key
 from agentdbg.analysis.checks.run_facts import CheckResult, EventRef, diff_text, joined, numbered, quoted
+from agentdbg.analysis.effects import matches_any
 from agentdbg.analysis.text_facts import facts_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from agentdbg.analysis.checks.policy import Policy
     from agentdbg.analysis.checks.run_baseline import Baseline
@@ -61,7 +62,7 @@ def check_must_not_call(facts: RunFacts, policy: Policy, _baseline: Baseline | N
     """None of the named tools was called, not even in vain."""
     if not policy.must_not_call:
         return []
-    wrong = [call for call in facts.calls if _matches(call.name, policy.must_not_call)]
+    wrong = [call for call in facts.calls if matches_any(call.name, policy.must_not_call)]
     if not wrong:
         names = joined(policy.must_not_call)
         return [CheckResult("must_not_call", True, f"{names} {_were(policy.must_not_call)} not called.")]
@@ -80,7 +81,7 @@ def check_order(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> 
             missing = [before for before in policy.order[:position] if before not in seen]
             if missing:
                 sentence = f"#{call.event.number}: {quoted(call.name)} was called before {joined(missing)}."
-                came = " -> ".join(one.name for one in facts.calls if _matches(one.name, policy.order))
+                came = " -> ".join(one.name for one in facts.calls if matches_any(one.name, policy.order))
                 diff = diff_text([f"- {' -> '.join(policy.order)}", f"+ {came}"])
                 return [CheckResult("order", False, sentence, (call.event,), diff)]
             seen.add(pattern)
@@ -96,7 +97,7 @@ def check_tools(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
         known = () if baseline is None else baseline.tools
         wrong = [call for call in facts.calls if call.name not in known]
     else:
-        wrong = [call for call in facts.calls if not _matches(call.name, policy.tools)]
+        wrong = [call for call in facts.calls if not matches_any(call.name, policy.tools)]
     if not wrong:
         return [CheckResult("tools", True, "No tool was called that is not allowed.")]
     return [_unwanted("tools", wrong, "is not allowed")]
@@ -112,10 +113,6 @@ def _unwanted(check: str, wrong: list[ToolCall], why: str) -> CheckResult:
         sentence = f"{joined(names)} {why.replace('is not', 'are not') if len(names) > 1 else why}{numbered(events)}."
     diff = diff_text([f"+ #{first_of[name].event.number} {name}" for name in names])
     return CheckResult(check, False, sentence, events, diff)
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def _were(names: tuple[str, ...]) -> str:

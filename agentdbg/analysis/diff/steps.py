@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.conversation import Turn, answer, last_text
 from agentdbg.analysis.effects import SideEffect, normal_form
-from agentdbg.analysis.run_columns import CALL_KINDS, END, LLM, SPAN, START, TOOL
+from agentdbg.analysis.run_columns import CALL_KINDS, END, LLM, SPAN, START, TOOL, lacks_times
 from agentdbg.analysis.wording import as_json, number_or_none
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import call_failed, cost_of, tokens_of
@@ -181,7 +181,7 @@ class TotalsCounter:
         self._spent.add_model_call(tokens_of(payload), cost_of(payload))
 
     def add_start(self, event: Mapping[str, Any]) -> None:
-        self._knows_times = not _lacks_times(event)
+        self._knows_times = not lacks_times(event.get("meta"))
 
     def add_end(self, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         self._status = "error" if call_failed(payload) else "ok"
@@ -209,13 +209,6 @@ class TotalsCounter:
             return self._duration_ms
         moments = [step.end_ms for step in steps if step.end_ms]
         return max(moments) - min(moments) if moments else None
-
-
-def _lacks_times(start: Mapping[str, Any]) -> bool:
-    """Whether the run was imported from a file that has no times, and all its events have that of the file."""
-    meta = start.get("meta")
-    imported = meta.get("imported_from") if isinstance(meta, dict) else None
-    return isinstance(imported, dict) and bool(imported.get("times"))
 
 
 _WORD = re.compile(r"\w+")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis.effect_guess.python_and_sql import looks_like_sql, python_effect, sql_effect
 from agentdbg.analysis.effect_guess.shell_commands import shell_effect
-from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together, words_of
+from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together, word_set, words_of
 from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
@@ -156,31 +156,27 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) or (isinstance(value, list) and all(map(_is_number, value)))
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SHELLS = _words("bash sh shell terminal powershell cmd command commands zsh exec ssh tmux")
-_DATABASES = _words("""
+_SHELLS = word_set("bash sh shell terminal powershell cmd command commands zsh exec ssh tmux")
+_DATABASES = word_set("""
     athena bigquery clickhouse database databricks db duckdb mysql pg postgres postgresql query redshift snowflake sql
     sqlite supabase warehouse
 """)
-_CODE = _words("python ipython jupyter repl interpreter notebook cell code py")
-_INTERPRETERS = _SHELLS | _DATABASES | _CODE | _words("http request requests graphql")
-_ACTORS = _words("browser computer control editor manage manager memory tracker")
-_FILES = _words("file open")
-_COMMAND_KEYS = _words("command commands cmd cmds shell_command bash_command command_line cmdline")
-_SQL_KEYS = _words("sql sql_query statement statements")
-_CODE_KEYS = _words("code source script python_code cell_source new_source")
-_TEXT_KEYS = _words("code input query q script text content source request tool_input __arg1 arg")
+_CODE = word_set("python ipython jupyter repl interpreter notebook cell code py")
+_INTERPRETERS = _SHELLS | _DATABASES | _CODE | word_set("http request requests graphql")
+_ACTORS = word_set("browser computer control editor manage manager memory tracker")
+_FILES = word_set("file open")
+_COMMAND_KEYS = word_set("command commands cmd cmds shell_command bash_command command_line cmdline")
+_SQL_KEYS = word_set("sql sql_query statement statements")
+_CODE_KEYS = word_set("code source script python_code cell_source new_source")
+_TEXT_KEYS = word_set("code input query q script text content source request tool_input __arg1 arg")
 _ACTION_KEYS = ("action", "operation", "op", "command", "method", "subcommand")
 _ASKED = (
-    _COMMAND_KEYS | _SQL_KEYS | frozenset(_ACTION_KEYS) | _words("http_method verb mode mutation document language")
+    _COMMAND_KEYS | _SQL_KEYS | frozenset(_ACTION_KEYS) | word_set("http_method verb mode mutation document language")
 )
-_HTTP_METHODS = _words("GET HEAD OPTIONS POST PUT PATCH DELETE")
-_SUMS = _words("""
+_HTTP_METHODS = word_set("GET HEAD OPTIONS POST PUT PATCH DELETE")
+_SUMS = word_set("""
     add arithmetic average calculate calculator compute divide mean multiply numbers power product sqrt square subtract
     sum two
 """)
 _OPERAND = re.compile(r"[a-z]|(?:num|number|value|n|x|y)_?\d?|first|second|left|right|numbers|values|base|exponent")
-_HAND_OVER = _words("context input message note query reason summary task topic")
+_HAND_OVER = word_set("context input message note query reason summary task topic")

@@ -14,7 +14,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together
+from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together, word_set
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,16 +98,12 @@ def _query_effect(statement: str, words: Sequence[str]) -> EffectKind:
     return "unknown" if any("_" in name and name_effect(name) == "write" for name in called) else "read"
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-PURE_BUILTINS = _words("""
+PURE_BUILTINS = word_set("""
     abs all any ascii bin bool bytearray bytes callable chr complex dict divmod enumerate filter float format frozenset
     hash hex id int isinstance issubclass iter len list map max min next object oct ord pow print range repr reversed
     round set slice sorted str sum tuple type zip Exception KeyError RuntimeError TypeError ValueError
 """)
-READING_METHODS = _words("""
+READING_METHODS = word_set("""
     agg aggregate all any argmax argmin as_posix astype capitalize ceil columns corr count cumsum date decode describe
     diff difference digest dropna encode endswith equals exists explode fillna find findall first flatten floor format
     fromisoformat get glob group groupby groups head hexdigest index info intersection isalpha isdigit isna isnull
@@ -118,42 +114,42 @@ READING_METHODS = _words("""
     title to_dict to_list to_numpy tolist total_seconds transpose unique upper value_counts values var where with_suffix
     zfill
 """)
-IN_MEMORY = _words("""
+IN_MEMORY = word_set("""
     add append apply clear close combine copy discard drop drop_duplicates extend filter insert map merge pop popitem
     remove rename replace reverse setdefault sort sub transform translate update
 """)
 """What lists, tables and texts have as well as files and databases: a read only where the thing is surely one of the
 first."""
-WRITING_METHODS = _words("""
+WRITING_METHODS = word_set("""
     commit delete_many delete_one dump insert_many insert_one make_archive mkdir patch post put rmdir rmtree save
     savefig savetxt savez send send_message sendmail symlink_to to_excel to_feather to_file to_parquet to_pickle to_sql
     touch unlink update_many update_one upload upload_file write write_bytes write_text writelines writerow writerows
 """)
-COMPUTING = _words("""
+COMPUTING = word_set("""
     abc array ast base64 binascii bisect calendar cmath collections copy csv dataclasses datetime decimal difflib enum
     fractions functools hashlib heapq hmac html itertools json math numbers numpy operator pandas pprint random re scipy
     secrets statistics string struct sympy textwrap time types typing unicodedata uuid zlib
 """)
 """Modules that compute; a function of theirs that writes is named like the methods that do."""
 MODULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
-    "glob": (_words("glob iglob"), frozenset()),
-    "httpx": (_words("get head options"), _words("delete patch post put")),
-    "io": (_words("BytesIO StringIO"), frozenset()),
+    "glob": (word_set("glob iglob"), frozenset()),
+    "httpx": (word_set("get head options"), word_set("delete patch post put")),
+    "io": (word_set("BytesIO StringIO"), frozenset()),
     "os": (
-        _words("access cpu_count fspath get getcwd getenv getlogin getpid listdir lstat scandir stat walk")
-        | _words("abspath basename dirname exists expanduser getmtime getsize isdir isfile join normpath realpath")
-        | _words("relpath split splitext"),
-        _words("""
+        word_set("access cpu_count fspath get getcwd getenv getlogin getpid listdir lstat scandir stat walk")
+        | word_set("abspath basename dirname exists expanduser getmtime getsize isdir isfile join normpath realpath")
+        | word_set("relpath split splitext"),
+        word_set("""
             chmod chown kill link makedirs mkdir mkfifo remove removedirs rename renames replace rmdir symlink truncate
             unlink utime write
         """),
     ),
-    "pathlib": (_words("Path PurePath PurePosixPath cwd home"), frozenset()),
-    "platform": (_words("machine node platform processor python_version release system uname version"), frozenset()),
-    "requests": (_words("get head options"), _words("delete patch post put")),
-    "shutil": (_words("disk_usage get_terminal_size which"), _words("copy copy2 copyfile copytree move rmtree")),
-    "sys": (_words("exc_info getrecursionlimit getsizeof"), frozenset()),
-    "urllib": (_words("parse_qs quote unquote urlencode urljoin urlparse urlsplit"), frozenset()),
+    "pathlib": (word_set("Path PurePath PurePosixPath cwd home"), frozenset()),
+    "platform": (word_set("machine node platform processor python_version release system uname version"), frozenset()),
+    "requests": (word_set("get head options"), word_set("delete patch post put")),
+    "shutil": (word_set("disk_usage get_terminal_size which"), word_set("copy copy2 copyfile copytree move rmtree")),
+    "sys": (word_set("exc_info getrecursionlimit getsizeof"), frozenset()),
+    "urllib": (word_set("parse_qs quote unquote urlencode urljoin urlparse urlsplit"), frozenset()),
 }
 """Modules of which single functions are known: those that read, those that write."""
 

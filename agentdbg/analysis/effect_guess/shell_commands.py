@@ -102,7 +102,7 @@ def _wrapped_effect(name: str, rest: list[str], command: SimpleCommand, depth: i
         del rest[: 2 if rest[0] in programs.WRAPPERS[name] else 1]
     if not rest:
         return "read" if name in ("env", "time", "exec", "xargs") else "unknown"
-    return _words_effect(rest, SimpleCommand(words=rest, given=command.given, is_fed=name == "xargs"), depth)
+    return _words_effect(rest, SimpleCommand(words=rest, given=command.given), depth)
 
 
 def _shell_program(name: str, rest: list[str], command: SimpleCommand, depth: int) -> EffectKind:

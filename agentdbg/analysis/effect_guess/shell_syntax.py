@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from agentdbg.analysis.effect_guess.tool_names import word_set
+
 __all__ = ["SimpleCommand", "Unreadable", "split_commands"]
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-READS = _words("""
+READS = word_set("""
     : [ [[ ack ag apropos arch base32 base64 basename bc break cal case cat cd cksum clear cmp col column comm continue
     cut dc declare df diff dig dir dirname done du echo egrep esac exit expand expr factor false fgrep fi file fmt fold
     for free getconf getent grep groups head help hexdump history host id info iostat jobs join jq last ldd less let
@@ -27,9 +25,9 @@ READS = _words("""
     strings sum tac tail test tput tr traceroute true tsort tty type typeset ulimit uname unexpand unset uptime users
     vmstat w wait wc where whereis which who whoami whois zcat zgrep zless export }
 """)
-KEYWORDS = _words("! { do elif else if then until while time")
+KEYWORDS = word_set("! { do elif else if then until while time")
 """Words of the shell that stand before a command."""
-WRITES = _words("""
+WRITES = word_set("""
     adduser at chattr chgrp chmod chown copy cp csplit dd del deluser doas ed erase fallocate fdisk groupadd groupdel
     halt insmod install iptables kill killall ln logger mail mailx md mkdir mkfifo mkfs mknod mktemp mkswap modprobe
     mount move mutt mv nft parted passwd patch pkill poweroff rd reboot ren rename renice rm rmdir rmmod rsync scp
@@ -38,25 +36,25 @@ WRITES = _words("""
 """)
 READS_UNLESS = {
     "alias": frozenset({"="}),
-    "date": _words("--set"),
-    "fd": _words("-x -X --exec --exec-batch"),
-    "hostname": _words("-F -b"),
-    "journalctl": _words("--vacuum-size --vacuum-time --vacuum-files --rotate --flush"),
-    "shuf": _words("-o --output"),
-    "sort": _words("-o --output"),
-    "tree": _words("-o"),
-    "xmllint": _words("-o --output"),
-    "yq": _words("-i --inplace"),
+    "date": word_set("--set"),
+    "fd": word_set("-x -X --exec --exec-batch"),
+    "hostname": word_set("-F -b"),
+    "journalctl": word_set("--vacuum-size --vacuum-time --vacuum-files --rotate --flush"),
+    "shuf": word_set("-o --output"),
+    "sort": word_set("-o --output"),
+    "tree": word_set("-o"),
+    "xmllint": word_set("-o --output"),
+    "yq": word_set("-i --inplace"),
 }
 """Programs that only read unless one of these is among their words."""
 WRITES_UNLESS = {
-    "crontab": _words("-l"),
-    "gunzip": _words("-c -t -l --stdout --to-stdout --test --list"),
-    "gzip": _words("-c -t -l --stdout --to-stdout --test --list"),
-    "bzip2": _words("-c -t --stdout --test"),
-    "xz": _words("-c -t -l --stdout --test --list"),
-    "unzip": _words("-l -p -t -v -Z"),
-    "sysctl": _words("-a -n --all"),
+    "crontab": word_set("-l"),
+    "gunzip": word_set("-c -t -l --stdout --to-stdout --test --list"),
+    "gzip": word_set("-c -t -l --stdout --to-stdout --test --list"),
+    "bzip2": word_set("-c -t --stdout --test"),
+    "xz": word_set("-c -t -l --stdout --test --list"),
+    "unzip": word_set("-l -p -t -v -Z"),
+    "sysctl": word_set("-a -n --all"),
 }
 """Programs that write unless one of these is among their words."""
 ALIKE = {
@@ -82,111 +80,126 @@ ALIKE = {
 WRAPPERS = {
     "builtin": frozenset[str](),
     "command": frozenset[str](),
-    "env": _words("-u -C --unset --chdir"),
-    "exec": _words("-a"),
-    "nice": _words("-n"),
+    "env": word_set("-u -C --unset --chdir"),
+    "exec": word_set("-a"),
+    "nice": word_set("-n"),
     "nohup": frozenset[str](),
     "setsid": frozenset[str](),
-    "stdbuf": _words("-i -o -e"),
-    "sudo": _words("-u -g -h -p -C -U -r -t -D"),
-    "timeout": _words("-s -k --signal --kill-after"),
+    "stdbuf": word_set("-i -o -e"),
+    "sudo": word_set("-u -g -h -p -C -U -r -t -D"),
+    "timeout": word_set("-s -k --signal --kill-after"),
     "unbuffer": frozenset[str](),
-    "watch": _words("-n --interval"),
-    "xargs": _words("-n -P -I -d -L -s -a -E --max-args --max-procs --arg-file --delimiter"),
+    "watch": word_set("-n --interval"),
+    "xargs": word_set("-n -P -I -d -L -s -a -E --max-args --max-procs --arg-file --delimiter"),
 }
 """Programs that run what follows them, and their options that take the next word with them."""
-SHELLS = _words("bash sh zsh dash ksh fish ash")
-CODE_OPTIONS = _words("-c -e --eval --command --execute -E")
-SQL_CLIENTS = _words("psql mysql sqlite3 duckdb clickhouse-client bq snowsql cockroach")
+SHELLS = word_set("bash sh zsh dash ksh fish ash")
+CODE_OPTIONS = word_set("-c -e --eval --command --execute -E")
+SQL_CLIENTS = word_set("psql mysql sqlite3 duckdb clickhouse-client bq snowsql cockroach")
 
 _LOOKS = "list ls get show view describe info status search help version"
 BY_SUBCOMMAND: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "git": (
-        _words("""
+        word_set("""
             annotate blame cat-file check-ignore cherry count-objects describe diff diff-index diff-tree for-each-ref
             grep help log ls-files ls-remote ls-tree merge-base name-rev range-diff rev-list rev-parse shortlog show
             show-ref status var verify-commit version whatchanged
         """),
-        _words("""
+        word_set("""
             add am apply bisect checkout cherry-pick clean clone commit filter-branch gc init merge mv notes pull push
             rebase replace reset restore revert rm submodule switch update-index update-ref worktree
         """),
     ),
     "pip": (
-        _words("check debug freeze help index inspect list show"),
-        _words("install uninstall download wheel cache"),
+        word_set("check debug freeze help index inspect list show"),
+        word_set("install uninstall download wheel cache"),
     ),
     "npm": (
-        _words("explain fund help list ll ls outdated ping prefix root search view whoami why info"),
-        _words("add ci dedupe deprecate i install link login publish prune rebuild remove rm un uninstall unpublish up")
-        | _words("update upgrade version dist-tag init create owner access token"),
+        word_set("explain fund help list ll ls outdated ping prefix root search view whoami why info"),
+        word_set(
+            "add ci dedupe deprecate i install link login publish prune rebuild remove rm un uninstall unpublish up"
+        )
+        | word_set("update upgrade version dist-tag init create owner access token"),
     ),
     "apt-get": (
-        _words("changelog list policy search show depends rdepends check"),
-        _words("autoremove clean dist-upgrade full-upgrade install purge remove update upgrade build-dep download"),
+        word_set("changelog list policy search show depends rdepends check"),
+        word_set("autoremove clean dist-upgrade full-upgrade install purge remove update upgrade build-dep download"),
     ),
-    "apt-cache": (_words("depends policy rdepends search show showpkg stats madison"), frozenset()),
-    "dpkg": (_words("-l -L -s -S --list --status --listfiles --search"), _words("-i -r -P --install --remove --purge")),
-    "yum": (_words("list info search provides repolist check-update"), _words("install remove update upgrade erase")),
-    "apk": (_words("info list search version policy"), _words("add del update upgrade fix")),
+    "apt-cache": (word_set("depends policy rdepends search show showpkg stats madison"), frozenset()),
+    "dpkg": (
+        word_set("-l -L -s -S --list --status --listfiles --search"),
+        word_set("-i -r -P --install --remove --purge"),
+    ),
+    "yum": (
+        word_set("list info search provides repolist check-update"),
+        word_set("install remove update upgrade erase"),
+    ),
+    "apk": (word_set("info list search version policy"), word_set("add del update upgrade fix")),
     "brew": (
-        _words("list info search outdated deps config doctor home leaves"),
-        _words("install uninstall upgrade tap"),
+        word_set("list info search outdated deps config doctor home leaves"),
+        word_set("install uninstall upgrade tap"),
     ),
-    "conda": (_words("info list search"), _words("create install remove update uninstall")),
-    "cargo": (_words("metadata search tree version"), _words("add install publish remove uninstall yank update")),
-    "go": (_words("doc list version"), _words("clean get install fmt")),
-    "gem": (_words("list search info which environment"), _words("install uninstall update push")),
+    "conda": (word_set("info list search"), word_set("create install remove update uninstall")),
+    "cargo": (word_set("metadata search tree version"), word_set("add install publish remove uninstall yank update")),
+    "go": (word_set("doc list version"), word_set("clean get install fmt")),
+    "gem": (word_set("list search info which environment"), word_set("install uninstall update push")),
     "systemctl": (
-        _words(
+        word_set(
             "cat is-active is-enabled is-failed list-dependencies list-timers list-unit-files list-units show status"
         ),
-        _words("daemon-reload disable enable isolate kill mask reboot poweroff reload restart start stop unmask edit"),
+        word_set(
+            "daemon-reload disable enable isolate kill mask reboot poweroff reload restart start stop unmask edit"
+        ),
     ),
-    "service": (_words("--status-all status"), _words("start stop restart reload")),
+    "service": (word_set("--status-all status"), word_set("start stop restart reload")),
     "kubectl": (
-        _words("api-resources api-versions cluster-info describe diff events explain get logs top version wait"),
-        _words("""
+        word_set("api-resources api-versions cluster-info describe diff events explain get logs top version wait"),
+        word_set("""
             annotate apply autoscale cordon cp create delete drain edit expose label patch replace run scale set taint
             uncordon
         """),
     ),
     "docker": (
-        _words("diff events history images info inspect logs ls port ps search stats top version"),
-        _words("""
+        word_set("diff events history images info inspect logs ls port ps search stats top version"),
+        word_set("""
             build commit cp create import kill load login pause prune pull push rename restart rm rmi run save start
             stop tag unpause update up down
         """),
     ),
-    "helm": (_words("diff env get history lint list ls search show status template verify version"), frozenset()),
+    "helm": (word_set("diff env get history lint list ls search show status template verify version"), frozenset()),
     "terraform": (
-        _words("graph list output plan providers show validate version"),
-        _words("apply destroy import init mv push rm taint untaint"),
+        word_set("graph list output plan providers show validate version"),
+        word_set("apply destroy import init mv push rm taint untaint"),
     ),
-    "gh": (_words(f"{_LOOKS} checks diff watch"), frozenset()),
-    "glab": (_words(f"{_LOOKS} diff"), frozenset()),
-    "aws": (_words(f"{_LOOKS} head-object head-bucket tail wait lookup-events"), _words("cp mv rm mb rb sync")),
-    "gcloud": (_words(f"{_LOOKS} read"), _words("ssh scp")),
-    "az": (_words("list show"), frozenset()),
-    "heroku": (_words("apps logs ps releases info"), frozenset()),
-    "fly": (_words("status logs list"), frozenset()),
-    "vercel": (_words("list ls inspect logs whoami"), _words("--prod")),
+    "gh": (word_set(f"{_LOOKS} checks diff watch"), frozenset()),
+    "glab": (word_set(f"{_LOOKS} diff"), frozenset()),
+    "aws": (word_set(f"{_LOOKS} head-object head-bucket tail wait lookup-events"), word_set("cp mv rm mb rb sync")),
+    "gcloud": (word_set(f"{_LOOKS} read"), word_set("ssh scp")),
+    "az": (word_set("list show"), frozenset()),
+    "heroku": (word_set("apps logs ps releases info"), frozenset()),
+    "fly": (word_set("status logs list"), frozenset()),
+    "vercel": (word_set("list ls inspect logs whoami"), word_set("--prod")),
     "redis-cli": (
-        _words(
+        word_set(
             "exists get hget hgetall hkeys info keys lrange llen mget scan smembers strlen ttl type zrange zcard dbsize"
         )
-        | _words(
+        | word_set(
             "EXISTS GET HGET HGETALL HKEYS INFO KEYS LRANGE LLEN MGET SCAN SMEMBERS STRLEN TTL TYPE ZRANGE DBSIZE"
         ),
-        _words("append decr del expire flushall flushdb hset incr lpush rpush set sadd zadd DEL FLUSHALL FLUSHDB SET"),
+        word_set(
+            "append decr del expire flushall flushdb hset incr lpush rpush set sadd zadd DEL FLUSHALL FLUSHDB SET"
+        ),
     ),
-    "ip": (_words("show list"), _words("add del set flush replace")),
-    "ifconfig": (_words("-a"), _words("up down")),
-    "tmux": (_words("ls list-sessions list-windows capture-pane show"), _words("kill-session kill-server send-keys")),
-    "mc": (_words("ls stat cat find head tree du"), _words("cp mv rm mb rb mirror")),
+    "ip": (word_set("show list"), word_set("add del set flush replace")),
+    "ifconfig": (word_set("-a"), word_set("up down")),
+    "tmux": (
+        word_set("ls list-sessions list-windows capture-pane show"),
+        word_set("kill-session kill-server send-keys"),
+    ),
+    "mc": (word_set("ls stat cat find head tree du"), word_set("cp mv rm mb rb mirror")),
 }
 """Programs whose next words say what they do: those that read, those that write. Any other is guessed like a tool's."""
-VALUE_OPTIONS = _words("""
+VALUE_OPTIONS = word_set("""
     -n --namespace --context --cluster --kubeconfig -f --file -H --host --profile --region --output --project -R --repo
     -a --app -h -p --subscription -g --resource-group -C --config
 """)
@@ -212,8 +225,6 @@ class SimpleCommand:
     inner: list[str] = field(default_factory=list)
     given: str | None = None
     """What is given to it in place: a here-document or a here-string."""
-    is_fed: bool = False
-    """Whether something else is: another command's output, or a file."""
 
 
 def split_commands(text: str) -> list[SimpleCommand]:
@@ -249,17 +260,17 @@ class _Splitter:
             self._redirect(redirection[0])
         elif operator := next((sign for sign in _OPERATORS if text.startswith(sign, at)), None):
             self._at += len(operator)
-            self._end_command(feeds_next=operator in ("|", "|&"))
+            self._end_command()
             if operator == "\n":
                 self._take_documents()
         else:
             self._command.words.append(self._word())
 
-    def _end_command(self, *, feeds_next: bool = False) -> None:
+    def _end_command(self) -> None:
         command = self._command
         if command.words or command.writes_to or command.inner:
             self._commands.append(command)
-        self._command = SimpleCommand(is_fed=feeds_next)
+        self._command = SimpleCommand()
 
     def _redirect(self, sign: str) -> None:
         self._at += len(sign)
@@ -272,9 +283,7 @@ class _Splitter:
             self._waiting.append((self._command, target, is_quoted))
         elif kind == "<<<":
             self._command.given = target
-        elif kind in ("<", "<&"):
-            self._command.is_fed = True
-        elif not (kind == ">&" and (target.isdigit() or target == "-")):
+        elif kind not in ("<", "<&") and not (kind == ">&" and (target.isdigit() or target == "-")):
             self._command.writes_to.append(target)
 
     def _take_documents(self) -> None:

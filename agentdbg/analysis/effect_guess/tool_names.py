@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["EffectKind", "name_effect", "together", "words_of"]
+__all__ = ["EffectKind", "name_effect", "together", "word_set", "words_of"]
 
 EffectKind = Literal["write", "read", "unknown"]
 """`unknown` is neither: nobody may call it harmless."""
@@ -28,11 +28,12 @@ def together(kinds: Iterable[EffectKind]) -> EffectKind:
     return "write" if "write" in found else "unknown" if "unknown" in found else "read"
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as the tables of names are written."""
     return frozenset(text.split())
 
 
-WRITES = _words("""
+WRITES = word_set("""
     accept acknowledge activate add adjust allocate alter append apply approve assign attach authorize ban bump buy
     cancel change clean clear cordon create deactivate decline decrement delegate delete destroy detach dial disable
     discard dismiss drag drain duplicate edit empty enable enqueue enroll erase escalate evict expire finalize flip
@@ -43,39 +44,39 @@ WRITES = _words("""
     set shutdown silence skip snooze submit subscribe suspend swipe terminate toggle trash trigger truncate turn undo
     uninstall unlock unsubscribe update upgrade upsert upvote void wipe withdraw write
 """)
-WRITES_OR_THINGS = _words("""
+WRITES_OR_THINGS = word_set("""
     archive block capture charge checkout click clone close commit confirm copy deploy deposit draft drop exchange fill
     fix fork import install launch like link lock mark merge move patch pause pin play press purchase push refund
     register release resume return retweet scale share ship sign start stop swap sync tap trade transfer transition
     tweet upload vote
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
-THINGS_OR_WRITES = _words("email file issue label log message order star store tag text type")
+THINGS_OR_WRITES = word_set("email file issue label log message order star store tag text type")
 """Verbs as the first word, `order_pizza`; things as the last one, `pending_order`, and before a verb, `file_search`."""
-WRITES_FIRST = _words("book complete debit place post request schedule")
+WRITES_FIRST = word_set("book complete debit place post request schedule")
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
-READS = _words("""
+READS = word_set("""
     aggregate analyse analyze browse calculate classify compare compute describe detect evaluate examine explain explore
     extract fetch find get glob goto grep hover inspect look lookup navigate parse peek predict read recall recommend
     reflect retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait
     whoami
 """)
-READS_OR_THINGS = _words("""
+READS_OR_THINGS = word_set("""
     count crawl diff download embed estimate forecast list poll preview query reason scan screenshot scroll search
     snapshot view visit watch
 """)
 """`list_orders` reads, `list_create` does not, and of `wibble_list` nobody knows which word is the verb."""
-NAMES_WHAT_IT_GETS = _words("describe fetch get read show wait")
+NAMES_WHAT_IT_GETS = word_set("describe fetch get read show wait")
 """A verb behind one of these is a thing: `get_update`."""
-TOLD_OF_WRITES = _words("history policy rate rates status")
+TOLD_OF_WRITES = word_set("history policy rate rates status")
 """Behind one of `TELLS` they make a thing of a verb: `exchange_rate`; but `transfer_balance` moves money."""
-TELLS = _words("charge commit deploy exchange merge order refund release return trade transfer")
-TOLD = TOLD_OF_WRITES | _words("""
+TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
+TOLD = TOLD_OF_WRITES | word_set("""
     availability balance contents detail details docs documentation hours info information log logs metadata price
     prices results schema stats tree version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
-NOUNS = _words("""
+NOUNS = word_set("""
     account api aws azure batch booking brave browser build bulk calendar car chat city code codebase collection company
     confluence contact currency customer data database dataset db directory discord doc docker docs document drive
     duckduckgo entity event exa file firecrawl flight folder full gcp gdrive git github gitlab gmail google gsheets helm
@@ -87,46 +88,46 @@ NOUNS = _words("""
     user vector vendor video weather web wiki workspace youtube zendesk
 """)
 """Things and services that names begin with; a plural is taken for one too."""
-UNDONE = _words("watch")
+UNDONE = word_set("watch")
 """With `un` before them they are verbs: `unstar_repository`."""
-HARMLESS = _words("attempt_completion calculator final_answer finish page_down page_up sequentialthinking task_done")
+HARMLESS = word_set("attempt_completion calculator final_answer finish page_down page_up sequentialthinking task_done")
 """How an agent thinks aloud, counts, turns a page, or ends."""
-AGENTS = _words("agent agents assistant expert human humans operator representative specialist supervisor support")
-MONEY = _words("account accounts address bank card checking iban savings wallet")
-SCREEN = _words("browser element keyboard page playwright puppeteer screen selenium")
-CODE = _words("""
+AGENTS = word_set("agent agents assistant expert human humans operator representative specialist supervisor support")
+MONEY = word_set("account accounts address bank card checking iban savings wallet")
+SCREEN = word_set("browser element keyboard page playwright puppeteer screen selenium")
+CODE = word_set("""
     bash bigquery browser code command cypher database db duckdb execute graphql javascript js mongo mongodb mysql neo
     pg playwright postgres postgresql puppeteer python redis run script shell snowflake sql sqlite
 """)
 """Where one of these is asked to read something, what it is given decides."""
 
 BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unknown"]]] = {
-    "ask": (frozenset(), _words("followup question questions user"), "unknown"),
-    "check": (_words("in out"), frozenset(), "read"),
-    "convert": (_words("account contact lead opportunity quote"), frozenset(), "read"),
-    "extract": (_words("archive tar zip"), frozenset(), "read"),
-    "load": (_words("driver extension module plugin"), frozenset(), "read"),
+    "ask": (frozenset(), word_set("followup question questions user"), "unknown"),
+    "check": (word_set("in out"), frozenset(), "read"),
+    "convert": (word_set("account contact lead opportunity quote"), frozenset(), "read"),
+    "extract": (word_set("archive tar zip"), frozenset(), "read"),
+    "load": (word_set("driver extension module plugin"), frozenset(), "read"),
     "open": (
-        _words("account case channel dispute door garage gate incident issue position pr pull ticket trade valve"),
-        _words("directory doc document file files folder image link node nodes notebook page site tab url website"),
+        word_set("account case channel dispute door garage gate incident issue position pr pull ticket trade valve"),
+        word_set("directory doc document file files folder image link node nodes notebook page site tab url website"),
         "unknown",
     ),
     "resolve": (
-        _words("""
+        word_set("""
             alert bug case comment complaint conflict conversation discussion dispute error finding incident issue
             problem request review thread ticket violation
         """),
-        _words("""
+        word_set("""
             address dependencies dependency dns doc domain entity handle host hostname id ids ip library location name
             names package path ref reference symbol type uri url user username variable version
         """),
         "unknown",
     ),
-    "run": (_words("action automation deployment job migration pipeline playbook workflow"), frozenset(), "unknown"),
-    "take": (frozenset(), _words("screenshot screenshots"), "unknown"),
-    "select": (_words("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
-    "track": (_words("event metric"), _words("delivery flight order package parcel shipment"), "unknown"),
-    "watch": (_words("issue repo repository thread"), _words("file folder logs video"), "unknown"),
+    "run": (word_set("action automation deployment job migration pipeline playbook workflow"), frozenset(), "unknown"),
+    "take": (frozenset(), word_set("screenshot screenshots"), "unknown"),
+    "select": (word_set("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
+    "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
+    "watch": (word_set("issue repo repository thread"), word_set("file folder logs video"), "unknown"),
 }
 """Verbs that say nothing alone: what makes them a write, what makes them a read, and what they are otherwise."""
 

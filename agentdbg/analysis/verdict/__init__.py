@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypedDict
 
 from agentdbg.analysis.run_answer import final_answer
-from agentdbg.analysis.run_columns import SPAN, MemoryColumns
-from agentdbg.analysis.stats import Tally, payload_of
+from agentdbg.analysis.run_columns import SPAN, MemoryColumns, payload_of
+from agentdbg.analysis.stats import Tally
 from agentdbg.analysis.verdict.case import MANY, Case
 from agentdbg.analysis.verdict.endings import (
     died_line,

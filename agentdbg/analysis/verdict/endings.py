@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.run_columns import CALL_KINDS, LLM, NO_VALUE
-from agentdbg.analysis.stats import RecordedError, payload_of
+from agentdbg.analysis.run_columns import CALL_KINDS, LLM, NO_VALUE, payload_of
 from agentdbg.analysis.verdict.case import MANY, Case
 from agentdbg.analysis.wording import (
     clock_time,
@@ -31,7 +30,7 @@ from agentdbg.events.facts import tokens_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.analysis.stats import FailedCalls
+    from agentdbg.analysis.stats import FailedCalls, RecordedError
     from agentdbg.analysis.verdict.case import LoopCost
     from agentdbg.analysis.wording import Line, VerdictPart
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.analysis.call_results import outcome_of
-from agentdbg.analysis.effects import effects_of
+from agentdbg.analysis.effects import read_effects
 from tests.analysis.checks.runs import baseline, only_failure, report
 from tests.analysis.diff.events import run, tool
 from tests.analysis.story import Story
@@ -113,7 +113,7 @@ def test_an_effect_of_unknown_outcome_is_one_and_a_refused_one_is_none() -> None
     """What may have been done has to be looked at."""
     lost = tool("pay", _ARGS)
     lost["payload"].update(status="error", error=_LOST)
-    found = effects_of(run(tool("pay", _ARGS, {"ok": False}), lost, tool("pay", _ARGS, {"ok": True})))
+    found = read_effects(run(tool("pay", _ARGS, {"ok": False}), lost, tool("pay", _ARGS, {"ok": True}))).found()
 
     assert [(effect.number, effect.outcome) for effect in found] == [(3, "unknown"), (4, "done")]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agentdbg.analysis.effects import UNKNOWN, Effect, EffectRules, effect_of, effects_of, guess
+from agentdbg.analysis.effects import UNKNOWN, Effect, EffectRules, effect_of, guess, read_effects
 from agentdbg.config import load_config
 from tests.analysis.diff.events import call_start, run, tool
 
@@ -88,7 +88,7 @@ def test_a_failed_call_is_no_effect_and_a_call_that_never_returned_is() -> None:
     lost = tool("send_mail", {"to": "a@example.com"})
     done = tool("book_room", {"room": 7})
     events = run(tool("book_room", {"room": 6}, error="taken"), call_start(done), done, call_start(lost))
-    found = effects_of(events)
+    found = read_effects(events).found()
 
     assert [(effect.number, effect.name, effect.returned) for effect in found] == [
         (4, "book_room", True),
@@ -99,7 +99,7 @@ def test_a_failed_call_is_no_effect_and_a_call_that_never_returned_is() -> None:
 def test_the_same_call_written_differently_is_the_same_effect() -> None:
     """Frameworks hand arguments over as objects or as JSON text, models write 2 or 2.0."""
     events = run(tool("pay", {"a": 2.0, "b": [1]}), tool("pay", '{"b": [1], "a": 2}'), tool("pay", {"a": 3, "b": [1]}))
-    first, second, third = (effect.signature for effect in effects_of(events))
+    first, second, third = (effect.signature for effect in read_effects(events).found())
 
     assert first == second != third
 
@@ -111,4 +111,4 @@ def test_the_settings_name_tools_that_write(monkeypatch: pytest.MonkeyPatch) -> 
     rules = EffectRules(config.write_tools, config.read_tools)
 
     assert config.problems == ()
-    assert [effect.name for effect in effects_of(run(tool("bash"), tool("think")), rules)] == ["bash"]
+    assert [effect.name for effect in read_effects(run(tool("bash"), tool("think")), rules).found()] == ["bash"]
