@@ -258,3 +258,11 @@ def test_the_modules_of_the_specification_are_there(module: str, names: list[str
 
     assert all(hasattr(found, name) for name in names)
     assert all(getattr(found, name) is getattr(agentdbg, name, None) for name in names if module == "tracing")
+
+
+def test_every_browser_test_says_that_it_is_one() -> None:
+    """Without the mark the fast lane would start a browser, whose event loop then stands in other tests' way."""
+    files = sorted((Path(__file__).parents[1] / "browser").glob("test_*.py"))
+
+    assert files
+    assert [path.name for path in files if "\npytestmark = pytest.mark.browser\n" not in path.read_text("utf-8")] == []
