@@ -72,7 +72,7 @@ class Session:
 
     def note(self, role: str, content: Any, *, at_ms: float | None, source_id: str = "", **said: Any) -> None:
         """Something that was said and the model is not told."""
-        self._seen(at_ms)
+        self.seen(at_ms)
         place: dict[str, Any] = {"parent": self._under, "at_ms": at_ms, "meta": _from(source_id)}
         self.steps.append(message_step(role, content, said=said, **place))
 
@@ -82,7 +82,7 @@ class Session:
 
     def answer(self, of: str, message: dict[str, Any], *, at_ms: float | None, **said: Any) -> Step:
         """An answer, or a further part of the one that is known by this id."""
-        self._seen(at_ms)
+        self.seen(at_ms)
         known = self._answers.get(of)
         if known is None:
             known = self._new_answer(of, message, said)
@@ -110,8 +110,8 @@ class Session:
     def result(
         self, of: str, content: Any, *, at_ms: float | None, error: Any = None, message: Any = None, **said: Any
     ) -> Step:
-        """What came of a call; `message` is how the model was told, where that is not the result itself."""
-        self._seen(at_ms)
+        """The outcome of a call; `message` is how the model was told, where that is not the result itself."""
+        self.seen(at_ms)
         asked = self._asked.pop(of, None)
         name = said.pop("name", None) or (asked.name if asked is not None else None)
         args = said.pop("args", None)
@@ -151,8 +151,20 @@ class Session:
 
     def failure(self, error: Any, *, at_ms: float | None, source_id: str = "") -> None:
         """An error that ended nothing."""
-        self._seen(at_ms)
+        self.seen(at_ms)
         self.steps.append(error_step(error, parent=self._under, at_ms=at_ms, meta=_from(source_id)))
+
+    def has_answer(self, of: str) -> bool:
+        """Whether this answer is known."""
+        return of in self._answers
+
+    def is_waiting(self, of: str) -> bool:
+        """Whether this call waits for its result."""
+        return of in self._asked
+
+    def first_waiting(self) -> str:
+        """The call that has waited longest for its result."""
+        return next(iter(self._asked), "")
 
     def waiting_for(self, of: str, name: str) -> str:
         """The call that a result belongs to: the one of this id, else the first that waits for this tool."""
@@ -198,7 +210,8 @@ class Session:
             self._earlier_bytes += _size(message)
         self._told = []
 
-    def _seen(self, at_ms: float | None) -> None:
+    def seen(self, at_ms: float | None) -> None:
+        """The session lasted at least from, or to, this moment."""
         if at_ms is not None:
             self.began_ms = at_ms if self.began_ms is None else min(at_ms, self.began_ms)
             self.ended_ms = at_ms if self.ended_ms is None else max(at_ms, self.ended_ms)

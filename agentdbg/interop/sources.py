@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 import zlib
 from functools import cached_property
@@ -28,11 +29,13 @@ from agentdbg.storage.reader import run_ids
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["NotReadable", "Source", "find_sources", "moment_ms", "session_of"]
+__all__ = ["NotReadable", "Source", "event_files", "find_sources", "moment_ms", "session_of"]
 
-_SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz")
+_SUFFIXES = (".json", ".jsonl", ".ndjson", ".traj", ".eval", ".json.gz", ".jsonl.gz", ".aider.chat.history.md")
 _LONGEST_FILE = 32 << 20
 _ANY_SIZE = 1 << 50
+_EVENT_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,40})?\.json")
+_MOST_OTHERS = 3
 _FIRST_LINE = 1 << 20
 _LAST_MS = 253_402_300_800_000
 """The end of the year 9999."""
@@ -207,10 +210,10 @@ def find_sources(paths: Iterable[str], *, any_size: bool = False) -> list[Source
             raise NotReadable(f"there is no file or folder {given}")
         if not path.is_dir() and not path.is_file():
             raise NotReadable(f"{given} is no plain file; write what it gives to one first")
-        if not path.is_dir() or _is_data_folder(path):
+        if not path.is_dir() or _is_data_folder(path) or event_files(path):
             found.append(Source(path, given, any_size=any_size))
         else:
-            inside = [Source(file, any_size=any_size) for file in _files_in(path)]
+            inside = [Source(file, any_size=any_size) for file in _sources_in(path)]
             if not inside:
                 endings = ", ".join(_SUFFIXES[:5])
                 raise NotReadable(f"the folder {given} holds no run of AgentDbg and no file that ends in {endings}")
@@ -218,18 +221,45 @@ def find_sources(paths: Iterable[str], *, any_size: bool = False) -> list[Source
     return found
 
 
+def event_files(folder: Path) -> list[Path]:
+    """
+    The files of a folder that hold one event each, in their order; those of its `events` folder where it has one.
+
+    They are called `0.json`, `1.json` … or `event-00000-<id>.json` … as OpenHands does.
+    """
+    inside = folder / "events"
+    try:
+        names = os.listdir(inside if inside.is_dir() else folder)
+    except OSError:
+        return []
+    numbered = [(int(found[1]), name) for name in names if (found := _EVENT_FILE.fullmatch(name))]
+    at = inside if inside.is_dir() else folder
+    # Other JSON files beside them, and more than one or two, would be somebody's numbered files.
+    others = sum(name.endswith(".json") for name in names) - len(numbered)
+    return [at / name for _, name in sorted(numbered)] if numbered and others <= _MOST_OTHERS else []
+
+
 def _is_data_folder(path: Path) -> bool:
     """A data folder, its `runs` folder, or the folder of one run."""
     return bool(run_ids(path)) or (path.name == "runs" and bool(run_ids(path.parent))) or (path / "run.json").is_file()
 
 
-def _files_in(folder: Path) -> list[Path]:
-    found = []
+def _sources_in(folder: Path) -> list[Path]:
+    """The files in a folder and its folders, and the folders that are one run."""
+    found: list[Path] = []
     for parent, names, files in os.walk(folder):
         names[:] = sorted(name for name in names if not name.startswith("."))
-        inside = [Path(parent, name) for name in sorted(files) if name.endswith(_SUFFIXES) and not name.startswith(".")]
+        if event_files(Path(parent)):
+            found.append(Path(parent))
+            names[:] = []
+            continue
+        inside = [Path(parent, name) for name in sorted(files) if _is_wanted(name)]
         found += [path for path in inside if not _is_part_of_another(path)]
     return found
+
+
+def _is_wanted(name: str) -> bool:
+    return name.endswith(_SUFFIXES) and (not name.startswith(".") or name.startswith(".aider"))
 
 
 def _is_part_of_another(path: Path) -> bool:

@@ -64,6 +64,19 @@ COUNTED = [
     Counted("qwen/1d0c9a77-2222-4333-8444-55556666aaaa.jsonl", "Prune the old", 2, 2, 2, 2_662, 2),
     Counted("qwen/orchard-2.jsonl", "Read the two beds.", 2, 2, 0, None, 1),
     Counted("qwen/orchard-3.jsonl", "Ladder repairs", 1, 0, 0, 79, 1, open_calls=1, problems=1),
+    Counted("mini_swe_agent/lighthouse__lamp-12.traj.json", "lighthouse__lamp-12", 3, 4, 1, 2_090, 1),
+    Counted("mini_swe_agent/first.traj.json", "first", 2, 1, 2, 325, 2),
+    Counted("mini_swe_agent/crashed.traj.json", "crashed", 1, 1, 2, 12, 1),
+    Counted("aider/.aider.chat.history.md", "make the buoy", 2, 2, 1, 3_663, 4, runs=2),
+    Counted("aider/one.aider.chat.history.md", "rename the jetty", 2, 0, 0, 1_910, 1),
+    Counted("aider/empty.aider.chat.history.md", "aider", 0, 0, 1, None, 0),
+    Counted("atif/trajectory.json", "Feed the terns.", 2, 2, 1, 1_212, 2),
+    Counted("atif/summarised.json", "Go on.", 1, 1, 0, 44, 1),
+    Counted("atif/many.jsonl", "First tern.", 2, 0, 0, None, 2, open_calls=1, runs=2, problems=2),
+    Counted("openhands/sessions/9d1f", "Paint the hull.", 2, 2, 1, 2_270, 2),
+    Counted("openhands/conversations/77e0", "Caulk the deck.", 2, 1, 1, 1_890, 1),
+    Counted("openhands/output.jsonl", "shipyard__keel-7", 4, 3, 3, 2_270, 1, runs=2, problems=1),
+    Counted("openhands/sdk-history.json", "Caulk the deck.", 1, 1, 2, None, 1),
 ]
 
 

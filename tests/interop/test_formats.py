@@ -336,8 +336,8 @@ def test_openhands_actions_and_observations_meet(tmp_path: Path, data_dir: Path)
 
     events = imported(write(tmp_path / "events.jsonl", text), data_dir)
 
-    assert kinds(events) == ["RUN_START", "LLM_CALL", "TOOL_CALL", "TOOL_CALL", "RUN_END"]
-    model, tool, lost = events[1:4]
+    assert kinds(events) == ["RUN_START", "MESSAGE", "LLM_CALL", "TOOL_CALL", "TOOL_CALL", "RUN_END"]
+    model, tool, lost = events[2:5]
     assert (model["name"], model["payload"]["usage"]["prompt_tokens"]) == ("minimax", 100)
     assert model["payload"]["prompt"] == [{"role": "user", "content": "Fix it"}]
     assert (tool["parent_id"], tool["duration_ms"]) == (model["event_id"], 500)

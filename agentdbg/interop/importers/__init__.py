@@ -26,13 +26,16 @@ __all__ = ["IMPORTERS", "Importer", "find_importer"]
 IMPORTERS = (
     "agentdbg",
     "folder",
+    "aider",
     "claude",
     "codex",
     "gemini",
     "qwen",
     "inspect",
+    "mini_swe_agent",
     "swe_agent",
     "openhands",
+    "atif",
     "otel",
     "chat",
 )

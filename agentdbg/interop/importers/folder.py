@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem
-from agentdbg.interop.sources import NotReadable
+from agentdbg.interop.sources import NotReadable, event_files
 from agentdbg.interop.stored_runs import StoredCopy
 from agentdbg.storage.layout import LABEL_FILE, is_run_id
 from agentdbg.storage.lines import iter_lines, open_events, open_regular
@@ -29,7 +29,7 @@ _LONGEST_LABEL = 100_000
 
 
 def recognises(source: Source) -> bool:
-    return source.is_folder
+    return source.is_folder and not event_files(source.path)
 
 
 def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
