@@ -48,7 +48,7 @@ __all__ = [
 
 
 class AgentDbgGuardrailExceeded(Exception):
-    """A limit the user set was crossed, and the run is being stopped."""
+    """A limit the user set was crossed, and the run is being stopped, or the span in it that has this limit."""
 
     def __init__(self, guardrail: str, threshold: float, actual: float, message: str | None = None) -> None:
         super().__init__(message or f"{guardrail} exceeded: {actual:g} of {threshold:g}")
@@ -56,6 +56,8 @@ class AgentDbgGuardrailExceeded(Exception):
         self.threshold = threshold
         self.actual = actual
         self.run_id: str | None = None
+        self.span_id: str | None = None
+        """The nested trace whose own limit it was; None for a limit of the run."""
 
     def __reduce__(self) -> tuple[type[AgentDbgGuardrailExceeded], tuple[str, float, float, str]]:
         # Pools send exceptions between processes by pickling; the default would lose all but the message.
@@ -70,8 +72,8 @@ class RunStopped(BaseException):
     """
     The stop that `except Exception` cannot hold.
 
-    Raised once the public exception has been swallowed. The edge of the run turns it back into `public`, so nobody
-    outside a run ever sees it.
+    Raised once the public exception has been swallowed. The edge of the run, or of the span that is stopped, turns it
+    back into `public`, so nobody outside ever sees it.
     """
 
     def __init__(self, public: AgentDbgGuardrailExceeded) -> None:

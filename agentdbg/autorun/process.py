@@ -52,7 +52,7 @@ class ProcessRun:
         """This is what ends the program (None: it came to its end). Gives what to raise instead, if anything."""
         instead = None
         if error is not None and self._run.is_ours():
-            instead = self._run.public_form(error)
+            instead = self._run.budget.public_form(error)
         self._error = instead or error
         return instead
 

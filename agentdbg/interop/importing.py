@@ -13,17 +13,19 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.encoding import decode_json
-from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
+from agentdbg.interop.foreign_run import Ending, ForeignRun, stable_id, usable_duration
 from agentdbg.interop.shapes import as_dict, as_word
 from agentdbg.recorder.described_errors import describe_error
+from agentdbg.recorder.run_log import redactor_of
 from agentdbg.storage.layout import LABEL_FILE, index_dir, make_private_folder, run_dir, runs_dir
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agentdbg.config import Config
     from agentdbg.interop.drafts import RunDraft, Step
-    from agentdbg.interop.write_context import WriteContext
+    from agentdbg.interop.foreign_run import Names
 
 __all__ = ["EventIds", "NotWritten", "StoredRun", "event_ids", "run_id_of", "stable_id", "store_run", "writing_aside"]
 
@@ -48,16 +50,16 @@ def run_id_of(draft: RunDraft) -> str:
     return stable_id("run", draft.format, _canonical(draft.identity))
 
 
-def store_run(draft: RunDraft, context: WriteContext, file_ms: float, origin: dict[str, Any]) -> StoredRun:
+def store_run(draft: RunDraft, config: Config, names: Names, file_ms: float, origin: dict[str, Any]) -> StoredRun:
     """Write a drafted run into the data folder; `file_ms` is the time of its file, for a run that knows no times."""
     run_id = run_id_of(draft)
-    data_dir = context.config.data_dir
+    data_dir = config.data_dir
     place = run_dir(data_dir, run_id)
     is_here = os.path.lexists(place)
     if is_here and not _has_grown(draft, place):
-        return StoredRun(run_id, context.clean_name(draft.name), 0, is_new=False)
+        return StoredRun(run_id, redactor_of(config).clean_text(draft.name), 0, is_new=False)
     with writing_aside(data_dir, run_id, replace=is_here) as folder:
-        walk = RunWalk(run_id, draft.name, folder, context)
+        walk = ForeignRun(run_id, draft.name, str(folder), config, names)
         _write(walk, draft, file_ms, origin)
     return StoredRun(run_id, walk.name, walk.written, is_new=True, is_longer=is_here)
 
@@ -107,7 +109,7 @@ def _move_away(old: Path, new: Path) -> None:
     shutil.rmtree(gone, ignore_errors=True)
 
 
-def _write(walk: RunWalk, draft: RunDraft, file_ms: float, origin: dict[str, Any]) -> None:
+def _write(walk: ForeignRun, draft: RunDraft, file_ms: float, origin: dict[str, Any]) -> None:
     """The draft from its first event to its last."""
     known = None if draft.cwd is None else {"cwd": draft.cwd}
     walk.begin(_started_ms(draft, file_ms), {**draft.meta, "imported_from": origin}, known)
@@ -128,8 +130,8 @@ def _write(walk: RunWalk, draft: RunDraft, file_ms: float, origin: dict[str, Any
             outcome={} if draft.result is None or draft.error is not None else {"result": draft.result},
         )
     )
-    if walk.writer.dropped:
-        raise NotWritten(f"the disk did not take {walk.writer.dropped} of its events")
+    if walk.dropped:
+        raise NotWritten(f"the disk did not take {walk.dropped} of its events")
 
 
 class EventIds(NamedTuple):

@@ -14,12 +14,12 @@ from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.importers import find_importer
 from agentdbg.interop.importing import store_run
 from agentdbg.interop.stored_runs import StoredCopy, store_copy
-from agentdbg.interop.write_context import WriteContext
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentdbg.config import Config
+    from agentdbg.interop.foreign_run import Names
     from agentdbg.interop.importing import StoredRun
     from agentdbg.interop.sources import Source
 
@@ -40,7 +40,7 @@ class Importing:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._context = WriteContext(config)
+        self._names: Names = {}
 
     def take(self, source: Source, wanted: str = "auto") -> tuple[str, Iterator[Outcome]]:
         """What the source is, and its runs, stored as they are asked for. Raises for a source nobody can read."""
@@ -99,4 +99,4 @@ class Importing:
         if not any(step.at_ms is not None for step in draft.steps) and draft.started_ms is None:
             origin["times"] = "not recorded; that of the file is shown"
         # Runs of one file that know no times still stand in the order of the file.
-        return store_run(draft, self._context, source.changed_ms + position, origin)
+        return store_run(draft, self._config, self._names, source.changed_ms + position, origin)

@@ -15,9 +15,8 @@ from agentdbg.encoding import encode_json
 from agentdbg.events import MAX_LINE_BYTES
 from agentdbg.interop.importing import NotWritten, StoredRun, writing_aside
 from agentdbg.storage.dialects import DamagedLine, parse_event
-from agentdbg.storage.layout import LABEL_FILE, replace_file, run_dir
+from agentdbg.storage.layout import EVENTS_FILE, LABEL_FILE, make_run_folder, open_private, replace_file, run_dir
 from agentdbg.storage.runfile import rebuild_run
-from agentdbg.storage.writer import RunWriter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,6 @@ __all__ = ["StoredCopy", "store_copy"]
 
 # What only the process that recorded the run, or the reader of the file, could say.
 _NOT_COPIED = ("owner", "status_reason", "damaged_lines")
-_LINES_AT_ONCE = 1 << 20
 _MOST_PROBLEMS = 20
 
 
@@ -65,8 +63,22 @@ def store_copy(copy: StoredCopy, config: Config) -> StoredRun:
 
 
 def _write_events(copy: StoredCopy, folder: Path) -> int:
-    writer = RunWriter(folder)
-    events, waiting = 0, b""
+    make_run_folder(str(folder))
+    events = 0
+    try:
+        with open(open_private(str(folder / EVENTS_FILE), os.O_WRONLY | os.O_CREAT), "wb") as file:
+            for line in _events_of(copy):
+                file.write(line + b"\n")
+                events += 1
+    except OSError as error:
+        raise NotWritten("the disk did not take all of its events") from error
+    if not events:
+        raise ValueError("it holds no event")
+    return events
+
+
+def _events_of(copy: StoredCopy) -> Iterator[bytes]:
+    """Its lines that are events, each without its newline."""
     for number, given in enumerate(copy.lines, 1):
         line = given.strip()
         if not line:
@@ -79,19 +91,7 @@ def _write_events(copy: StoredCopy, folder: Path) -> int:
         if len(line) > MAX_LINE_BYTES or event["run_id"] != copy.run_id:
             _note(copy, f"line {number} is an event of another run or too long, left out")
             continue
-        events += 1
-        waiting += line + b"\n"
-        if len(waiting) > _LINES_AT_ONCE:
-            writer.append(waiting)
-            waiting = b""
-    if waiting:
-        writer.append(waiting)
-    writer.close()
-    if writer.dropped:
-        raise NotWritten("the disk did not take all of its events")
-    if not events:
-        raise ValueError("it holds no event")
-    return events
+        yield line
 
 
 def _note(copy: StoredCopy, problem: str) -> None:

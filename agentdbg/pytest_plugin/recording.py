@@ -54,7 +54,7 @@ class Recording:
 
     def public_form(self, error: BaseException) -> BaseException | None:
         """What a person should see in place of `error`, if a limit stopped the run."""
-        return self._scope.run.public_form(error)
+        return self._scope.run.budget.public_form(error)
 
     def close(self, error: BaseException | None = None) -> None:
         """End the run, as error when an exception ended the test. The second time does nothing."""

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.interop.foreign_run import Ending, ForeignRun, stable_id, usable_duration
 from agentdbg.interop.otel_spans import Overlaps, as_plain_span, depths_of, fill_from_around
 from agentdbg.interop.own_spans import ToldRun, is_own, told_event_id, told_run, told_run_id, told_start_id, told_steps
-from agentdbg.interop.run_walk import Ending, RunWalk, stable_id, usable_duration
 from agentdbg.interop.shapes import as_dict, as_number
 from agentdbg.interop.span_steps import facts_of, name_of_run, said_in, step_of
 from agentdbg.recorder.described_errors import describe_error
@@ -26,10 +26,11 @@ from agentdbg.storage.dialects import timestamp_ms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from agentdbg.config import Config
     from agentdbg.events import Event
     from agentdbg.interop.drafts import Step
+    from agentdbg.interop.foreign_run import Names
     from agentdbg.interop.otel_spans import Span
-    from agentdbg.interop.write_context import WriteContext
 
 __all__ = ["NOTHING_EARLIER", "UNREADABLE", "Arrived", "Earlier", "NotStored", "TraceRun", "event_id_of", "start_id_of"]
 
@@ -88,7 +89,8 @@ class TraceRun:
         trace_id: str,
         run_id: str,
         folder: str,
-        context: WriteContext,
+        config: Config,
+        names: Names,
         *,
         start_id: str | None = None,
         earlier: Earlier = NOTHING_EARLIER,
@@ -97,7 +99,7 @@ class TraceRun:
         self.heard_at = 0.0
         self.rejected: list[str] = []
         self._earlier = earlier
-        self._walk = RunWalk(run_id, "", folder, context, start_id=start_id)
+        self._walk = ForeignRun(run_id, "", folder, config, names, start_id=start_id)
         self._overlaps = Overlaps()
         self._missing: dict[str, bool] = {}
         """Parents that were named and have not come; True for those of another process."""
@@ -176,7 +178,7 @@ class TraceRun:
             except UNREADABLE as error:
                 self._reject(item.name, error)
         self._walk.flush()
-        if self._walk.writer.dropped:
+        if self._walk.dropped:
             raise NotStored("the disk is full, or the data folder cannot be written to")
         self._is_fresh = False
         return len(fresh)
@@ -199,7 +201,7 @@ class TraceRun:
         """Close the file and leave the run as it is on disk, for a later receiver to go on with."""
         if not self._is_fresh:
             self._walk.refresh()
-        self._walk.writer.close()
+        self._walk.let_go()
 
     # Spans to steps.
 

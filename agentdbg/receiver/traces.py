@@ -16,8 +16,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentdbg.interop.run_walk import stable_id
-from agentdbg.interop.write_context import WriteContext
+from agentdbg.interop.foreign_run import Names, stable_id
 from agentdbg.receiver.trace_run import (
     NOTHING_EARLIER,
     UNREADABLE,
@@ -71,7 +70,8 @@ class Traces:
         clock: Clock = time.monotonic,
         on_news: Callable[[list[RunNews]], None] | None = None,
     ) -> None:
-        self._context = WriteContext(config)
+        self._config = config
+        self._names: Names = {}
         self._runs_dir = str(runs_dir(config.data_dir))
         self._idle_s = idle_s
         self._clock = clock
@@ -178,7 +178,8 @@ class Traces:
             trace_id,
             run_id,
             folder,
-            self._context,
+            self._config,
+            self._names,
             start_id=None if earlier.run_id else start_id_of(trace_id, spans),
             earlier=earlier,
         )
@@ -187,7 +188,7 @@ class Traces:
         self._make_room()
         starts = (event["event_id"] for event in _stored(folder, run_id) if event["event_type"] == "RUN_START")
         start_id = next(starts, None)
-        run = TraceRun(trace_id, run_id, folder, self._context, start_id=start_id, earlier=earlier)
+        run = TraceRun(trace_id, run_id, folder, self._config, self._names, start_id=start_id, earlier=earlier)
         run.resume(_stored(folder, run_id))
         return run
 

@@ -1,5 +1,5 @@
 """
-One run while it lasts: how it begins, stops, forks and ends. How events are taken in is in `walk`.
+One run while it lasts: how it begins, makes calls, stops, forks and ends. How events are taken in is in `walk`.
 
 A run that has begun is ended, whatever interrupts its beginning or its end: `finish` may be called again, and does
 what is left to do.
@@ -11,32 +11,32 @@ import os
 import sys
 import threading
 import time
+import weakref
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.encoding import encode_json
 from agentdbg.events import new_id, utc_timestamp
+from agentdbg.exceptions import AgentDbgGuardrailExceeded
 from agentdbg.faults import contain, tell_once
 from agentdbg.loading import undisturbed
 from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.described_errors import FailedCalls, describe_error, is_clean_exit
-from agentdbg.recorder.limits import choose_limits
-from agentdbg.recorder.run_clock import leave_out
-from agentdbg.recorder.run_log import end_summary, fit_payload, join_objects, start_fields
+from agentdbg.recorder.limits import Budget, Limits, choose_limits, detector_of
+from agentdbg.recorder.paused_time import leave_out
+from agentdbg.recorder.run_log import start_fields
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, is_stop
-from agentdbg.recorder.walk import EventWalk
+from agentdbg.recorder.walk import Draft, EventWalk
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agentdbg.config import Config
-    from agentdbg.exceptions import AgentDbgGuardrailExceeded
-    from agentdbg.recorder.deadline import Deadline
-    from agentdbg.recorder.limits import Limits
 
 __all__ = ["ActiveRun", "choose_limits"]
 
+_NO_PLACE = ""
 _MOST_SHOWN_BYTES = 900_000
 _MARKS = ("CALL_START", "BREAK")
 
@@ -44,16 +44,16 @@ _MARKS = ("CALL_START", "BREAK")
 class ActiveRun(EventWalk):
     """The state of one run, under one lock. Making one writes nothing; `begin` does."""
 
-    # Beyond thirty attributes CPython looks each up the slow way, and an event asks for twenty of them.
     __slots__ = (
         "__weakref__",
-        "_deadline",
+        "_config",
         "_end_id",
         "_failed_calls",
         "_has_begun",
         "_is_done",
         "_is_leaving",
         "_limits",
+        "_nested",
         "_outcome",
         "_pid",
         "before_end",
@@ -77,9 +77,11 @@ class ActiveRun(EventWalk):
         self.before_end: dict[Any, Callable[[], None]] = {}
         """What must still be recorded, or waited for, before RUN_END is written; removed by whoever put it there."""
         self._pid = os.getpid()
+        self._config = config
         self._limits = limits
+        self._nested: weakref.WeakSet[Budget] = weakref.WeakSet()
+        """The budgets of spans, for as long as anything is spent from them."""
         self._failed_calls = FailedCalls()
-        self._deadline: Deadline | None = None
         self._has_begun = False
         self._is_leaving = False
         self._end_id = new_id()
@@ -98,12 +100,15 @@ class ActiveRun(EventWalk):
         self._log.prepare(self.start_id, self.name, self.started_at, payload, metadata)
         self._has_begun = True
         self._log.begin()
-        self._refresh(0.0)
-        if self._limits.max_duration_s is not None:
+        self._refresh()
+        self._watch_clock(self.budget)
+
+    def _watch_clock(self, budget: Budget) -> None:
+        if budget.limits.max_duration_s is not None:
             with undisturbed():
                 from agentdbg.recorder.deadline import Deadline  # noqa: PLC0415 -- ctypes only for those who need it
 
-            self._deadline = Deadline(self, self._limits.max_duration_s)
+            budget.deadline = Deadline(self, budget, budget.limits.max_duration_s)
 
     def finish(self, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
         """
@@ -114,9 +119,9 @@ class ActiveRun(EventWalk):
         if self._is_done or os.getpid() != self._pid:
             return
         with self.lock:
-            self._is_leaving = True
-            if self._deadline is not None:
-                self._deadline.cancel()
+            self._is_leaving = self.budget.is_over = True
+            if self.budget.deadline is not None:
+                self.budget.deadline.cancel()
         if not self._has_begun:  # interrupted before anything was written, so there is no run
             self.closed = self._is_done = True
             return
@@ -132,35 +137,15 @@ class ActiveRun(EventWalk):
             failure = describe_error(self.stop.exceeded)
         elif failure is None and self.counters.total("stops"):
             failure = dict(STOPPED_IN_A_CHILD)
-        known = dict(outcome or {}) if failure is None else {**(outcome or {}), "error": failure}
-        rest = self._redactor.seal(known).encoded
-        if self._states.last is not None:
-            rest = fit_payload(join_objects(rest, b'{"final_state":%b}' % self._states.last))
-        return "ok" if failure is None else "error", rest
+        return self.conclude(failure, outcome)
 
     def _write_end(self, status: str, rest: bytes) -> None:
         with self.lock:
             if self._is_done:  # another thread was faster
                 return
-            was_tried, self.closed = self.closed, True
             known_at, known_ms, _ = self._end
-            ended_at = known_at or utc_timestamp()
-            duration_ms = int((self.clock.elapsed_s()) * 1000) if known_ms is None else known_ms
-            self._end = (ended_at, duration_ms, status)
-            if not (was_tried and self._log.holds(self._end_id.encode())):
-                held_back = self._last_finding_line()
-                paused_ms = int(self.clock.paused_s * 1000)
-                ending = {"status": status, "summary": end_summary(self.counters, duration_ms)}
-                summary = encode_json({**ending, "paused_ms": paused_ms} if paused_ms else ending)
-                payload = join_objects(summary, rest)
-                line = self._log.line(
-                    "RUN_END", self._end_id, self.start_id, ended_at, duration_ms, '"run_end"', payload
-                )
-                self._log.append(held_back + line)
-            self.counters.count_end()
-            self._last_event_ts = ended_at
-            self._refresh(duration_ms / 1000)
-            self._log.close()
+            duration_ms = int(self.clock.elapsed_s() * 1000) if known_ms is None else known_ms
+            self.write_end(self._end_id, rest, (known_at or utc_timestamp(), duration_ms, status))
             self._is_done = True
 
     def _settle(self) -> None:
@@ -177,37 +162,143 @@ class ActiveRun(EventWalk):
             return describe_error(self.stop.exceeded)
         failure = describe_error(error)
         with self.lock:
-            if line := self._last_finding_line():
-                self._log.append(line)
+            if line := self._last_finding_line(utc_timestamp()):
+                self._append(line, self.budget.chain)
+        if self._is_stop_of_a_span(error):
+            return failure
         call_id = self._failed_calls.call_of(error)
         if call_id is not None and is_refusal(error):
             return failure
         fields = {**failure, "context": None, "fatal": True, **({} if call_id is None else {"call_id": call_id})}
-        self.emit("ERROR", failure["error_type"], fields, None, self.start_id, quiet=True)
+        self.emit(Draft("ERROR", failure["error_type"], fields, None, self.start_id), quiet=True)
         return failure
 
-    # Stopping.
+    def _is_stop_of_a_span(self, error: Any) -> bool:
+        # Not isinstance: that asks the object, which may lie or raise.
+        return issubclass(type(error), AgentDbgGuardrailExceeded) and error.run_id == self.run_id
 
-    def stop_overdue(self) -> AgentDbgGuardrailExceeded | None:
-        """Stop the run because its time is over; None when it has ended or was stopped already."""
+    # Calls that are being made.
+
+    def begin_call(
+        self,
+        call_id: str,
+        kind: str,
+        name: Any,
+        given: Any,
+        parent_id: str,
+        budget: Budget,
+        meta: Any = None,
+        takes_place: bool = True,
+    ) -> None:
+        """
+        Take a place for a call and write its CALL_START; raises when a limit leaves no place.
+
+        A call that is answered without being made takes none.
+        """
+        clean_name, name_json = self._log.name(name)
+        fields = {"kind": kind, "name": clean_name, "input": given}
+        encoded = self._short_redactor.seal_parts(fields, (given,))[1]
+        payload = b'{"call_id":"%b",%b' % (call_id.encode(), encoded[1:])  # ours, and never the same twice
+        meta_bytes = self._log.seal_meta(meta)[1]
+        line = self._log.line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
+        chain, kind = budget.chain, kind if takes_place else _NO_PLACE
         with self.lock:
-            if self._is_leaving or self._is_over() or self.stop is not None:
-                return None
-            exceeded = self._guards.overdue(self.clock.elapsed_s())
-            if exceeded is not None:
-                self._log.append(self._stop_line(exceeded, self.start_id))
-            return exceeded
+            if self._is_over():
+                self._count_late()
+                return
+            before = [(spent, spent.counters.snapshot(), spent.stop) for spent in chain]
+            try:
+                if not any(spent.stop for spent in chain):
+                    refusal = self._refusal_line(kind, chain, parent_id) if kind else b""
+                    if not refusal:
+                        self._reserve(call_id, kind, chain)
+                        self.counters.count_type("CALL_START")
+                    line = refusal or line
+                    self._append(line, chain)
+                    if not refusal:
+                        return
+            except BaseException:
+                if not self._log.holds(line):  # nothing has begun
+                    for spent, counted, stop in before:
+                        spent.stop = stop
+                        spent.counters.restore(counted)
+                    self._open_calls.pop(call_id, None)
+                raise
+        self._go_on_after_stop(call_id, kind, chain)
 
-    def public_form(self, error: BaseException) -> BaseException | None:
-        """What the caller should see in place of `error` at the edge of the run; None: `error` itself."""
-        if self.stop is None:
-            return None
-        if (instead := self.stop.instead_of(error)) is not None:
-            return instead
-        is_cancelling = type(error).__name__ == "CancelledError"
-        if is_cancelling and self._deadline is not None and self._deadline.take_back_cancelling():
-            return self.stop.public()
-        return None
+    def take_place(self, call_id: str, kind: str, parent_id: str, budget: Budget) -> None:
+        """Take a place for a call that began without one; raises when a limit leaves none."""
+        chain = budget.chain
+        with self.lock:
+            if not any(spent.stop for spent in chain):
+                refusal = self._refusal_line(kind, chain, parent_id)
+                if not refusal:
+                    self._reserve(call_id, kind, chain)
+                    return
+                self._append(refusal, chain)
+        self._go_on_after_stop(call_id, kind, chain)
+
+    def _refusal_line(self, kind: str, chain: tuple[Budget, ...], parent_id: str) -> bytes:
+        """What is written when a limit leaves no place for a call; empty when there is one."""
+        for budget in chain:
+            if (exceeded := budget.refusal(kind)) is not None:
+                return self._stop_line(exceeded, budget, parent_id, utc_timestamp())
+        return b""
+
+    def _reserve(self, call_id: str, kind: str, chain: tuple[Budget, ...]) -> None:
+        self._open_calls[call_id] = (kind, chain)
+        for budget in chain:
+            budget.reserve(kind)
+
+    def _go_on_after_stop(self, call_id: str, kind: str, chain: tuple[Budget, ...]) -> None:
+        """Raise the stop, unless it is just being handled here: then this call is part of the cleanup."""
+        self._raise_stop(chain)
+        with self.lock:
+            self._reserve(call_id, kind, chain)
+
+    def is_open(self, call_id: str) -> bool:
+        """Whether a call has begun whose end is not recorded."""
+        return call_id in self._open_calls
+
+    def release_call(self, call_id: str) -> None:
+        """Give back the place of a call whose end will not be recorded."""
+        with self.lock:
+            self._end_call(call_id)
+
+    # Limits.
+
+    def open_budget(self, span_id: str, given: Mapping[str, Any], outer: Budget) -> Budget:
+        """The budget of a span that was given limits of its own; that around it when none of them limits anything."""
+        repetitions = Limits(stop_on_loop_min_repetitions=self._limits.stop_on_loop_min_repetitions)
+        limits = choose_limits(repetitions, given)
+        if not limits.can_stop():
+            return outer
+        make_detector = partial(detector_of, self._config) if limits.stop_on_loop else _no_detector
+        budget = Budget(limits, make_detector, self.clock, outer, span_id)
+        with self.lock:
+            if self.counters.is_shared:
+                budget.counters.share()
+            self._nested.add(budget)
+        self._watch_clock(budget)
+        return budget
+
+    def close_budget(self, budget: Budget) -> None:
+        """Its span is being left."""
+        with self.lock:
+            budget.is_over = True
+            if budget.deadline is not None:
+                budget.deadline.cancel()
+
+    def stop_overdue(self, budget: Budget) -> AgentDbgGuardrailExceeded | None:
+        """Stop the run, or a span, because its time is over; None when it has ended or was stopped already."""
+        with self.lock:
+            if self._is_leaving or self._is_over() or any(spent.stop for spent in budget.chain):
+                return None
+            exceeded = budget.overdue()
+            if exceeded is not None:
+                line = self._stop_line(exceeded, budget, budget.span_id or self.start_id, utc_timestamp())
+                self._append(line, budget.chain)
+            return exceeded
 
     def remember_failure(self, error: BaseException, call_id: str) -> None:
         """A call recorded this exception."""
@@ -237,21 +328,24 @@ class ActiveRun(EventWalk):
         """Write BREAK, which counts nowhere."""
         with self.lock:
             if not self._is_over():
-                self._log.append(self._log.extra_line("BREAK", name, fields, parent_id))
+                line = self._extra_line("BREAK", "break", name, fields, parent_id, utc_timestamp())
+                self._append(line, self.budget.chain)
 
     # Forking, and what comes too late.
 
     def prepare_fork(self) -> None:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
-        self.counters.share()
+        for budget in (self.budget, *self._nested):
+            budget.counters.share()
 
     def continue_after_fork(self, *, in_child: bool) -> None:
         """Called after the process forked, in the parent and in the child."""
         if in_child:
             self.lock = threading.RLock()
-            self.counters.continue_in_child()
-            self._deadline = None
+            for budget in (self.budget, *self._nested):
+                budget.counters.continue_in_child()
+                budget.deadline = None
         else:
             self.lock.release()
 
@@ -271,13 +365,13 @@ class ActiveRun(EventWalk):
 
     def event_count(self) -> int:
         """How many events were recorded, the marks of calls that began left out."""
-        return sum(
-            number
-            for event_type, number in self.counters.by_type().items()
-            if event_type not in ("CALL_START", "BREAK")
-        )
+        return sum(number for event_type, number in self.counters.by_type().items() if event_type not in _MARKS)
 
     def refresh_late(self) -> None:
         """At exit: let run.json tell how much came after the end."""
         if self.closed and os.getpid() == self._pid and self.counters.total("dropped"):
-            self._refresh(self.clock.elapsed_s())
+            self._refresh()
+
+
+def _no_detector() -> None:
+    """For a span whose loops nobody asked to be stopped: the run looks for all of them."""

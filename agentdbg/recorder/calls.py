@@ -19,14 +19,15 @@ from agentdbg.faults import contain
 from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder import lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
-from agentdbg.recorder.context import Scope, current_scope, enter_scope
+from agentdbg.recorder.context import current_scope, enter_scope
 from agentdbg.recorder.deciders import AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
-from agentdbg.recorder.run_clock import took_ms
+from agentdbg.recorder.paused_time import took_ms
 from agentdbg.recorder.run_lifecycle import implicit_scope
 from agentdbg.recorder.source_lines import user_source
 
 if TYPE_CHECKING:
+    from agentdbg.recorder.context import Scope
     from agentdbg.recorder.payloads import Payload
 
 __all__ = ["EVERYTHING", "Call", "enclosing_call"]
@@ -55,6 +56,7 @@ class Call:
 
     decided: Consultation | None = None
     """What the deciders say about this call; None when nobody is asked."""
+    deadline = None
     result: Any = None
     response: Any = None
     usage: Any = None
@@ -142,9 +144,16 @@ class Call:
         try:
             if self.kind != "http":
                 scope.run.begin_call(
-                    call_id, self.kind, self._name, self._given, self._parent_id, self._meta, self._has_place
+                    call_id,
+                    self.kind,
+                    self._name,
+                    self._given,
+                    self._parent_id,
+                    scope.budget,
+                    self._meta,
+                    self._has_place,
                 )
-            self.scope = Scope(scope.run, call_id)
+            self.scope = scope.inside(call_id)
             self._call_id = call_id
             open_calls[call_id] = self
             if self.lane is not None and can:  # else it is only reported, and may end in any thread
@@ -172,7 +181,7 @@ class Call:
         decided = Consultation(call)
         decided.ask()
         if decided.refusal is not None:
-            decided.record_refusal(self._outer.run, decided.refusal)
+            decided.record_refusal(self._outer.run, self._outer.budget, decided.refusal)
             raise decided.refusal
         self.decided, self._given = decided, call.input
         self._has_place = decided.answer is None or self.kind == "http"
@@ -197,7 +206,7 @@ class Call:
         self._started = time.monotonic()
         if self.decided.answer is None and self.decided.refusal is None and not self._has_place:
             self._has_place = True
-            self._outer.run.take_place(self.decided.call.call_id, self.kind, self._parent_id)
+            self._outer.run.take_place(self.decided.call.call_id, self.kind, self._parent_id, self._outer.budget)
 
     def by_name(self, given: Any) -> Any:
         """The arguments that an input stands for; a decorated function's input is just that."""
@@ -328,7 +337,7 @@ class Call:
         if self.kind == "llm" and not self._is_placed:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
-                enter_scope(Scope(run, here.parent_id, self._call_id))
+                enter_scope(here.after_model_call(self._call_id))
 
     def _record(self, error: Any) -> None:
         assert self._outer is not None
@@ -339,18 +348,19 @@ class Call:
         if self._from_inside is not None:
             self._fill_in(self._from_inside)
         fields, given = self._payload()
-        recorded = run.emit(
+        draft = run.draft(
             "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
             self._name,
             fields,
             self._meta,
             self._parent_id,
+            self._outer.budget,
             given,
             self.duration_ms,
             self._source,
             self._call_id,
-            quiet=True,
         )
+        recorded = run.emit(draft, quiet=True)
         if isinstance(error, BaseException) and recorded is not None:
             run.remember_failure(error, self._call_id)
 

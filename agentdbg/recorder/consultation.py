@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.limits import Budget
 
 __all__ = ["Consultation", "is_anybody_to_ask"]
 
@@ -67,13 +68,14 @@ class Consultation:
             self.released()
             raise
 
-    def record_refusal(self, run: ActiveRun, error: BaseException) -> None:
+    def record_refusal(self, run: ActiveRun, budget: Budget, error: BaseException) -> None:
         """Let the trace say that the call was refused; there will be no other sign of it."""
         call = self.call
         try:
             fields = run.error_fields(error, {"refused": {"kind": call.kind, "name": call.name}}, None, False)
             name = fields["error_type"]
-            event_id = run.emit("ERROR", name, fields, call.meta, call.parent_id, source=call.source, quiet=True)
+            draft = run.draft("ERROR", name, fields, call.meta, call.parent_id, budget, source=call.source)
+            event_id = run.emit(draft, quiet=True)
             if event_id is not None:
                 run.remember_failure(error, event_id)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.limits import Budget
 
 __all__ = [
     "Scope",
@@ -39,25 +40,29 @@ __all__ = [
 
 
 class Scope:
-    """A place in a run's tree: what is recorded here hangs under `parent_id`, tool calls under `llm_id` if set."""
+    """
+    A place in a run's tree: what is recorded here hangs under `parent_id`, tool calls under `llm_id` if set.
 
-    __slots__ = ("llm_id", "parent_id", "run")
+    `budget` is what it is spent from: the run's, or that of a span around it that has limits of its own.
+    """
 
-    def __init__(self, run: ActiveRun, parent_id: str, llm_id: str | None = None) -> None:
+    __slots__ = ("budget", "llm_id", "parent_id", "run")
+
+    def __init__(self, run: ActiveRun, parent_id: str, llm_id: str | None = None, budget: Budget | None = None) -> None:
         self.run = run
         self.parent_id = parent_id
         self.llm_id = llm_id
+        self.budget = budget or run.budget
 
-    def after_model_call(self, llm_id: str) -> Scope:
-        """The same place, once a model call was recorded in it. Made without `__init__`, which takes twice as long."""
-        scope = _new_object(Scope)
-        scope.run = self.run
-        scope.parent_id = self.parent_id
-        scope.llm_id = llm_id
-        return scope
+    def inside(self, event_id: str) -> Scope:
+        """The place inside an event that begins here."""
+        return Scope(self.run, event_id, None, self.budget)
+
+    def after_model_call(self, llm_id: str | None) -> Scope:
+        """The same place, once a model call was recorded in it."""
+        return Scope(self.run, self.parent_id, llm_id, self.budget)
 
 
-_new_object = object.__new__
 _POOLS = "concurrent.futures.thread"
 _OLDER_POOLS = "multiprocessing.pool"
 _scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)

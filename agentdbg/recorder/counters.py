@@ -13,7 +13,7 @@ import operator
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.events.totals import TOTAL_FIELDS, RunTotals
+from agentdbg.events.totals import COST_DIGITS, TOTAL_FIELDS, RunTotals
 
 if TYPE_CHECKING:
     from agentdbg.loops import LoopFinding
@@ -71,6 +71,15 @@ class Counters(RunTotals):
     def whole(self, name: str) -> int:
         """`total`, for what is counted in whole numbers."""
         return int(self.total(name))
+
+    def spent(self) -> dict[str, float | None]:
+        """What the model calls used and cost, and what loops cost; None where nobody said."""
+        cost, loop_cost = round(self.total("cost_usd"), COST_DIGITS), round(self.total("loop_cost_usd"), COST_DIGITS)
+        return {
+            "total_tokens": self.whole("total_tokens") if self.total("tokens_told") else None,
+            "cost_usd": cost if self.total("costs_told") else None,
+            "loop_cost_usd": loop_cost if self.total("loop_cost_known") else None,
+        }
 
     def count_type(self, event_type: str) -> None:
         """Count an event that is no call; calls are counted as such, and once is enough for what comes so often."""

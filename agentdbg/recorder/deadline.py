@@ -1,8 +1,8 @@
 """
-Stop a run that is out of time although it records nothing.
+Stop a run, or a span with a limit of its own, that is out of time although it records nothing.
 
 A daemon thread waits for the end of the time. Code in a plain thread is interrupted at its next bytecode, a task by
-cancelling it. Nothing of this exists for a run without `max_duration_s`.
+cancelling it. Nothing of this exists without `max_duration_s`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,27 @@ from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
     from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.limits import Budget
 
 __all__ = ["Deadline"]
 
 # A stop that was swallowed is repeated, but not while the program is still cleaning up after the first.
 _REPEAT_SECONDS = 5.0
 _RETRY_SECONDS = 0.001
+_RESUME_SECONDS = 0.02
 
 
 class Deadline:
-    """Watches one run from the thread or task that started it."""
+    """Watches one budget in the thread or task that it was started in."""
 
-    def __init__(self, run: ActiveRun, seconds: float) -> None:
+    def __init__(self, run: ActiveRun, budget: Budget, seconds: float) -> None:
         self._run = run
+        self._budget = budget
         self._seconds = seconds
         self._ended = threading.Event()
         self._is_raised = False
         self._is_armed = False
+        self._is_suspended = False
         self._thread_id = threading.get_ident()
         self._task = running_task()
         watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
@@ -47,8 +51,23 @@ class Deadline:
         self._is_armed = True
 
     def cancel(self) -> None:
-        """The run is being left; nothing to watch any more. The caller holds the run's lock."""
+        """The run or span is being left; nothing to watch any more. The caller holds the run's lock."""
         self._ended.set()
+        self._take_back()
+
+    def suspend(self) -> None:
+        """A generator's consumer runs now, and is not to be stopped."""
+        with self._run.lock:
+            self._is_suspended = True
+            self._take_back()
+
+    def resume(self) -> None:
+        """The generator's own code goes on, wherever that is now."""
+        with self._run.lock:
+            self._thread_id, self._task = threading.get_ident(), running_task()
+            self._is_suspended = False
+
+    def _take_back(self) -> None:
         if self._is_raised and self._task is None:
             # What the interpreter has not raised yet would come while the run is being closed, or after it.
             _raise_in(self._thread_id, None)
@@ -68,17 +87,23 @@ class Deadline:
             contain(fault, "stop the run that is out of time", self._run.count_fault)
 
     def _stop_in_time(self) -> None:
-        if self._ended.wait(min(self._seconds + 0.001, threading.TIMEOUT_MAX)):
-            return
-        stop = self._run.stop_overdue()
-        if stop is None:
-            return
+        stop, left = None, self._seconds
+        while stop is None:
+            if self._ended.wait(min(left + 0.001, threading.TIMEOUT_MAX)):
+                return
+            stop = self._run.stop_overdue(self._budget)
+            left = max(self._budget.seconds_left(), _RESUME_SECONDS)  # some of it was spent at a breakpoint
+            if stop is None and self._budget.is_done():
+                return
         self._interrupt(_instance_maker(stop))
         while not self._ended.wait(_REPEAT_SECONDS):
             if not self._is_handling_a_stop():
                 self._interrupt(_stopped_maker(stop))
 
     def _interrupt(self, exception_type: type[BaseException]) -> None:
+        while self._is_suspended:
+            if self._ended.wait(_RESUME_SECONDS):
+                return
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._cancel_task)
             return
@@ -91,7 +116,7 @@ class Deadline:
         with self._run.lock:
             if self._ended.is_set():
                 return True
-            if not self._is_armed or self._is_in_our_code():
+            if not self._is_armed or self._is_suspended or self._is_in_our_code():
                 return False
             self._is_raised = True
             _raise_in(self._thread_id, exception_type)
@@ -103,7 +128,7 @@ class Deadline:
         return frame is not None and is_own_file(frame.f_code.co_filename)
 
     def _cancel_task(self) -> None:
-        if not self._ended.is_set():  # it may have left the run before the loop came to this
+        if not self._ended.is_set() and not self._is_suspended:  # it may have left before the loop came to this
             self._is_raised = True
             self._task.cancel()
 
@@ -148,7 +173,7 @@ def _instance_maker(stop: AgentDbgGuardrailExceeded) -> type[BaseException]:
 
     def initialise(self: AgentDbgGuardrailExceeded) -> None:
         AgentDbgGuardrailExceeded.__init__(self, *arguments)
-        self.run_id = stop.run_id
+        self.run_id, self.span_id = stop.run_id, stop.span_id
 
     def reduce(self: AgentDbgGuardrailExceeded) -> Any:  # noqa: ARG001 -- pickled as what the user knows it by
         return AgentDbgGuardrailExceeded, arguments

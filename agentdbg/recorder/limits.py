@@ -1,12 +1,15 @@
 """
-Limits the user set, and the verdict on each event: what to write besides it, and whether to stop.
+Limits the user set, what has been spent of them, and the verdict on each event: what to write besides it, and whether
+to stop.
 
-`Guards` judges; it writes nothing and raises nothing. The run writes what a verdict says, then raises. The order of
-the checks is part of the contract: loop, model calls, tool calls, events, tokens, cost, duration.
+A `Budget` belongs to a run, or to a span in it that was given limits of its own; what happens in the span counts in
+both. It judges; it writes nothing and raises nothing. The run writes what a verdict says, then raises. The order of the
+checks is part of the contract: loop, model calls, tool calls, events, tokens, cost, duration.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.config import GUARDRAILS, SETTINGS
@@ -14,20 +17,19 @@ from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.loops import LoopDetector
-from agentdbg.recorder.counters import LoopSpending
+from agentdbg.recorder.counters import Counters, LoopSpending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from agentdbg.config import Config
-    from agentdbg.events import Event
     from agentdbg.loops import LoopFinding
-    from agentdbg.recorder.counters import Counters
+    from agentdbg.recorder.deadline import Deadline
+    from agentdbg.recorder.stopping import Stop
 
-__all__ = ["DEFAULT_LOOP_STOP", "Guards", "Limits", "Verdict", "choose_limits", "detector_of"]
+__all__ = ["DEFAULT_LOOP_STOP", "Budget", "Limits", "RunClock", "Verdict", "choose_limits", "detector_of"]
 
 DEFAULT_LOOP_STOP = 3
-_LARGEST_QUICK = 2**30 - 1  # the interpreter compares whole numbers up to here much quicker
 # Which number each limit is held against, in the order of the checks; the duration is no counter.
 _COUNTED: dict[str, str | None] = {
     "max_llm_calls": "llm_calls",
@@ -41,7 +43,7 @@ _UNLIMITED_TYPES = BUILTIN_EVENT_TYPES - {"LLM_CALL", "TOOL_CALL", "STATE_UPDATE
 
 
 class Limits(NamedTuple):
-    """The guardrails of one run; None is no limit."""
+    """The guardrails of one run or span; None is no limit."""
 
     stop_on_loop: bool | None = None
     stop_on_loop_min_repetitions: int | None = None
@@ -56,6 +58,10 @@ class Limits(NamedTuple):
         """All of them, null where unset, as RUN_START and run.json store them."""
         return self._asdict()
 
+    def can_stop(self) -> bool:
+        """Whether any of them could ever stop anything."""
+        return bool(self.stop_on_loop) or any(getattr(self, name) is not None for name in _COUNTED)
+
 
 class Verdict(NamedTuple):
     """What follows from one event: a finding to write down, and the limit that was crossed."""
@@ -64,47 +70,96 @@ class Verdict(NamedTuple):
     stop: AgentDbgGuardrailExceeded | None
 
 
-_NOTHING = Verdict(None, None)
-
-
 def detector_of(config: Config) -> LoopDetector:
     """The detector of these settings."""
     return LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
 
 
-class Guards:
-    """Counts what a run does and judges it against its limits."""
+class RunClock:
+    """Time since a run's start, without the time in which anything of it was paused. The caller holds a lock."""
+
+    __slots__ = ("_held_since", "_holds", "_started", "paused_s")
+
+    def __init__(self) -> None:
+        self.paused_s = 0.0
+        """How long the run was paused, pauses that overlap counted once."""
+        self._holds = 0
+        self._held_since = 0.0
+        self.start()
+
+    def start(self) -> None:
+        """From now on the time counts."""
+        self._started = time.monotonic()
+
+    def elapsed_s(self) -> float:
+        """Seconds since the start."""
+        now = self._held_since if self._holds else time.monotonic()
+        return now - self._started - self.paused_s
+
+    def hold(self) -> None:
+        """Something of the run is paused; `release` as often as this was called."""
+        if not self._holds:
+            self._held_since = time.monotonic()
+        self._holds += 1
+
+    def release(self) -> None:
+        """It goes on."""
+        self._holds -= 1
+        if not self._holds:
+            self.paused_s += time.monotonic() - self._held_since
+
+
+class Budget:
+    """Counts what happens in a run, or in a span of it, and judges it against its limits."""
 
     __slots__ = (
-        "_counters",
+        "__weakref__",
         "_detector",
-        "_limits",
         "_limits_set",
         "_loop_spending",
         "_make_detector",
-        "_most",
-        "_stops_loops",
+        "_started",
+        "chain",
+        "clock",
+        "counters",
+        "deadline",
+        "is_over",
+        "limits",
+        "span_id",
+        "stop",
     )
 
-    def __init__(self, limits: Limits, counters: Counters, make_detector: Callable[[], LoopDetector]) -> None:
-        self._limits = limits
-        self._counters = counters
+    def __init__(
+        self,
+        limits: Limits,
+        make_detector: Callable[[], LoopDetector | None],
+        clock: RunClock,
+        outer: Budget | None = None,
+        span_id: str | None = None,
+    ) -> None:
+        self.limits = limits
+        self.counters = Counters()
+        self.chain: tuple[Budget, ...] = (self,) if outer is None else (*outer.chain, self)
+        """The budgets that an event in here counts in: the run's first, this one last."""
+        self.span_id = span_id
+        """The span it belongs to; None for that of a run."""
+        self.stop: Stop | None = None
+        self.is_over = False
+        """Whether its span or run was left; what was started in it and goes on still counts."""
+        self.deadline: Deadline | None = None
         self._make_detector = make_detector
-        self._detector: LoopDetector | None = make_detector()
-        """None only while it takes an event in."""
-        self._loop_spending = LoopSpending(counters)
+        self._detector = make_detector()
+        """None while it takes an event in, and where nobody looks for loops."""
+        self._loop_spending = LoopSpending(self.counters)
+        self.clock = clock
         self._limits_set = [
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
-        self._most = _Most(limits)
-        self._stops_loops = bool(limits.stop_on_loop)
+        self._started = clock.elapsed_s()
 
-    def judge(self, event: Event, elapsed_s: float, *, is_span: bool) -> Verdict:
-        """Count one event and say what follows from it. The caller holds the run's lock."""
-        parts = (event["event_type"], event["event_id"], event["ts"], event["name"], event["payload"], event["meta"])
-        return self.judge_parts(*parts, elapsed_s, is_span) or _NOTHING
+    # Events.
 
-    def judge_parts(
+    def judge(
         self,
         event_type: str,
         event_id: str,
@@ -112,43 +167,38 @@ class Guards:
         name: str,
         payload: dict[str, Any],
         meta: dict[str, Any],
-        elapsed_s: float,
         is_span: bool,
     ) -> Verdict | None:
-        """Like `judge`, for an event whose dict does not exist yet; None when nothing follows from the event."""
-        finding, spending = None, self._loop_spending
+        """Count one event and say what follows from it, if anything. The caller holds the run's lock."""
+        finding = None
         detector = self._detector
-        if not is_span:
+        if not is_span and detector is not None:
             try:
-                if detector is not None:
-                    self._detector = None  # a handler of signals that records meanwhile must not find it half way
-                    finding = detector.take(event_type, event_id, ts, name, payload, meta)
+                self._detector = None  # a handler of signals that records meanwhile must not find it half way
+                finding = detector.take(event_type, event_id, ts, name, payload, meta)
             except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
                 contain(fault, "look for loops")
             finally:
                 self._detector = detector
-        _count(self._counters, event_type, payload, is_span=is_span)
+        self._count(event_type, payload, is_span=is_span)
         if finding is not None:
-            spending.begin(finding)
+            self._loop_spending.begin(finding)
         elif not is_span and detector is not None and detector.active is not None:
-            spending.follow(event_type)
-        stop = self._loop_stop() if self._stops_loops else None
-        if stop is None and self._limits_set and not self._is_surely_within(elapsed_s):
-            stop = self._crossed(elapsed_s)
+            self._loop_spending.follow(event_type)
+        stop = self._loop_stop() if self.limits.stop_on_loop else None
+        if stop is None and self._limits_set:
+            stop = self._crossed()
         return None if finding is None and stop is None else Verdict(finding, stop)
 
-    def _is_surely_within(self, elapsed_s: float) -> bool:
-        """Whether no limit can have been crossed; spelled out, because every event of a run with limits passes here."""
-        counters, most = self._counters, self._most
-        if counters.limited_events > most.fewest_events and (
-            counters.llm_calls > most.max_llm_calls
-            or counters.tool_calls > most.max_tool_calls
-            or counters.limited_events > most.max_events
-        ):
-            return False
-        if counters.total_tokens > most.max_tokens or counters.cost_usd > most.max_cost_usd:
-            return False
-        return elapsed_s <= most.max_duration_s and not counters.is_shared
+    def _count(self, event_type: str, payload: Mapping[str, Any], *, is_span: bool) -> None:
+        counters = self.counters
+        if event_type not in COUNTED_CALLS:
+            counters.count_type(event_type)
+            if is_span or event_type in _UNLIMITED_TYPES:
+                counters.loop_warnings += event_type == "LOOP_WARNING"
+                return
+        counters.limited_events += 1
+        counters.add(event_type, payload)
 
     def look_anew(self) -> None:
         """Forget what the detector has seen: it was interrupted while it took an event in, and may be half way."""
@@ -161,28 +211,55 @@ class Guards:
             self._loop_spending.begin(finding)
         return finding
 
-    def reserve(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
-        """Take a place for a call that is about to be made, or say which limit leaves none."""
-        refusal = self._would_cross(kind, elapsed_s)
-        if refusal is None:
-            self.take_place(kind)
-        return refusal
+    # Calls that are about to be made.
 
-    def take_place(self, kind: str) -> None:
-        """Count a call as being made."""
-        self._add_reserved(kind, 1)
+    def refusal(self, kind: str) -> AgentDbgGuardrailExceeded | None:
+        """The first limit that is crossed already, or would be by one more call beside those being made."""
+        for name, limit, counter in self._limits_set:
+            actual = self._so_far(counter)
+            if name == f"max_{kind}_calls":
+                actual += self.counters.total(f"reserved_{kind}") + 1
+            elif name == "max_events":
+                actual += self.counters.total("reserved_llm") + self.counters.total("reserved_tool") + 1
+            if actual > limit:
+                return _exceeded(name, limit, actual)
+        return None
 
-    def release(self, kind: str) -> None:
-        """Give a place back, because its call has been recorded or will not be."""
-        self._add_reserved(kind, -1)
+    def reserve(self, kind: str, amount: int = 1) -> None:
+        """Count a call as being made; -1 when it has been recorded, or will not be."""
+        if kind == "llm":
+            self.counters.reserved_llm += amount
+        elif kind:
+            self.counters.reserved_tool += amount
 
-    def overdue(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+    # What has been spent.
+
+    def overdue(self) -> AgentDbgGuardrailExceeded | None:
         """The duration limit alone, for the clock that watches a silent run."""
-        limit = self._limits.max_duration_s
+        limit, elapsed_s = self.limits.max_duration_s, self._so_far(None)
         return None if limit is None or elapsed_s <= limit else _exceeded("max_duration_s", limit, round(elapsed_s, 3))
 
+    def seconds_left(self) -> float:
+        """How much of its time is not over; nothing without a limit of time."""
+        return (self.limits.max_duration_s or 0.0) - self._so_far(None)
+
+    def is_done(self) -> bool:
+        """Whether it was left, or stopped with what is around it."""
+        return any(budget.is_over or budget.stop for budget in self.chain)
+
+    def public_form(self, error: BaseException) -> BaseException | None:
+        """What the caller should see in place of `error` at the edge of the run or span; None: `error` itself."""
+        if self.stop is None:
+            return None
+        if (instead := self.stop.instead_of(error)) is not None:
+            return instead
+        is_cancelling = type(error).__name__ == "CancelledError"
+        if is_cancelling and self.deadline is not None and self.deadline.take_back_cancelling():
+            return self.stop.public()
+        return None
+
     def _loop_stop(self) -> AgentDbgGuardrailExceeded | None:
-        threshold = self._limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
+        threshold = self.limits.stop_on_loop_min_repetitions or DEFAULT_LOOP_STOP
         loop = None if self._detector is None else self._detector.active
         if loop is None or loop.repetitions < threshold:
             return None
@@ -193,67 +270,20 @@ class Guards:
             f"stop_on_loop exceeded: {loop.finding.pattern}, {loop.repetitions} repetitions, the limit is {threshold}",
         )
 
-    def _crossed(self, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
+    def _crossed(self) -> AgentDbgGuardrailExceeded | None:
         """The first limit, in the contract's order, that has been crossed."""
         for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._so_far(counter)
+            actual = self._so_far(counter)
             if actual > limit:
                 return _exceeded(name, limit, actual)
         return None
 
-    def _would_cross(self, kind: str, elapsed_s: float) -> AgentDbgGuardrailExceeded | None:
-        """The first limit that is crossed already, or would be by one more call beside those being made."""
-        for name, limit, counter in self._limits_set:
-            actual = elapsed_s if counter is None else self._so_far(counter)
-            if name == f"max_{kind}_calls":
-                actual += self._counters.total(f"reserved_{kind}") + 1
-            elif name == "max_events":
-                actual += self._counters.total("reserved_llm") + self._counters.total("reserved_tool") + 1
-            if actual > limit:
-                return _exceeded(name, limit, actual)
-        return None
-
-    def _so_far(self, counter: str) -> float:
-        total = self._counters.total(counter)
+    def _so_far(self, counter: str | None) -> float:
+        if counter is None:  # the time; a span that was left has no more of it to spend
+            return 0.0 if self.is_over else self.clock.elapsed_s() - self._started
+        total = self.counters.total(counter)
         # A hundred cents are a dollar, although as sums of fractions they are a little more.
         return round(total, 9) if counter == "cost_usd" else total
-
-    def _add_reserved(self, kind: str, amount: int) -> None:
-        if kind == "llm":
-            self._counters.reserved_llm += amount
-        else:
-            self._counters.reserved_tool += amount
-
-
-def _count(counters: Counters, event_type: str, payload: Mapping[str, Any], *, is_span: bool) -> None:
-    if event_type not in COUNTED_CALLS:
-        counters.count_type(event_type)
-        if is_span or event_type in _UNLIMITED_TYPES:
-            return
-    counters.limited_events += 1
-    counters.add(event_type, payload)
-
-
-class _Most:
-    """The limits as numbers; where none is set, one that is as good as none."""
-
-    __slots__ = (*_COUNTED, "fewest_events")
-
-    max_llm_calls: int
-    max_tool_calls: int
-    max_events: int
-    max_tokens: int
-    max_cost_usd: float
-    max_duration_s: float
-    fewest_events: int
-    """Up to this many events no limit on how many there may be is crossed."""
-
-    def __init__(self, limits: Limits) -> None:
-        for name in _COUNTED:
-            limit = getattr(limits, name)
-            unlimited = float("inf") if name in ("max_cost_usd", "max_duration_s") else _LARGEST_QUICK
-            setattr(self, name, unlimited if limit is None else limit)
-        self.fewest_events = min(self.max_llm_calls, self.max_tool_calls, self.max_events)
 
 
 _WORDS = {
@@ -275,9 +305,9 @@ def _exceeded(name: str, limit: float, actual: float) -> AgentDbgGuardrailExceed
 _PARSERS = {setting.key: setting.parse for setting in SETTINGS if setting.guardrail}
 
 
-def choose_limits(config: Config, given: Mapping[str, Any]) -> Limits:
+def choose_limits(settings: Config | Limits, given: Mapping[str, Any]) -> Limits:
     """The limits of one run: arguments over settings, each checked the same way."""
-    chosen = {name: getattr(config, name) for name in GUARDRAILS}
+    chosen = {name: getattr(settings, name) for name in GUARDRAILS}
     for name, value in given.items():
         if value is None:
             continue

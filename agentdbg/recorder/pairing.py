@@ -21,7 +21,7 @@ from agentdbg.faults import contain
 from agentdbg.recorder.calls import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.deciders import is_refusal
-from agentdbg.recorder.run_clock import took_ms
+from agentdbg.recorder.paused_time import took_ms
 from agentdbg.recorder.run_lifecycle import default_run_name, end_run, implicit_scope, start_run
 from agentdbg.recorder.source_lines import user_source
 from agentdbg.recorder.verbs import STOPS
@@ -226,7 +226,7 @@ class Pairing:
             call.end(result, error)
             opened.stand_around(call.call_id if call.kind == "llm" else None)
             if stood_in_it and call.kind == "llm" and opened.parent is None and not opened.owns_run:
-                enter_scope(Scope(run, opened.outer.parent_id, call.call_id))  # plain tools that follow hang under it
+                enter_scope(opened.outer.after_model_call(call.call_id))  # plain tools that follow hang under it
         elif opened.span is not None:
             opened.span.end(name, result, error, meta, duration_ms)
             opened.stand_around(None)
@@ -312,7 +312,7 @@ class _Open:
     def __init__(self, outer: Scope, parent: _Open | None, source: str | None, *, owns_run: bool = False) -> None:
         self.run = outer.run
         self.outer = outer
-        self.scope = Scope(outer.run, outer.parent_id, outer.llm_id)
+        self.scope = Scope(outer.run, outer.parent_id, outer.llm_id, outer.budget)
         self.source = source
         self.owns_run = owns_run
         self.call: Call | None = None
@@ -348,6 +348,7 @@ class _Span:
     def __init__(self, outer: Scope, name: Any, given: Any, meta: dict[str, Any], source: str | None) -> None:
         self.event_id = new_id()
         self._run = outer.run
+        self._outer = outer
         self._parent_id = outer.parent_id
         self._name = name
         self._given = given
@@ -360,18 +361,19 @@ class _Span:
         failure = None if error is None else self._run.describe_error(error)
         if duration_ms is None:
             duration_ms = took_ms(self._started, time.monotonic(), self.event_id, self._parent_id)
-        self._run.emit(
+        draft = self._run.draft(
             "STATE_UPDATE",
             name,
             {"state": None, "diff": None, "error": failure, "input": self._given, "output": result},
             {"span": name, **self._meta, **(meta or {})},
-            parent_id=self._parent_id,
-            event_id=self.event_id,
+            self._parent_id,
+            self._outer.budget,
             duration_ms=duration_ms,
             source=self._source,
+            event_id=self.event_id,
             is_span=True,
-            quiet=True,
         )
+        self._run.emit(draft, quiet=True)
 
 
 def _surroundings() -> Scope | None:

@@ -194,13 +194,15 @@ class States:
         self.last: bytes | None = None
         """The newest state of any name, as JSON."""
 
-    def seal(self, name: str, state: Any, diff: Any, extra: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """The payload of a STATE_UPDATE; `diff` is worked out where the caller has none."""
-        value, encoded = self._redactor.seal_parts({"state": state})
+    def seal(self, name: str, fields: dict[str, Any], *, is_told: bool = False) -> tuple[dict[str, Any], bytes]:
+        """The payload of a STATE_UPDATE; `diff` is worked out where the caller has none, unless the event is told."""
+        extra = {key: value for key, value in fields.items() if key not in ("state", "diff")}
+        diff = fields.get("diff")
+        value, encoded = self._redactor.seal_parts({"state": fields.get("state")})
         stored = encoded[len(b'{"state":') : -1]
         before = self._by_name.get(name)
         rest = b""
-        if diff is None and before is not None:
+        if diff is None and before is not None and not is_told:
             diff = diff_states(before, stored)
             # Taken from two stored states, so nothing in it is left to redact.
             rest = b"" if extra else encode_json({"diff": diff})

@@ -1,8 +1,9 @@
 """
 How a stop reaches the program: once as the public exception, then as one that cannot be swallowed.
 
-After a run was stopped, the first record in each thread or task raises the public exception. Whoever caught that and
-went on gets a BaseException the next time. Code that is just cleaning up after the stop is left alone.
+After a run was stopped, or a span with limits of its own, the first record in each thread or task raises the public
+exception. Whoever caught that and went on inside it gets a BaseException the next time. Code that is just cleaning up
+after the stop is left alone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def stop_fields(exceeded: AgentDbgGuardrailExceeded) -> dict[str, Any]:
         "stack": None,
         "details": None,
         "context": None,
-        "fatal": True,
+        "fatal": exceeded.span_id is None,
         "guardrail": exceeded.guardrail,
         "threshold": exceeded.threshold,
         "actual": exceeded.actual,
@@ -42,11 +43,10 @@ def stop_fields(exceeded: AgentDbgGuardrailExceeded) -> dict[str, Any]:
 
 
 class Stop:
-    """The limit that ended a run, and who has been told."""
+    """The limit that ended a run or a span, and who has been told."""
 
-    def __init__(self, exceeded: AgentDbgGuardrailExceeded, run_id: str) -> None:
+    def __init__(self, exceeded: AgentDbgGuardrailExceeded) -> None:
         self.exceeded = exceeded
-        self._run_id = run_id
         # The objects, not their ids: a new thread or task often gets the id of one that has ended.
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
 
@@ -54,30 +54,34 @@ class Stop:
         """A fresh copy of the public exception, so that the tracebacks of several threads do not mix."""
         exceeded = self.exceeded
         copy = type(exceeded)(exceeded.guardrail, exceeded.threshold, exceeded.actual, str(exceeded))
-        copy.run_id = self._run_id
+        copy.run_id, copy.span_id = exceeded.run_id, exceeded.span_id
         return copy
 
     def instead_of(self, error: BaseException) -> BaseException | None:
-        """What the caller should see at the run's edge in place of `error`; None: `error` itself."""
+        """What the caller should see at the edge in place of `error`; None: `error` itself."""
         if isinstance(error, RunStopped):
-            return self.public() if is_stop(error, self._run_id) else None
+            return self.public() if self.is_form(error) else None
         # A task group hands on what its tasks raised; whoever is outside must be able to catch it.
         shown = [self.instead_of(member) for member in _members(error)]
         if all(form is None for form in shown):
             return None
-        if is_stop(error, self._run_id):
+        if self.is_form(error):
             return self.public()
         group: Any = error
         members = zip(group.exceptions, shown, strict=True)
         mixed: BaseException = group.derive([member if form is None else form for member, form in members])
         return mixed
 
-    def raise_here(self) -> None:
-        """Raise it in this thread or task, unless it is just being handled here."""
+    def raise_here(self, *, was_left: bool) -> None:
+        """
+        Raise it in this thread or task, unless it is just being handled here.
+
+        Once the span or run was left, nobody stands at its edge to turn the BaseException back.
+        """
         if self._is_being_handled():
             return
         place = running_task() or threading.current_thread()
-        if place not in self._told:
+        if was_left or place not in self._told:
             self._told.add(place)
             raise self.public()
         raise RunStopped(self.public())
@@ -87,18 +91,24 @@ class Stop:
         for _ in range(100):  # an exception's context can be a ring
             if error is None:
                 return False
-            if is_stop(error, self._run_id):
+            if self.is_form(error):
                 return True
             error = error.__context__
         return False
 
+    def is_form(self, error: BaseException) -> bool:
+        """Whether an exception is this stop, in either of its forms, or a group of nothing else."""
+        return is_stop(error, self.exceeded.run_id, self.exceeded.span_id)
 
-def is_stop(error: BaseException, run_id: str) -> bool:
-    """Whether this exception is the stop of that run, in either of its forms, or a group of nothing else."""
+
+def is_stop(error: BaseException, run_id: str | None, span_id: str | None = None) -> bool:
+    """Whether this exception is the stop of that run, or of that span in it, in any form."""
     if members := _members(error):
-        return all(is_stop(member, run_id) for member in members)
+        return all(is_stop(member, run_id, span_id) for member in members)
     public = error.public if isinstance(error, RunStopped) else error
-    return isinstance(public, AgentDbgGuardrailExceeded) and public.run_id in (run_id, None)
+    if not isinstance(public, AgentDbgGuardrailExceeded):
+        return False
+    return public.run_id is None or (public.run_id == run_id and public.span_id == span_id)  # None: it was pickled
 
 
 def _members(error: BaseException) -> tuple[BaseException, ...]:

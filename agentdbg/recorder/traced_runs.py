@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.events import new_id
-from agentdbg.faults import contain, tell_once
+from agentdbg.faults import contain
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
-from agentdbg.recorder.run_clock import took_ms
+from agentdbg.recorder.paused_time import took_ms
 from agentdbg.recorder.run_lifecycle import RunHandle, default_run_name, end_run, start_run
 from agentdbg.recorder.source_lines import function_source, user_source
 from agentdbg.recorder.wrappers import wrap
@@ -68,7 +68,7 @@ def trace(
     Record each call of a function as a run; inside a run, as a span of it.
 
     Used as `@trace`, `@trace()`, `@trace("name")` or `@trace(name=…)`, on functions, coroutines, generators, async
-    generators and methods. The limits stop a run that crosses them.
+    generators and methods. The limits stop the run or the span that crosses them.
     """
     given = locals()
     limits = {limit: given[limit] for limit in _LIMITS if given[limit] is not None}
@@ -216,6 +216,7 @@ class _RunEdge:
 
     decided = None
     inside = None
+    deadline = None
 
     def __init__(
         self,
@@ -253,7 +254,7 @@ class _RunEdge:
         run = live_runs.get(self._run_id)
         if run is None:
             return None
-        instead = run.public_form(error) if run.is_ours() else None
+        instead = run.budget.public_form(error) if run.is_ours() else None
         end_run(run, error if instead is None else instead)
         return None if instead is None else Outcome(error=instead)
 
@@ -267,37 +268,49 @@ class _RunEdge:
 
 
 class _Span:
-    """A trace inside a run: no run of its own, but a place in the tree, written down when it ends."""
+    """
+    A trace inside a run: no run of its own, but a place in the tree, written down when it ends.
+
+    Limits that it was given are its own budget: they stop it, and not the run.
+    """
 
     decided = None
     inside = None
+    deadline: Any = None
 
     def __init__(self, outer: Scope, name: Any, limits: Mapping[str, Any]) -> None:
-        if limits:
-            tell_once(
-                "nested limits",
-                f"the limits given to {outer.run.clean_name(name):.80} are not applied:"
-                " it runs inside a run, and that run's limits hold",
-            )
         self._outer = outer
         self._name = name
+        self._limits = limits
         self._span_id = new_id()
         self._started = time.monotonic()
         self._source = user_source(2)
-        self.scope: Any = Scope(outer.run, self._span_id)
+        self.scope: Scope = outer.inside(self._span_id)
         self.is_over = True
         self._is_tried = False
 
     def begin(self) -> bool:
         self.is_over = False
+        if self._limits:
+            try:
+                self.scope.budget = self._outer.run.open_budget(self._span_id, self._limits, self._outer.budget)
+                self.deadline = self.scope.budget.deadline if self._has_budget else None
+            except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+                contain(fault, "limit a span", self._outer.run.count_fault)
         return True
+
+    @property
+    def _has_budget(self) -> bool:
+        return self.scope.budget is not self._outer.budget
 
     def finish(self, result: Any) -> Any:
         self._end(None)
         return result
 
-    def fail(self, error: BaseException) -> None:
-        self._end(error)
+    def fail(self, error: BaseException) -> Outcome | None:
+        instead = self.scope.budget.public_form(error) if self._has_budget else None
+        self._end(error if instead is None else instead)
+        return None if instead is None else Outcome(error=instead)
 
     def saw(self, item: Any) -> None:
         pass
@@ -312,18 +325,23 @@ class _Span:
             return
         self._is_tried = True
         try:
-            run.emit(
+            if self._has_budget:
+                run.close_budget(self.scope.budget)
+                if error is None and self.scope.budget.stop is not None:  # swallowed inside; it failed all the same
+                    error = self.scope.budget.stop.exceeded
+            draft = run.draft(
                 "STATE_UPDATE",
                 self._name,
                 {"state": None, "diff": None, "error": None if error is None else run.describe_error(error)},
                 {"span": self._name},
-                parent_id=self._outer.parent_id,
-                event_id=self._span_id,
+                self._outer.parent_id,
+                self._outer.budget,
                 duration_ms=took_ms(self._started, time.monotonic(), self._span_id, self._outer.parent_id),
                 source=self._source,
+                event_id=self._span_id,
                 is_span=True,
-                quiet=True,
             )
+            run.emit(draft, quiet=True)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours, and the span is tried again
             contain(fault, "record a span", run.count_fault)
         self.is_over = True

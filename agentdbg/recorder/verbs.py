@@ -46,16 +46,18 @@ def record_llm_call(
         fields, given = scope.run.llm_fields(
             model, prompt, response, usage, provider, temperature, stop_reason, status, error, extra
         )
-        event_id = scope.run.emit(
+        draft = scope.run.draft(
             "LLM_CALL",
             model,
             fields,
             meta,
             scope.parent_id,
+            scope.budget,
             given,
             None if duration_ms is None else scope.run.whole_ms(duration_ms),
             None if "source" in extra else user_source(),
         )
+        event_id = scope.run.emit(draft)
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a model call", scope.run.count_fault)
         return None
@@ -87,16 +89,18 @@ def record_tool_call(
         if "effect" in extra:
             meta = with_effect(meta, extra.pop("effect"))
         fields, given = scope.run.tool_fields(name, args, result, status, error, extra)
-        return scope.run.emit(
+        draft = scope.run.draft(
             "TOOL_CALL",
             name,
             fields,
             meta,
             scope.llm_id or scope.parent_id,
+            scope.budget,
             given,
             None if duration_ms is None else scope.run.whole_ms(duration_ms),
             None if "source" in extra else user_source(),
         )
+        return scope.run.emit(draft)
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a tool call", scope.run.count_fault)
         return None
@@ -110,15 +114,10 @@ def record_state(
     if scope is None and (not (live_runs or IMPLICIT in variables) or (scope := scope_elsewhere()) is None):
         return None
     try:
-        return scope.run.emit_state(
-            name,
-            state,
-            diff,
-            extra,
-            meta,
-            parent_id=scope.parent_id,
-            source=None if "source" in extra else user_source(),
-        )
+        fields = {"state": state, "diff": diff, **extra}
+        source = None if "source" in extra else user_source()
+        draft = scope.run.draft("STATE_UPDATE", name, fields, meta, scope.parent_id, scope.budget, source=source)
+        return scope.run.emit(draft)
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record a state", scope.run.count_fault)
         return None
@@ -133,9 +132,9 @@ def record_error(
         return None
     try:
         fields = scope.run.error_fields(error, context, details, fatal)
-        return scope.run.emit(
-            "ERROR", fields["error_type"], fields, meta, parent_id=scope.parent_id, source=user_source()
-        )
+        name = fields["error_type"]
+        draft = scope.run.draft("ERROR", name, fields, meta, scope.parent_id, scope.budget, source=user_source())
+        return scope.run.emit(draft)
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record an error", scope.run.count_fault)
         return None
@@ -153,15 +152,17 @@ def record_event(
         if own_type is None:
             return None
         fields = payload if type(payload) is dict else {} if payload is None else {"value": payload}
-        return scope.run.emit(
+        draft = scope.run.draft(
             own_type,
             name,
             fields,
             meta,
-            parent_id=scope.parent_id,
+            scope.parent_id,
+            scope.budget,
             duration_ms=scope.run.whole_ms(duration_ms),
             source=None if "source" in fields else user_source(),
         )
+        return scope.run.emit(draft)
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record an event", scope.run.count_fault)
         return None

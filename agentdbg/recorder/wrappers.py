@@ -41,6 +41,9 @@ class Around(Protocol):
     decided: Any
     """What deciders say about the call, once it has begun (a `Consultation`); None when nobody is asked."""
 
+    deadline: Any
+    """The clock that stops nothing but this, while its own code runs; None where there is none."""
+
     inside: Any
     """The lane of what the function does, once it has begun; None when it is none of its own."""
 
@@ -164,21 +167,24 @@ def _coroutine(function: Any, prepare: Prepare) -> Any:
 class _Steps:
     """Sets a generator's scope and lane while its own code runs, and takes them back while its consumer's does."""
 
-    __slots__ = ("_inner", "_lane", "_outer", "is_inside")
+    __slots__ = ("_deadline", "_inner", "_lane", "_outer", "is_inside")
 
     def __init__(self) -> None:
         self._inner: Scope | None = None
         self._outer: Scope | None = None
         self._lane: Lane | None = None
+        self._deadline: Any = None
         self.is_inside = False
 
     def begin(self, around: Around) -> None:
         self._inner = around.scope if around.begin() else own_scope()
-        self._lane = around.inside
+        self._lane, self._deadline = around.inside, around.deadline
         if self._lane is not None:
             leave(self._lane)
 
     def resume(self) -> None:
+        if self._deadline is not None:
+            self._deadline.resume()
         self._outer = own_scope()
         self.is_inside = True
         enter_scope(self._inner)
@@ -192,6 +198,8 @@ class _Steps:
     def leave(self) -> None:
         """Be outside again; also where an interruption came in between."""
         if self.is_inside:
+            if self._deadline is not None:
+                self._deadline.suspend()
             enter_scope(self._outer)
             if self._lane is not None:
                 leave(self._lane)
@@ -337,6 +345,7 @@ class _Nothing:
     is_over = True
     decided = None
     inside = None
+    deadline = None
 
     def begin(self) -> bool:
         return False

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.config import load_config
+from agentdbg.interop.foreign_run import ForeignRun
 from agentdbg.interop.imports import Importing
-from agentdbg.interop.run_walk import RunWalk
 from agentdbg.interop.sources import Source
 from tests.interop.files import CHAT, agentdbg, events_of, imported, take, write
 
@@ -141,11 +141,11 @@ def test_control_characters_of_a_name_do_not_reach_the_terminal(tmp_path: Path) 
 def test_a_run_appears_whole_or_not_at_all(tmp_path: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a broken import leaves must not be taken for a run, nor keep the next try from it."""
 
-    def fail(walk: RunWalk, _: object) -> None:
+    def fail(walk: ForeignRun, _: object) -> None:
         walk.flush()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(RunWalk, "end", fail)
+    monkeypatch.setattr(ForeignRun, "end", fail)
     path = write(tmp_path / "a.json", CHAT)
     with pytest.raises(KeyboardInterrupt):
         list(Importing(load_config()).take(Source(path))[1])

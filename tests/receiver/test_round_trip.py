@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import agentdbg
+from agentdbg.interop.foreign_run import stable_id
 from agentdbg.interop.otel.otlp import encode_batch, encode_span
 from agentdbg.interop.otel.outline import Outline
 from agentdbg.interop.otel.spans_out import SpanMaker, trace_id_of
-from agentdbg.interop.run_walk import stable_id
 from agentdbg.storage import load_events, load_run_meta
 
 if TYPE_CHECKING:

@@ -266,18 +266,6 @@ def test_a_failing_span_says_so_and_the_error_is_told_once(recorded: Recorded) -
     assert run.meta["counts"]["errors"] == 1
 
 
-def test_limits_of_a_nested_trace_are_not_applied_and_that_is_said(
-    recorded: Recorded, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A limit that silently does nothing would be worse than none."""
-    with traced_run("outer"), traced_run("inner", max_llm_calls=1):
-        record_llm_call("m")
-        record_llm_call("m")
-
-    assert recorded.only().meta["status"] == "ok"
-    assert capsys.readouterr().err.count("not applied") == 1
-
-
 def test_a_tool_call_hangs_under_the_model_call_that_led_to_it(recorded: Recorded) -> None:
     """The tree should say why a tool was called."""
     with traced_run("tree"):
