@@ -45,7 +45,7 @@ test-browser: $(READY) ## the page in a real Chromium
 	sh scripts/need-chromium.sh
 	$(BIN)/python -m pytest -q -m browser || $(AGAIN) -m browser
 
-test-frameworks: $(addprefix lane-,a b c) ## the integrations, against the real frameworks (three environments)
+test-frameworks: $(addprefix lane-,a b c d) ## the integrations, against the real frameworks (four environments)
 
 test-receivers: $(addprefix receiver-,phoenix mlflow) ## what is pushed arrives in Phoenix and MLflow (two environments)
 
@@ -54,7 +54,7 @@ test-oldest: $(addprefix lane-,a-oldest b-oldest c-oldest) ## the same against t
 # Packages of that time warn about Pythons that came later.
 lane-b-oldest: LANE_OPTIONS += -W ignore::DeprecationWarning
 
-test-newest: $(addprefix newest-,a b c) ## the same against the newest releases, which may break
+test-newest: $(addprefix newest-,a b c d) ## the same against the newest releases, which may break
 
 lane-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-frameworks-$*
@@ -104,7 +104,7 @@ pins: $(READY) ## choose the versions development and CI use anew
 		--group dev pyproject.toml -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 --upgrade \
 		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
-	for lane in a a-oldest b b-oldest c c-oldest; do \
+	for lane in a a-oldest b b-oldest c c-oldest d; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
 	for receiver in phoenix mlflow; do \

@@ -41,7 +41,7 @@ class Request:
 
     def __init__(self, method: str, url: str, body: bytes | None, content_type: str) -> None:
         self.method = method
-        self.url = url
+        self.url = url.partition("#")[0]  # what follows is for the client alone
         self.body = body
         self.content_type = content_type
 
@@ -55,8 +55,8 @@ class Request:
 class ModelCall(Protocol):
     """Records a model call by its HTTP exchange."""
 
-    def answering(self) -> None:
-        """The answer begins to come."""
+    def answering(self, outcome: dict[str, Any]) -> None:
+        """The answer begins to come; what comes is added to `outcome`."""
 
     def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
         """The exchange is over."""
@@ -187,7 +187,7 @@ class Exchange:
         self.outcome["status"] = status
         self.outcome["headers"] = [[str(name), str(value)] for name, value in headers]
         if self._model_call is not None:
-            self._model_call.answering()
+            self._model_call.answering(self.outcome)
 
     def saw(self, chunk: bytes) -> None:
         """A piece of the body is on its way to its reader."""

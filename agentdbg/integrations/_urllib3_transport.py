@@ -95,8 +95,13 @@ def _told_class(kind: Any) -> type:
                 raise
             finally:
                 self.agentdbg_is_reading = False
-            if data is not None:
-                self.agentdbg_exchange.saw(data)
+            if data is None:  # the length of a chunk was read; one of 0 is the last
+                self.agentdbg_is_whole = self.chunk_left == 0
+                return data
+            self.agentdbg_exchange.saw(data)
+            if name == URLLIB3_READS[0]:
+                amount, left = args[0] if args else kwargs.get("amt"), self.length_remaining
+                self.agentdbg_is_whole = amount is None or not data or (left is not None and len(data) >= left)
             return data
 
         return read
@@ -104,15 +109,16 @@ def _told_class(kind: Any) -> type:
     class HTTPResponse(kind):  # type: ignore[misc]
         agentdbg_exchange: Exchange
         agentdbg_is_reading = False
+        agentdbg_is_whole = False
 
         def release_conn(self) -> None:
             # Called when nothing is left to read, after a failure, and by readers who have had enough.
             super().release_conn()
-            self.agentdbg_exchange.end(None if self.isclosed() or self.closed else CLOSED)
+            self.agentdbg_exchange.end(None if self.agentdbg_is_whole else CLOSED)
 
         def close(self) -> None:
             if not self.agentdbg_is_reading:  # else it closes itself, because what it reads is broken
-                self.agentdbg_exchange.end(CLOSED)
+                self.agentdbg_exchange.end(None if self.agentdbg_is_whole else CLOSED)
             super().close()
 
         def __del__(self) -> None:

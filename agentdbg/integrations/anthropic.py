@@ -110,8 +110,5 @@ def _parsed(text: str) -> Any:
         return text
 
 
-_requests = ClientRequests(
-    "anthropic",
-    {"/v1/messages": Api("messages", _prompt, _read, _Fold, Api.not_parameters | {"system"})},
-    _provider,
-)
+MESSAGES = Api("messages", _prompt, _read, _Fold, Api.not_parameters | {"system"})
+_requests = ClientRequests("anthropic", {"/v1/messages": MESSAGES}, _provider)

@@ -36,11 +36,19 @@ def install() -> None:
 
 def enable() -> None:
     """Record every model call that is made over HTTP, where nobody else records it."""
+    from agentdbg.integrations._http_exchange import recognisers  # noqa: PLC0415 -- only when it is wanted
+    from agentdbg.integrations._model_calls import ModelRequests  # noqa: PLC0415
+
     install()
+    if not recognisers:
+        recognisers.append(ModelRequests())
 
 
 def disable() -> None:
     """Record no more of them."""
+    from agentdbg.integrations._http_exchange import recognisers  # noqa: PLC0415 -- as above
+
+    recognisers.clear()
 
 
 def _stand_around(package: str) -> None:

@@ -11,35 +11,15 @@ repeated stand in the event's `retries`. `disable()` lets the client be as it wa
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from agentdbg.around import pass_on
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._client_requests import ClientRequests
+from agentdbg.integrations._model_addresses import provider_at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = ["complete_others", "disable", "enable"]
-
-_PROVIDERS = {
-    "api.openai.com": "openai",
-    "openai.azure.com": "azure",
-    "cognitiveservices.azure.com": "azure",
-    "services.ai.azure.com": "azure",
-    "api.anthropic.com": "anthropic",
-    "api.cerebras.ai": "cerebras",
-    "api.deepseek.com": "deepseek",
-    "api.fireworks.ai": "fireworks",
-    "api.groq.com": "groq",
-    "api.mistral.ai": "mistral",
-    "api.perplexity.ai": "perplexity",
-    "api.together.xyz": "together",
-    "api.x.ai": "xai",
-    "generativelanguage.googleapis.com": "google",
-    "openrouter.ai": "openrouter",
-}
-_OLLAMA_PORT = 11434
 
 
 def enable() -> None:
@@ -63,19 +43,6 @@ def _clients() -> tuple[type, type]:
     except ImportError as error:
         raise ImportError("agentdbg records the openai package, which is missing: pip install openai") from error
     return OpenAI, AsyncOpenAI
-
-
-def provider_at(address: Any) -> str | None:
-    """Who answers at this base address, where it is known; many speak OpenAI's language."""
-    try:
-        parts = urlsplit(str(address))
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        pass_on(error)
-        return None
-    if port == _OLLAMA_PORT:
-        return "ollama"
-    return next((name for known, name in _PROVIDERS.items() if host == known or host.endswith(f".{known}")), None)
 
 
 def _provider(client: Any) -> str:
@@ -257,15 +224,14 @@ def _read_embeddings(response: dict[str, Any]) -> dict[str, Any]:
 
 
 _COMMON = Api.not_parameters
+CHAT = Api("chat.completions", _chat_prompt, _read_chat, _ChatFold)
+RESPONSES = Api("responses", _responses_prompt, read_response, ResponseFold, _COMMON | {"instructions"})
+EMBEDDINGS = Api("embeddings", lambda body: body.get("input"), _read_embeddings)
+COMPLETIONS = Api(
+    "completions", lambda body: body.get("prompt"), _read_completion, _CompletionFold, _COMMON | {"prompt"}
+)
 _requests = ClientRequests(
     "openai",
-    {
-        "/chat/completions": Api("chat.completions", _chat_prompt, _read_chat, _ChatFold),
-        "/responses": Api("responses", _responses_prompt, read_response, ResponseFold, _COMMON | {"instructions"}),
-        "/embeddings": Api("embeddings", lambda body: body.get("input"), _read_embeddings),
-        "/completions": Api(
-            "completions", lambda body: body.get("prompt"), _read_completion, _CompletionFold, _COMMON | {"prompt"}
-        ),
-    },
+    {"/chat/completions": CHAT, "/responses": RESPONSES, "/embeddings": EMBEDDINGS, "/completions": COMPLETIONS},
     _provider,
 )

@@ -118,17 +118,17 @@ _COUNTING_WORDS = frozenset(
     "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
     "completions consumed context cost count counter counts creation creations current day detail details document "
     "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
-    "generated generation history hit hour hours image in input inputs k last left len length limit limits llm "
-    "logprob logprobs max maximum mean median message messages million min minimum minute minutes miss model n new "
+    "generated generation history hit hour hours image in input inputs k last latency left len length limit limits llm "
+    "logprob logprobs max maximum mean median message messages million min minimum minute minutes miss model ms n new "
     "num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt "
     "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
     "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
-    "summary system text think thinking thought thoughts thousand throughput to tok token tokens tool tools total "
+    "summary system text think thinking thought thoughts thousand throughput time to tok token tokens tool tools total "
     "totals trained ttl turn uncached unused usage use used video window with without word words write writes x".split()
 )
 _COUNTS_BY_ITSELF = frozenset(
-    "budget cost count counter counts detail details len length limit limits logprob logprobs max maximum min "
-    "minimum num number per percent price quota rate ratio size throughput total usage".split()
+    "budget cost count counter counts detail details latency len length limit limits logprob logprobs max maximum min "
+    "minimum ms num number per percent price quota rate ratio size throughput time total usage".split()
 )
 
 

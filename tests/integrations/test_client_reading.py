@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.integrations import anthropic, openai
+from agentdbg.integrations import _model_addresses, anthropic, openai
 
 if TYPE_CHECKING:
     from agentdbg.integrations._client_recording import Api
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 )
 def test_who_answers_is_known_by_the_address(address: Any, provider: str | None) -> None:
     """Half the world speaks OpenAI's language; a trace that calls them all openai misleads about cost and fault."""
-    assert openai.provider_at(address) == provider
+    assert _model_addresses.provider_at(address) == provider
 
 
 CHAT = [

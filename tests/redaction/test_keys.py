@@ -28,6 +28,7 @@ SAFE_KEYS = [
 COUNTER_KEYS = [
     "prompt_tokens", "completion_tokens", "total_tokens", "max_tokens", "maxTokens", "token_count", "tokenCount",
     "token_usage", "input_tokens", "cache_read_input_tokens", "num_tokens", "tokens", "tokens_per_second",
+    "first_token_ms", "time_to_first_token", "token_latency_ms",
     "max_output_tokens", "token_limit", "tokens_used", "reasoning_tokens", "promptTokenCount", "max_completion_tokens",
     "llm.token_count.prompt", "gen_ai.usage.input_tokens",
     "tokens_sent", "tokens_received", "accumulated_token_usage", "max_tokens_to_sample", "tokens_evaluated",

@@ -1,0 +1,286 @@
+"""
+Recognise the requests that ask models, by their addresses and their bodies, and record each as one LLM_CALL.
+
+It knows APIs, not packages: the end of an address says which API it may be, the body whether it is. Where another
+integration, or the program itself, stands around the request already, nothing is recorded here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.around import Pairing, contained, enclosing_call, pass_on
+from agentdbg.integrations import _model_shapes as shapes
+from agentdbg.integrations import anthropic, openai
+from agentdbg.integrations._client_recording import Api
+from agentdbg.integrations._http_exchange import CLOSED
+from agentdbg.integrations._model_addresses import model_in_path, provider_at
+from agentdbg.integrations._model_bodies import read_body
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.integrations._http_exchange import Request
+
+__all__ = ["ModelRequests"]
+
+_ERRORS = 400
+_LONGEST_MESSAGE = 2_000
+_MESSAGES_OF_ERRORS = ("message", "Message", "detail", "error_message")
+_COMMON = Api.not_parameters
+_GOOGLE = frozenset({"contents", "systemInstruction", "system_instruction", "tools", "model"})
+_BEDROCK = frozenset({"messages", "system", "toolConfig"})
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """One API: how to read it, who usually answers, and whether a body is a request of it."""
+
+    api: Api
+    provider: str
+    fits: Callable[[str, dict[str, Any]], bool]
+
+
+def _has(*keys: str) -> Callable[[str, dict[str, Any]], bool]:
+    return lambda _, body: all(key in body for key in keys)
+
+
+def _has_messages(_: str, body: dict[str, Any]) -> bool:
+    return isinstance(body.get("messages"), list)
+
+
+def _in(folder: str, *keys: str) -> Callable[[str, dict[str, Any]], bool]:
+    return lambda path, body: folder in path and any(key in body for key in keys)
+
+
+_CHAT = _Shape(openai.CHAT, "openai", _has_messages)
+_TEXT = _Shape(openai.COMPLETIONS, "openai", _has("prompt"))
+_FILL = _Shape(
+    Api("fim.completions", lambda body: body.get("prompt"), openai.CHAT.read, openai.CHAT.fold),
+    "mistral",
+    lambda path, body: "/fim/" in path and "prompt" in body,
+)
+_RESPONSES = _Shape(
+    openai.RESPONSES, "openai", lambda _, body: "model" in body and ("input" in body or "prompt" in body)
+)
+_MESSAGES = _Shape(
+    anthropic.MESSAGES,
+    "anthropic",
+    lambda path, body: _has_messages(path, body) and ("max_tokens" in body or "anthropic_version" in body),
+)
+_GENERATE = _Shape(
+    Api("generateContent", shapes.google_prompt, shapes.read_google, shapes.GoogleFold, _GOOGLE),
+    "google",
+    _has("contents"),
+)
+_CONVERSE = _Shape(
+    Api("converse", shapes.bedrock_prompt, shapes.read_bedrock, shapes.BedrockFold, _BEDROCK),
+    "aws_bedrock",
+    lambda path, _: "/model/" in path,
+)
+_OLLAMA_CHAT = _Shape(
+    Api("chat", lambda body: body.get("messages"), shapes.read_ollama, shapes.OllamaFold),
+    "ollama",
+    _in("/api/", "messages"),
+)
+_OLLAMA_TEXT = _Shape(
+    Api("generate", lambda body: body.get("prompt"), shapes.read_ollama, shapes.OllamaFold, _COMMON | {"prompt"}),
+    "ollama",
+    _in("/api/", "prompt"),
+)
+_COHERE = _Shape(
+    Api("chat", shapes.cohere_prompt, shapes.read_cohere, shapes.CohereFold, _COMMON | {"message", "chat_history"}),
+    "cohere",
+    lambda path, body: "/v" in path and ("message" in body or ("messages" in body and "model" in body)),
+)
+_INPUTS = ("input", "inputs", "texts", "content", "requests", "prompt", "images")
+_VECTORS = Api(
+    "embeddings",
+    lambda body: next((body[key] for key in _INPUTS if key in body), None),
+    shapes.read_vectors,
+    None,
+    _COMMON | set(_INPUTS),
+)
+
+
+def _vectors(provider: str, folder: str = "/") -> _Shape:
+    return _Shape(_VECTORS, provider, _in(folder, *_INPUTS))
+
+
+_OPENAI_VECTORS = _Shape(openai.EMBEDDINGS, "openai", _has("input"))
+_PREDICTED = _Shape(
+    Api("predict", lambda body: body.get("instances"), shapes.read_vectors, None, _COMMON | {"instances"}),
+    "google_vertex",
+    lambda path, body: "/models/" in path and "instances" in body,
+)
+_RANKS = _Shape(
+    Api(
+        "rerank",
+        lambda body: {key: body.get(key) for key in ("query", "documents", "texts") if key in body},
+        shapes.read_ranks,
+        None,
+        _COMMON | {"query", "documents", "texts"},
+    ),
+    "cohere",
+    lambda _, body: "query" in body and ("documents" in body or "texts" in body),
+)
+_GENERATED = _Shape(
+    Api("generate", lambda body: body.get("inputs"), shapes.read_generated, None, _COMMON | {"inputs"}),
+    "huggingface",
+    _has("inputs"),
+)
+
+_BY_ENDING: dict[str, tuple[_Shape, ...]] = {
+    "completions": (_CHAT, _FILL, _TEXT),
+    "responses": (_RESPONSES,),
+    "messages": (_MESSAGES,),
+    "rawPredict": (_MESSAGES, _CHAT),
+    "streamRawPredict": (_MESSAGES, _CHAT),
+    "invoke": (_MESSAGES, _CHAT),
+    "invoke-with-response-stream": (_MESSAGES, _CHAT),
+    "generateContent": (_GENERATE,),
+    "streamGenerateContent": (_GENERATE,),
+    "converse": (_CONVERSE,),
+    "converse-stream": (_CONVERSE,),
+    "chat": (_OLLAMA_CHAT, _COHERE),
+    "generate": (_OLLAMA_TEXT, _GENERATED),
+    "embeddings": (_vectors("ollama", "/api/embeddings"), _OPENAI_VECTORS, _vectors("openai")),
+    "embed": (_vectors("ollama", "/api/"), _vectors("cohere", "/v"), _vectors("huggingface")),
+    "embedContent": (_vectors("google"),),
+    "batchEmbedContents": (_vectors("google"),),
+    "feature-extraction": (_vectors("huggingface"),),
+    "predict": (_PREDICTED,),
+    "rerank": (_RANKS,),
+}
+
+
+class ModelRequests:
+    """Records what it recognises."""
+
+    def __init__(self) -> None:
+        self._pairing = Pairing("http")
+
+    def knows(self, method: str, address: str) -> bool:
+        """Whether a request to this address may ask a model."""
+        return method == "POST" and _ending(address) in _BY_ENDING
+
+    @contained
+    def begin(self, request: Request) -> _ModelCall | None:
+        """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
+        if enclosing_call("llm") is not None:
+            return None
+        body, path = _document(request.body), request.path
+        if body is None:
+            return None
+        shape = next((shape for shape in _BY_ENDING[_ending(path)] if shape.fits(path, body)), None)
+        if shape is None:
+            return None
+        call = _ModelCall(self._pairing, shape.api)
+        model = body.get("model") or body.get("modelId") or model_in_path(path) or "unknown"
+        fields = _fields(body, shape.api)
+        fields["provider"] = provider_at(request.url) or shape.provider
+        began = self._pairing.start(call, "llm", model, shape.api.prompt(body), meta={"api": shape.api.name}, **fields)
+        return call if began else None
+
+
+def _ending(address: str) -> str:
+    """The last word of an address: `completions` of `/v1/chat/completions?…`, or what follows the model's name."""
+    return address.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2]
+
+
+def _document(body: bytes | None) -> dict[str, Any] | None:
+    try:
+        document = json.loads(body or b"")
+    except ValueError as error:
+        pass_on(error)
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _fields(body: dict[str, Any], api: Api) -> dict[str, Any]:
+    """What else a request says, beside its model and its prompt."""
+    fields: dict[str, Any] = {"temperature": body.get("temperature")}
+    for key in ("generationConfig", "inferenceConfig", "options"):
+        if fields["temperature"] is None and isinstance(body.get(key), dict):
+            fields["temperature"] = body[key].get("temperature")
+    tools = body.get("tools") or (body.get("toolConfig") or {}).get("tools")
+    if tools:
+        fields["tools"] = tools
+    if parameters := {key: value for key, value in body.items() if key not in api.not_parameters}:
+        fields["parameters"] = parameters
+    return fields
+
+
+class _ModelCall:
+    """One model call, recorded by its HTTP exchange. Also the key it is paired by."""
+
+    def __init__(self, pairing: Pairing, api: Api) -> None:
+        self._pairing = pairing
+        self._api = api
+
+    @contained
+    def answering(self, outcome: dict[str, Any]) -> None:
+        """The answer begins to come."""
+        self._pairing.answering(self, lambda: self._arguments({**outcome, "cut": CLOSED}))
+
+    @contained
+    def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
+        """The exchange is over."""
+        arguments = self._arguments(outcome)
+        if error is not None:
+            arguments["error"] = error
+        self._pairing.end(self, **arguments)
+
+    def _arguments(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        status = outcome.get("status")
+        if status is None:
+            return {}
+        document, events = read_body(outcome)
+        if status >= _ERRORS:
+            return {"error": _http_error(status, document)}
+        arguments, failure = self._read(document, events), _failure([document, *events])
+        if failure is not None:
+            arguments["error"] = failure
+        if events and outcome["at"]:
+            arguments["first_token_ms"] = outcome["at"][0]
+        if outcome.get("cut") == CLOSED and not arguments.get("stop_reason") and failure is None:
+            arguments["meta"] = {**arguments.get("meta", {}), "cancelled": True}
+        return {key: value for key, value in arguments.items() if value is not None}
+
+    def _read(self, document: Any, events: list[dict[str, Any]]) -> dict[str, Any]:
+        if isinstance(document, list) and self._api.fold is not None:
+            document, events = None, [event for event in document if isinstance(event, dict)]
+        if isinstance(document, list):
+            is_text = bool(document) and isinstance(document[0], dict) and "generated_text" in document[0]
+            document = document[0] if is_text else {"data": document}
+        if events and self._api.fold is not None:
+            fold = self._api.fold()
+            for event in events:
+                fold.add(event)
+            document = fold.response()
+        elif events:
+            document = events[-1]
+        return self._api.read(document) if isinstance(document, dict) and document else {}
+
+
+def _http_error(status: int, document: Any) -> dict[str, Any]:
+    """An answer with an error's status, in the words of the server."""
+    failure, told = _failure([document]) or {}, document if isinstance(document, dict) else {}
+    message = failure.get("message") or next((told[key] for key in _MESSAGES_OF_ERRORS if told.get(key)), None)
+    message = str(message or document or f"status {status}")[:_LONGEST_MESSAGE]
+    return {"error_type": f"HTTP {status}", "message": message, "details": {"status_code": status}}
+
+
+def _failure(documents: list[Any]) -> dict[str, Any] | None:
+    """What a server says went wrong, wherever in its answer it does so."""
+    for document in documents:
+        first = document[0] if isinstance(document, list) and document else document
+        told = first.get("error") if isinstance(first, dict) else None
+        if isinstance(told, dict):
+            name = told.get("type") or told.get("code") or told.get("status") or "ModelError"
+            return {"error_type": str(name), "message": str(told.get("message") or told)}
+        if isinstance(told, str) and told:
+            return {"error_type": "ModelError", "message": told}
+    return None
