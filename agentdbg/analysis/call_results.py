@@ -133,19 +133,7 @@ _WORDS = (
     "output",
 )
 _TELLING_KEY = re.compile('"(?:' + "|".join((*_SAYS_FAILED, *_SAYS_DONE, *_EXIT, *_STATUS, "errors?", "text")) + ')"')
-_LISTS = (
-    "hits",
-    "results",
-    "items",
-    "matches",
-    "rows",
-    "records",
-    "documents",
-    "entries",
-    "data",
-    "files",
-    "values",
-)
+_LISTS = ("hits", "results", "items", "matches", "rows", "records", "documents", "entries", "data", "files", "values")
 
 
 def error_in_result(result: Any) -> str | None:

@@ -81,13 +81,7 @@ def preview(
     same_as: int | None = None,
     rest_as: int | None = None,
 ) -> Preview:
-    return {
-        "input": given or [],
-        "outcome": outcome or [],
-        "error": error,
-        "same_as": same_as,
-        "rest_as": rest_as,
-    }
+    return {"input": given or [], "outcome": outcome or [], "error": error, "same_as": same_as, "rest_as": rest_as}
 
 
 def llm_preview(payload: dict[str, Any], *, failed: bool, tools_have_rows: bool = True) -> Preview:

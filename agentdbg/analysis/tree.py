@@ -3,7 +3,7 @@ Parents to a tree: the order in which it is drawn, how deep each event stands, a
 
 Any parent is accepted: none, one that is not there, the event itself, a circle. Every event comes out exactly once. A
 span is written when it ends, after everything inside it, so looking backwards from it finds its events without reading
-the run. Only a span that reaches far back makes us go over all events once.
+the run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.run_columns import ERROR, LLM, NO_VALUE, SPAN, START, TOOL
+from agentdbg.analysis.run_columns import ERROR, LLM, NO_VALUE, START, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +80,6 @@ def _parent(parent_n: Sequence[int], number: int) -> int:
     return parent if 0 < parent <= len(parent_n) and parent != number else 0
 
 
-_LOOK_BACK = 5_000
 _LATE_BY_MS = 2_000
 """Parallel work is written in the order it ends, so an event can stand a little before its neighbours in time."""
 
@@ -113,70 +112,28 @@ class SpanTotals:
             return
         self.failed += failed
 
-    def include(self, inner: SpanTotals) -> None:
-        """Add the sums of a span inside this one."""
-        self.llm_calls += inner.llm_calls
-        self.tool_calls += inner.tool_calls
-        self.tool_calls_failed += inner.tool_calls_failed
-        self.failed += inner.failed
-        if inner.tokens is not None:
-            self.tokens = (self.tokens or 0) + inner.tokens
-        if inner.first_llm is not None and inner.last_llm is not None:
-            self.first_llm = min(self.first_llm or inner.first_llm, inner.first_llm)
-            self.last_llm = max(self.last_llm or inner.last_llm, inner.last_llm)
-
 
 class Spans:
-    """Answers for the spans of one run; remembers the one pass it may need."""
+    """Answers for the spans of one run, and remembers what it was asked."""
 
     def __init__(self, columns: RunColumns) -> None:
         self._columns = columns
-        self._passed = 0
-        self._all: dict[int, SpanTotals] = {}
+        self._known: dict[int, SpanTotals] = {}
 
     def totals(self, number: int) -> SpanTotals:
-        nearby = self._nearby(number)
-        if nearby is not None:
-            return nearby
-        if number > self._passed:
-            self._all = self._one_pass()
-            self._passed = self._columns.total
-        return self._all.get(number, SpanTotals())
+        """The sums over a span, from its end back to where it began."""
+        if number not in self._known:
+            self._known[number] = self._count(number)
+        return self._known[number]
 
-    def _nearby(self, number: int) -> SpanTotals | None:
-        """The sums, when all of the span lies within a few thousand events; None when it reaches further back."""
+    def _count(self, number: int) -> SpanTotals:
         columns = self._columns
         began = columns.start_ms[number - 1] - _LATE_BY_MS
         totals = SpanTotals()
-        for other in range(number - 1, max(number - 1 - _LOOK_BACK, 0), -1):
+        for other in range(number - 1, 0, -1):
             length = columns.duration_ms[other - 1]
             if columns.start_ms[other - 1] + (0 if length == NO_VALUE else length) < began:
-                return totals
+                break
             if columns.kind[other - 1] in (LLM, TOOL) and number in ancestors(columns, other):
                 totals.count(columns, other)
-        return totals if number - 1 <= _LOOK_BACK else None
-
-    def _one_pass(self) -> dict[int, SpanTotals]:
-        columns, total = self._columns, self._columns.total
-        sums = {number: SpanTotals() for number in range(1, total + 1) if columns.kind[number - 1] == SPAN}
-        nearest: dict[int, int] = {}
-        for number in range(1, total + 1):
-            if columns.kind[number - 1] in (LLM, TOOL) and (span := self._enclosing(number, nearest)):
-                sums[span].count(columns, number)
-        # An inner span ends, and is written, before the one around it: file order is from the inside out.
-        for number, inner in sums.items():
-            outer = self._enclosing(number, nearest)
-            if outer > number:
-                sums[outer].include(inner)
-        return sums
-
-    def _enclosing(self, number: int, nearest: dict[int, int]) -> int:
-        """The nearest span around an event, 0 for none."""
-        columns = self._columns
-        parent = columns.parent_n[number - 1]
-        known = nearest.get(parent)
-        if known is None:
-            climb = [parent, *ancestors(columns, parent)] if 0 < parent <= columns.total and parent != number else []
-            known = next((above for above in climb if columns.kind[above - 1] == SPAN), 0)
-            nearest[parent] = known
-        return known
+        return totals

@@ -7,8 +7,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.diff.result import has_failed, never_returned, outcome_of_row
 from agentdbg.analysis.diff.sequences import is_prose
-from agentdbg.analysis.diff.summary import has_failed, never_returned, numbers_of, outcome_of_row, step_text
+from agentdbg.analysis.diff.summary import numbers_of, step_text
 from agentdbg.analysis.run_columns import CALL_START
 from agentdbg.analysis.value_text import plain_text, value
 from agentdbg.analysis.wording import count_noun, duration, money, one_line, tokens

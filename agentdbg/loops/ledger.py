@@ -223,11 +223,7 @@ def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """Up to three of the events, each with the beginning of what was asked and what came back."""
     shown = []
     for step in steps[-_EXAMPLES:]:
-        example: dict[str, Any] = {
-            "event_id": step.event_id,
-            "event_type": step.event_type,
-            "name": _name(step),
-        }
+        example: dict[str, Any] = {"event_id": step.event_id, "event_type": step.event_type, "name": _name(step)}
         if step.asked.text:
             example["input"] = _excerpt(step.asked.text)
         if step.got.text:

@@ -15,7 +15,8 @@ from fastapi import APIRouter, Query, Request
 
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
-from agentdbg.analysis.diff.summary import Log, outcome_of_row, tell
+from agentdbg.analysis.diff.result import outcome_of_row
+from agentdbg.analysis.diff.summary import Log, tell
 from agentdbg.analysis.wording import as_json, cut
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError

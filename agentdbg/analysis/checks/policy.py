@@ -110,12 +110,7 @@ RULES: tuple[Rule, ...] = (
         "`none` or `baseline`",
         "No loop of warning or worse; with `baseline` none that the baseline does not have.",
     ),
-    Rule(
-        "must_not_find",
-        _kinds,
-        "kinds of findings",
-        "What must not be found: kinds as `explain --json` has them.",
-    ),
+    Rule("must_not_find", _kinds, "kinds of findings", "What must not be found: kinds as `explain --json` has them."),
     Rule("must_call", _names, _NAMES, "Tools that have to be called, and succeed at least once."),
     Rule("must_not_call", _names, _NAMES, "Tools that must not be called."),
     Rule("order", _names, _NAMES, "No tool is called before those that stand before it here."),

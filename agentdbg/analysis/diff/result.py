@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis.diff.align import lay_out
 from agentdbg.analysis.diff.summary import notes, sentences
-from agentdbg.analysis.run_columns import KINDS, LLM, LOOP, START, TOOL
+from agentdbg.analysis.run_columns import CALL_KINDS, KINDS, LLM, LOOP, START, TOOL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentdbg.analysis.call_results import Outcome
     from agentdbg.analysis.diff.align import Pairing
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import EffectChanges
-    from agentdbg.analysis.diff.steps import Side
+    from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.events import Event
 
 __all__ = [
@@ -31,9 +32,12 @@ __all__ = [
     "Row",
     "Verdict",
     "apply",
+    "has_failed",
     "make_patch",
     "mirror",
     "mirror_patch",
+    "never_returned",
+    "outcome_of_row",
 ]
 
 Op = Literal["same", "changed", "inserted", "deleted", "moved"]
@@ -170,6 +174,28 @@ class Diff:
         }
 
 
+def has_failed(diff: Diff, row: Row) -> bool:
+    """Whether the call of a row failed wherever it was made: then a write changed nothing."""
+    return row.kind in CALL_KINDS and all(step.failed for step in _steps(diff, row))
+
+
+def outcome_of_row(diff: Diff, row: Row) -> Outcome:
+    """What came of the write of a row, the most that may have come of it where both runs made it."""
+    places = ((diff.side_a, row.a), (diff.side_b, row.b))
+    found = {outcome for side, number in places if (outcome := side.outcomes.get(number or 0)) is not None}
+    return "done" if "done" in found else "unknown" if found else "refused"
+
+
+def never_returned(diff: Diff, row: Row) -> bool:
+    """Whether the call of a row has no end wherever it was made."""
+    return all(step.content.get("returned") is False for step in _steps(diff, row))
+
+
+def _steps(diff: Diff, row: Row) -> list[Step]:
+    places = ((diff.side_a, row.a), (diff.side_b, row.b))
+    return [side.steps[number] for side, number in places if number is not None]
+
+
 def _only_parts(row: Row, parts: frozenset[str]) -> Row:
     if row.op != "changed":
         return row
@@ -192,14 +218,7 @@ def mirror(diff: Diff) -> Diff:
         ((at[diff.rows[number].b, diff.rows[number].a], change.swapped()) for number, change in diff.context),
         key=lambda found: (found[0], found[1].path),
     )
-    return Diff(
-        rows,
-        diff.effects.swapped(),
-        tuple(context),
-        diff.side_b,
-        diff.side_a,
-        pairing,
-    )
+    return Diff(rows, diff.effects.swapped(), tuple(context), diff.side_b, diff.side_a, pairing)
 
 
 def _swapped(row: Row) -> Row:

@@ -11,43 +11,31 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
 
-from agentdbg.analysis.run_columns import CALL_KINDS, CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, STATE, TOOL
+from agentdbg.analysis.run_columns import CALL_START, END, EXCEPTION, LLM, LOOP, SPAN, START, STATE, TOOL
 from agentdbg.analysis.value_text import argument_text, parse_embedded, plain_text, value
 from agentdbg.analysis.wording import VerdictPart, code, count_noun, cut, line, one_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agentdbg.analysis.call_results import Outcome
     from agentdbg.analysis.diff.changes import Change
     from agentdbg.analysis.diff.effect_changes import CallChanges, ChangedEffect, EffectChanges
-    from agentdbg.analysis.diff.result import Diff, Row
+    from agentdbg.analysis.diff.result import Diff
     from agentdbg.analysis.diff.steps import Side, Step
     from agentdbg.analysis.effects import SideEffect
     from agentdbg.analysis.wording import VerdictPart
 
-__all__ = [
-    "VERDICT_WORDS",
-    "Log",
-    "Part",
-    "Sentence",
-    "Told",
-    "has_failed",
-    "never_returned",
-    "notes",
-    "numbers_of",
-    "outcome_of_row",
-    "sentences",
-    "step_text",
-    "tell",
-]
+__all__ = ["Log", "Part", "Sentence", "Told", "notes", "numbers_of", "sentences", "step_text", "tell"]
 
-VERDICT_WORDS = {
-    "same": "Same",
-    "same_effects": "Same effects",
-    "different_effects": "Different effects",
-    "unknown_effects": "Effects unknown",
+Part = Literal["effects", "tools", "prompts"]
+_VERDICTS = {
+    "same": ("=", "Same"),
+    "same_effects": ("≈", "Same effects"),
+    "different_effects": ("≠", "Different effects"),
+    "unknown_effects": ("?", "Effects unknown"),
 }
+_ERROR_ROOM = 110
+"""Of an error, what a sentence about two runs can hold and still be read; the row of its event has more."""
 _FEW = 3
 _ROOM = 60
 
@@ -179,11 +167,16 @@ def _and_more(count: int) -> str:
 
 
 def _with(effect: SideEffect) -> Iterator[str | VerdictPart]:
-    shown = argument_text(effect.args, 120) if isinstance(effect.args, dict) else plain_text(value(effect.args, 120))
-    came_back = "" if effect.outcome == "done" else f", which ended with {effect.failure}"
-    came_back = came_back if effect.returned else ", which never returned"
+    shown = _args_text(effect.args, 120)
     yield from (" with ", code(shown)) if shown else (" without arguments",)
-    yield came_back
+    if not effect.returned:
+        yield ", which never returned"
+    elif effect.outcome != "done":
+        yield f", which ended with {effect.failure}"
+
+
+def _args_text(args: Any, room: int) -> str:
+    return argument_text(args, room) if isinstance(args, dict) else plain_text(value(args, room))
 
 
 def _parting(diff: Diff) -> Iterator[Sentence]:
@@ -272,7 +265,7 @@ def step_text(step: Step, room: int = 120) -> str:
         return cut(" · ".join(part for part in (text, f"calls {calls}" if calls else "") if part), room)
     if step.kind in (TOOL, CALL_START):
         args = parse_embedded(step.content.get("args"))
-        shown = argument_text(args, room) if isinstance(args, dict) else plain_text(value(args, room)) if args else ""
+        shown = _args_text(args, room) if args else ""
         failed = step.content.get("error")
         return cut(f"{shown} ✕ {failed}" if failed else shown, room)
     return argument_text({key: item for key, item in step.content.items() if item is not None}, room)
@@ -293,13 +286,6 @@ def _names(tools: Sequence[str]) -> str:
     if len(tools) > _FEW:
         return f"{shown} and {len(tools) - _FEW} more"
     return " and ".join(shown.rsplit(", ", 1))
-
-
-Part = Literal["effects", "tools", "prompts"]
-_PATHS_NAMED = 3
-_ERROR_ROOM = 110
-"""Of an error, what a sentence about two runs can hold and still be read; the row of its event has more."""
-_SIGNS = {"same": "=", "same_effects": "≈", "different_effects": "≠", "unknown_effects": "?"}
 
 
 @dataclass(frozen=True)
@@ -333,7 +319,7 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
         sign, verdict = ("=", "Same prompts") if is_same else ("≠", "Different prompts")
         return Told(sign, verdict, is_same and not ending, [*ending, *_prompt_sentences(diff)], damage)
     is_good = diff.effects.are_same and not ending
-    verdict, told = VERDICT_WORDS[diff.verdict], sentences(diff)
+    (sign, verdict), told = _VERDICTS[diff.verdict], sentences(diff)
     # Steps that nobody compared are not said to be the same.
     if only == "effects":
         verdict = "Same effects" if diff.effects.are_same else verdict
@@ -341,29 +327,7 @@ def tell(diff: Diff, a: Log, b: Log, only: Part | None = None) -> Told:
     elif only == "tools":
         verdict = "Same tool calls" if diff.verdict == "same" else verdict
         told = [_of_tool_calls(sentence) for sentence in told]
-    return Told(_SIGNS[diff.verdict], verdict, is_good, [*ending, *told], [*notes(diff), *damage])
-
-
-def has_failed(diff: Diff, row: Row) -> bool:
-    """Whether the call of a row failed wherever it was made: then a write changed nothing."""
-    return row.kind in CALL_KINDS and all(step.failed for step in _steps(diff, row))
-
-
-def outcome_of_row(diff: Diff, row: Row) -> Outcome:
-    """What came of the write of a row, the most that may have come of it where both runs made it."""
-    places = ((diff.side_a, row.a), (diff.side_b, row.b))
-    found = {outcome for side, number in places if (outcome := side.outcomes.get(number or 0)) is not None}
-    return "done" if "done" in found else "unknown" if found else "refused"
-
-
-def never_returned(diff: Diff, row: Row) -> bool:
-    """Whether the call of a row has no end wherever it was made."""
-    return all(step.content.get("returned") is False for step in _steps(diff, row))
-
-
-def _steps(diff: Diff, row: Row) -> list[Step]:
-    places = ((diff.side_a, row.a), (diff.side_b, row.b))
-    return [side.steps[number] for side, number in places if number is not None]
+    return Told(sign, verdict, is_good, [*ending, *told], [*notes(diff), *damage])
 
 
 class _Ending(NamedTuple):
@@ -409,9 +373,9 @@ def _prompt_sentences(diff: Diff) -> Iterator[Sentence]:
     both = sum(row.a is not None and row.b is not None for row in diff.rows)
     if changed:
         paths = list(dict.fromkeys(change.path for row in changed for change in row.changes))
-        more = f" and {len(paths) - _PATHS_NAMED} more" if len(paths) > _PATHS_NAMED else ""
+        more = f" and {len(paths) - _FEW} more" if len(paths) > _FEW else ""
         said = f"{len(changed):,} of {count_noun(both, 'model call')} that both made got something else: "
-        yield _say(changed[0].a, changed[0].b, said, code(", ".join(paths[:_PATHS_NAMED])), f"{more}.")
+        yield _say(changed[0].a, changed[0].b, said, code(", ".join(paths[:_FEW])), f"{more}.")
     elif both:
         yield _say(None, None, f"Both made {count_noun(both, 'model call')} and gave the same to each.")
     for name, op in (("A", "deleted"), ("B", "inserted")):

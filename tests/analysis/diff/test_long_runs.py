@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.diff import align as lines
 from agentdbg.analysis.diff import apply, compare, make_patch, mirror
+from agentdbg.analysis.diff.align import _pieces
 from agentdbg.analysis.diff.sequences import is_prose, other_wording
 from agentdbg.analysis.diff.summary import notes
 from tests.analysis.diff.events import llm, run, tool
@@ -62,7 +62,7 @@ def test_a_short_gap_is_never_cut() -> None:
 def test_tables_of_a_gap_stay_small_however_long_it_is() -> None:
     """Twice the steps may take twice the time, not four times."""
     for length in (65, 1_000, 2_000, 50_000):
-        pieces = lines._pieces(0, length, 0, length)
+        pieces = _pieces(0, length, 0, length)
         cells = sum((end - begin) * (end_right - begin_right) for begin, end, begin_right, end_right in pieces)
 
         assert (pieces[0][0], pieces[-1][1], pieces[-1][3]) == (0, length, length)
