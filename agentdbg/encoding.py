@@ -22,7 +22,7 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
 else:
     _msgspec = msgspec
 
-__all__ = ["IS_FAST", "RawJson", "decode_json", "encode", "encode_json"]
+__all__ = ["IS_FAST", "RawJson", "decode_json", "encode", "encode_json", "encode_sorted"]
 
 IS_FAST = _msgspec is not None
 """Whether `msgspec` does the work."""
@@ -39,6 +39,10 @@ def decode_json(text: bytes | str) -> Any:
 def _encode_plain(value: Any) -> bytes:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_stand_in)
     return text.encode()
+
+
+def _encode_sorted(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, sort_keys=True).encode()
 
 
 class _RawJson:
@@ -63,6 +67,8 @@ def _refuse_constant(name: str) -> Any:
 encode_json: Callable[[Any], bytes] = _msgspec.json.Encoder().encode if IS_FAST else _encode_plain
 """The value as JSON, without spaces."""
 encode = encode_json
+encode_sorted: Callable[[Any], bytes] = _msgspec.json.Encoder(order="sorted").encode if IS_FAST else _encode_sorted
+"""The same with the keys of each object in order, for whoever compares."""
 RawJson: Callable[[bytes], Any] = _msgspec.Raw if IS_FAST else _RawJson
 """JSON that is already encoded, as a value inside others: spliced in as it stands."""
 _decode: Callable[[bytes | str], Any] = _msgspec.json.Decoder().decode if IS_FAST else _decode_plain

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GUARDRAILS", "SETTINGS", "Config", "Setting", "load_config", "resolve_data_dir", "settings_markdown"]
 
+SMALLEST_WHOLE = 20_000
+"""Whoever sets `max_field_bytes` lower wants less stored, so no tape is kept unless it is asked for."""
 DEFAULT_REDACT_KEYS = ("api_key", "token", "authorization", "cookie", "secret", "password")
 
 
@@ -162,6 +164,24 @@ SETTINGS: tuple[Setting, ...] = (
         "1 makes every event survive a power cut; 200 µs each.",
     ),
     Setting(
+        "tape",
+        "AGENTDBG_TAPE",
+        True,
+        values.boolean,
+        "0 keeps no tape: the whole values of calls, which `show --full`, `diff` and replay use. Off by itself when "
+        "`max_field_bytes` is below 20000 or `capture_args` is 0.",
+    ),
+    Setting(
+        "tape_max_mb", "AGENTDBG_TAPE_MAX_MB", 256, values.number(at_least=0), "The most that the tape of a run takes."
+    ),
+    Setting(
+        "tape_days",
+        "AGENTDBG_TAPE_DAYS",
+        30,
+        values.number(at_least=0),
+        "Tapes of finished runs older than this are dropped when the viewer or `prune` runs.",
+    ),
+    Setting(
         "compress_after_days",
         "AGENTDBG_COMPRESS_AFTER_DAYS",
         None,
@@ -205,6 +225,9 @@ class Config(NamedTuple):
     max_cost_usd: float | None = None
     max_duration_s: float | None = None
     fsync: bool = False
+    tape: bool = True
+    tape_max_mb: float = 256
+    tape_days: float = 30
     compress_after_days: float | None = None
     prices: Mapping[str, Mapping[str, float]] | None = None
     sources: Mapping[str, str] = MappingProxyType({})
@@ -221,6 +244,19 @@ class Config(NamedTuple):
             return "off"
         weaker = not self.redact_values or not set(DEFAULT_REDACT_KEYS) <= set(self.redact_keys)
         return "weakened" if weaker else "on"
+
+    @property
+    def why_no_tape(self) -> str | None:
+        """Why no tape is kept; None when one is."""
+        if not self.enabled or not self.tape:
+            return (
+                f"recorded with {self.sources.get('tape', 'the tape off')}=0" if not self.tape else "recording is off"
+            )
+        if not self.capture_args:
+            return "recorded with capture_args off"
+        if self.max_field_bytes < SMALLEST_WHOLE and "tape" not in self.sources:
+            return f"recorded with max_field_bytes below {SMALLEST_WHOLE}"
+        return None
 
 
 def load_config(environ: Mapping[str, str] | None = None, cwd: Path | None = None) -> Config:
@@ -241,7 +277,8 @@ def load_config(environ: Mapping[str, str] | None = None, cwd: Path | None = Non
         if source is not None:
             sources[setting.key] = setting.environment or "" if source == "environment" else source
     chosen["data_dir"] = chosen["data_dir"] or _default_data_dir(environ, problems)
-    notices = _notices(chosen, sources, str(project_file)) if project_file else ()
+    of_user = layers[-1][1] if user_file is not None else {}
+    notices = _notices(chosen, sources, str(project_file), of_user) if project_file else ()
     return Config(**chosen, sources=sources, problems=tuple(problems), notices=notices)
 
 
@@ -367,7 +404,17 @@ def _default_data_dir(environ: Mapping[str, str], problems: list[str]) -> Path:
     return fallback
 
 
-def _notices(chosen: Mapping[str, Any], sources: Mapping[str, str], project_file: str) -> tuple[str, ...]:
+def _wants_less_stored(settings: Mapping[str, Any]) -> bool:
+    """Whether a user's own file says that whole values are not to be kept."""
+    limit = settings.get("max_field_bytes")
+    return settings.get("tape") in (False, 0, "0", "false", "no", "off") or (
+        isinstance(limit, int) and limit < SMALLEST_WHOLE
+    )
+
+
+def _notices(
+    chosen: Mapping[str, Any], sources: Mapping[str, str], project_file: str, of_user: Mapping[str, Any]
+) -> tuple[str, ...]:
     from_project = {key for key, source in sources.items() if source == project_file}
     notices = []
     if "redact" in from_project and not chosen["redact"]:
@@ -377,6 +424,8 @@ def _notices(chosen: Mapping[str, Any], sources: Mapping[str, str], project_file
         "redact_keys" in from_project and weaker_keys
     ):
         notices.append(f"redaction is weakened by {project_file}")
+    if "tape" in from_project and chosen["tape"] and _wants_less_stored(of_user):
+        notices.append(f"the whole values of calls are kept (tape), as {project_file} says")
     if "data_dir" in from_project:
         notices.append(f"runs go to {chosen['data_dir']}, as {project_file} says")
     return tuple(notices)

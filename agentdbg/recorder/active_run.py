@@ -28,6 +28,7 @@ from agentdbg.recorder.run_log import start_fields
 from agentdbg.recorder.stopping import STOPPED_IN_A_CHILD, is_stop
 from agentdbg.recorder.walk import Draft, EventWalk
 from agentdbg.storage.layout import run_dir
+from agentdbg.tape.tape_writer import TapeWriter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -93,6 +94,8 @@ class ActiveRun(EventWalk):
 
     def begin(self, start: Mapping[str, Any], meta: Mapping[str, Any] | None = None) -> None:
         """Write RUN_START, and watch the clock from here on."""
+        start = dict(start)
+        module = start.pop("function_module", None)
         argv = self._redactor.clean_argv(getattr(sys, "argv", None) or [])
         payload = self._redactor.seal(start_fields(self.name, argv, start, self._limits.as_dict())).encoded
         metadata = self._log.seal_meta(meta)[1]
@@ -100,6 +103,11 @@ class ActiveRun(EventWalk):
         self._log.prepare(self.start_id, self.name, self.started_at, payload, metadata)
         self._has_begun = True
         self._log.begin()
+        why_no_tape = self._config.why_no_tape
+        tape = None if why_no_tape else TapeWriter(str(self.path), self._config, self._redactor)
+        self._log.open_tape(tape, why_no_tape)
+        if tape is not None:
+            tape.prepare(self.run_id, argv, start, module)
         self._refresh()
         self._watch_clock(self.budget)
 

@@ -29,6 +29,7 @@ from agentdbg.recorder.source_lines import user_source
 if TYPE_CHECKING:
     from agentdbg.recorder.context import Scope
     from agentdbg.recorder.payloads import Payload
+    from agentdbg.tape.tape_writer import TapeCall
 
 __all__ = ["EVERYTHING", "Call", "enclosing_call"]
 
@@ -73,6 +74,9 @@ class Call:
     belongs_to: str | None = None
     """The id of the call that this one is directly made in."""
     _items: list[Any] | None = None
+    _returned: Any = None
+    _is_closed = False
+    _taped: TapeCall | None = None
     _from_inside: dict[str, Any] | None = None
     _ended = False
     _call_id: str | None = None
@@ -142,6 +146,8 @@ class Call:
         if deciders_for(self.kind):
             self._ask(call_id, can)
         try:
+            self._can_be_served = "answer" in can
+            self._tape_input()
             if self.kind != "http":
                 scope.run.begin_call(
                     call_id,
@@ -202,11 +208,35 @@ class Call:
         """Go on after the deciders have waited: with what they left as the input, and now the time counts."""
         assert self._outer is not None
         assert self.decided is not None
-        self._given = self.decided.call.input
+        if self.decided.call.input is not self._given:
+            self._given = self.decided.call.input
+            self._tape_input()
         self._started = time.monotonic()
         if self.decided.answer is None and self.decided.refusal is None and not self._has_place:
             self._has_place = True
             self._outer.run.take_place(self.decided.call.call_id, self.kind, self._parent_id, self._outer.budget)
+
+    def _tape_input(self) -> None:
+        """Keep what the call is made with, now: it may be changed meanwhile."""
+        tape = None if self._outer is None or self.lane is None else self._outer.run.tape
+        if tape is not None and self.lane is not None:
+            self._taped = tape.begin(self.kind, self._name, self._given, self.lane, self.place, self._source)
+            self._taped.can_be_served = self._can_be_served
+
+    def _tape_outcome(self, error: Any) -> TapeCall | None:
+        taped = self._taped
+        if taped is None or taped.is_ended:
+            return taped
+        if self._items is not None:
+            raised = error if isinstance(error, BaseException) else None
+            taped.yielded(self._items, self._returned, raised, is_closed=self._is_closed)
+        elif self.kind == "http" and isinstance(self.result, dict):
+            taped.exchanged(**self.result)
+        elif error is not None:
+            taped.raised(error)
+        else:
+            taped.returned(self.response if self.kind == "llm" else self.result)
+        return taped
 
     def by_name(self, given: Any) -> Any:
         """The arguments that an input stands for; a decorated function's input is just that."""
@@ -233,6 +263,8 @@ class Call:
             self._items = []
         if len(self._items) < _MOST_ITEMS:
             self._items.append(item)
+        elif self._taped is not None:
+            self._taped.lost(f"it yielded more than {_MOST_ITEMS:,} items")
 
     def step_out(self) -> None:
         """What follows is not made inside this call, although it has not ended: its answer is being read."""
@@ -254,6 +286,7 @@ class Call:
                 self._end(outcome.error)
                 raise outcome.error from None
             result = outcome.value
+        self._returned = result
         self._take(self._whole(result))
         self._end(None)
         return result
@@ -286,6 +319,7 @@ class Call:
 
     def close(self) -> None:
         """The consumer of a generator had enough."""
+        self._is_closed = True
         self._take_items()
         if self.decided is not None:
             self.decided.outcome(Outcome(self._whole(None)))
@@ -326,6 +360,8 @@ class Call:
         try:
             if self.kind != "http":
                 self._record(error)
+            elif (taped := self._tape_outcome(error)) is not None:
+                run.keep(taped, self.belongs_to)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if run.is_open(self._call_id):
                 self._record_without_result(fault if is_not_ours(fault) else error)
@@ -359,6 +395,7 @@ class Call:
             self.duration_ms,
             self._source,
             self._call_id,
+            taped=self._tape_outcome(error),
         )
         recorded = run.emit(draft, quiet=True)
         if isinstance(error, BaseException) and recorded is not None:
@@ -371,6 +408,8 @@ class Call:
         self.result = self.response = self.usage = self.stop_reason = None
         self.error = error
         self._from_inside = None
+        if self._taped is not None:
+            self._taped.lost("its result could not be recorded")
         try:
             self._record(error)
         except BaseException as fault:  # noqa: BLE001 -- as above

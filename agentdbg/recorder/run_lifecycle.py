@@ -30,6 +30,7 @@ from agentdbg.recorder.context import (
     process_scope,
     set_process_scope,
 )
+from agentdbg.recorder.lane_hooks import follow_run
 from agentdbg.recorder.source_lines import forget_paths
 from agentdbg.recorder.stopping import is_stop
 
@@ -122,6 +123,8 @@ def start_run(
         run = recorder.ActiveRun(config, run_id, chosen_name, recorder.choose_limits(config, limits))
         live_runs[run_id] = run
         run.begin(start, meta)
+        if run.tape is not None:
+            follow_run(run_id)
         return Scope(run, run.start_id)
     except BaseException as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
         if run_id in live_runs:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from agentdbg.config import Config
     from agentdbg.recorder.counters import Counters
+    from agentdbg.tape.tape_writer import TapeWriter
 
 __all__ = [
     "NO_META",
@@ -67,9 +68,10 @@ class RunLog:
         "_run_id",
         "_run_name",
         "_started_at",
+        "_why_no_tape",
         "_writer",
         "begin",
-        "close",
+        "tape",
     )
 
     def __init__(
@@ -100,7 +102,9 @@ class RunLog:
         self._batch_bytes = batch_bytes
         self._writer = RunWriter(folder, fsync=config.fsync and not batch_bytes)
         self.begin = self._writer.begin
-        self.close = self._writer.close
+        self.tape: TapeWriter | None = None
+        """What keeps the whole values of calls; None when nobody wants them kept."""
+        self._why_no_tape: str | None = None
 
     def describe(self, run_name: str, started_at: str, metadata: bytes) -> None:
         """What run.json says of the run from its next refresh on."""
@@ -114,6 +118,11 @@ class RunLog:
         self._counters.count_type("RUN_START")
         name_json = self.name(run_name)[1]
         self._writer.prepare(self.line("RUN_START", start_id, None, started_at, None, name_json, payload, metadata))
+
+    def open_tape(self, tape: TapeWriter | None, why_not: str | None) -> None:
+        """From now on this tape is written too; `why_not` says why there is none."""
+        self.tape = tape
+        self._why_no_tape = why_not
 
     # Lines.
 
@@ -176,6 +185,12 @@ class RunLog:
 
     # Files.
 
+    def close(self) -> None:
+        """Give the descriptors back."""
+        if self.tape is not None:
+            self.tape.close()
+        self._writer.close()
+
     def append(self, lines: bytes) -> bool:
         """Write whole lines at once; False when they could not all be written."""
         if not self._batch_bytes:
@@ -225,6 +240,10 @@ class RunLog:
             "dropped_events": self.dropped + counters.whole("dropped"),
             "owner": describe_owner(),
         }
+        if self.tape is not None:
+            rest["replay"] = {"state": self.tape.state, "why": self.tape.why}
+        elif self._why_no_tape is not None:
+            rest["replay"] = {"state": "none", "why": self._why_no_tape}
         if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
             rest["event_counts"] = counters.by_type()
         content = b'%b,"metadata":%b,%b\n' % (encode_json(meta)[:-1], self._metadata, encode_json(rest)[1:])

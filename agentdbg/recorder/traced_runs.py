@@ -202,7 +202,8 @@ def _prepare(
     code = getattr(function, "__code__", None)
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
     by_position, by_keyword = bind_arguments(function, args, kwargs)
-    start = {"function_name": shown_name, "args": by_position, "kwargs": by_keyword}
+    module = getattr(function, "__module__", None)
+    start = {"function_name": shown_name, "args": by_position, "kwargs": by_keyword, "function_module": module}
     default_name, kind = default_run_name(path, shown_name), function_kind(function)
     return _RunEdge(name, default_name, limits, start, _linked(meta, scope), kind)
 

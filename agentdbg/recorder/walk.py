@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from agentdbg.exceptions import AgentDbgGuardrailExceeded
     from agentdbg.loops import LoopFinding
     from agentdbg.recorder.limits import Verdict
+    from agentdbg.tape.tape_writer import TapeCall, TapeWriter
 
 __all__ = ["Draft", "EventWalk"]
 
@@ -58,6 +59,8 @@ class Draft(NamedTuple):
     is_span: bool = False
     is_told: bool = False
     """Whether it was an event of ours before: it is stored as it is, and loops have been looked for."""
+    taped: TapeCall | None = None
+    """What the tape gets of the call whose end this is."""
 
 
 class _Entry(NamedTuple):
@@ -240,6 +243,8 @@ class EventWalk:
                 lines += self._lines_after(verdict, budget, entry)
         self._last_event_ts = entry.ts
         self._last_parent_id = draft.parent_id
+        if draft.taped is not None and self._log.tape is not None:
+            self._log.tape.write(draft.taped, entry.event_id)  # first, so that no event on disk lacks its values
         is_written = self._append(lines, entry.chain)
         if not self._log.is_batched and self.clock.elapsed_s() - self._refreshed > _REFRESH_SECONDS:
             self._refresh()
@@ -334,6 +339,16 @@ class EventWalk:
         self._log.flush()
         self._refresh()
         self._log.close()
+
+    @property
+    def tape(self) -> TapeWriter | None:
+        """What keeps the whole values of calls; None when nobody wants them kept."""
+        return self._log.tape
+
+    def keep(self, taped: TapeCall, event_id: str | None) -> bool:
+        """Put a call onto the tape that has no event of its own, as an HTTP exchange; False when it is not there."""
+        with self.lock:
+            return self._log.tape is not None and not self._is_over() and self._log.tape.write(taped, event_id)
 
     # What others ask.
 

@@ -127,10 +127,13 @@ _PASSED = re.compile(r"[0-9]{1,3}|(?i:test).*|.*(?:::|/|\.(?:py|js|ts|go|rs|rb|j
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:\\")
 
 
+_MARKER = re.compile(REDACTED + "(?::[0-9]+)?")
+
+
 def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: PLR0911 -- a line for each reason
     """Whether `value` stands where a secret could stand but is none: code, a type, a placeholder, a plain word."""
     shown = value.strip()
-    if not shown or (REDACTED in shown and shown.replace(REDACTED, "").strip(" ;,=") == ""):
+    if not shown or (REDACTED in shown and _MARKER.sub("", shown).strip(" ;,=") == ""):
         return True
     if _PLACEHOLDER.fullmatch(shown):
         return True

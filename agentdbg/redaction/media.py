@@ -25,7 +25,7 @@ except ImportError:
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEAST_MEDIA", "describe_bytes", "may_hold_media", "without_media"]
+__all__ = ["LEAST_MEDIA", "describe_bytes", "may_hold_media", "sha256", "without_media"]
 
 LEAST_MEDIA = 1_000
 """Shorter texts are kept as they are."""

@@ -90,6 +90,8 @@ class Walk:
         "ran_out",
     )
 
+    deepest = MAX_DEPTH
+
     def __init__(
         self,
         judge: KeyJudge | None,
@@ -183,7 +185,7 @@ class Walk:
         return self._value(described, depth)
 
     def _container(self, owner: Any, container: Any, depth: int) -> Any:
-        if depth > MAX_DEPTH or self._exhausted():
+        if depth > self.deepest or self._exhausted():
             return TRUNCATED
         if id(owner) in self._on_path:
             return "<circular reference>"
@@ -239,8 +241,8 @@ class Walk:
 
     def _judged(self, value: Any, depth: int, verdict: int, name: str) -> Any:
         is_secret = verdict == USERS_OWN or (verdict == SECRET and not stays(name, value) and not is_schema(value))
-        if is_secret or depth > MAX_DEPTH:
-            marker = REDACTED if is_secret else TRUNCATED
+        if is_secret or depth > self.deepest:
+            marker = self._mark(value) if is_secret else TRUNCATED
             self._nodes_left -= 1
             self._least += len(marker) + 2
             return marker
@@ -258,7 +260,12 @@ class Walk:
         if verdict == COUNTER:
             return _counted(plain)
         assert self._judge is not None
-        return REDACTED if isinstance(plain, str) and self._judge.hides(name, plain) else plain
+        return self._mark(plain) if isinstance(plain, str) and self._judge.hides(name, plain) else plain
+
+    def _mark(self, secret: Any) -> str:
+        """What stands in the place of a secret."""
+        del secret
+        return REDACTED
 
     def _list(self, items: Any, depth: int) -> list[Any]:
         whole = items[:]  # another thread may be changing it

@@ -15,7 +15,7 @@ from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.faults import pass_on
 from agentdbg.redaction.kept import RememberedTexts
-from agentdbg.redaction.keys import KeyJudge
+from agentdbg.redaction.keys import SAFE, KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
 from agentdbg.redaction.picking import pick, without_gaps
 from agentdbg.redaction.plain import Walk, readable_text
@@ -23,17 +23,20 @@ from agentdbg.redaction.proof import MOST_NODES, NO_LIMIT, TooLong, Unproved, pr
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, limits_of
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
+from agentdbg.redaction.whole import WholeWalk, clean_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.redaction.rules import RedactionRules
+    from agentdbg.redaction.whole import SecretNumbers
 
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
 _LONGEST_REMEMBERED = 16_384
 _MOST_REMEMBERED = 64
+_MOST_NODES_OF_A_WHOLE = 200_000
 
 
 class Sealed:
@@ -122,6 +125,37 @@ class Redactor:
             pass_on(error)
             return self._seal_carefully(fields)
         return fields, encoded
+
+    def whole(
+        self, plain: Any, encoded: bytes, numbers: SecretNumbers, *, key: str | None = None, seconds: float = 2.0
+    ) -> Any:
+        """
+        Plain JSON without its secrets and never cut; the same object when there are none.
+
+        `encoded` is the same as bytes, `key` what it stands under. Raises TooSlow when it takes longer than `seconds`
+        of this thread's time; secrets get their numbers from `numbers`.
+        """
+        if self._judge is None:
+            return plain
+        if key is not None and self._judge.judge(key) != SAFE:
+            return self._whole_walk(numbers, seconds).value_under(key, plain)
+        try:
+            prove_values((plain,), self._judge, NO_LIMIT, 1, _MOST_NODES_OF_A_WHOLE)
+            self._search(encoded)
+        except Unproved:
+            return self._whole_walk(numbers, seconds).value(plain)
+        return plain
+
+    def is_telling(self, key: str) -> bool:
+        """Whether a key may say that what stands under it is secret."""
+        return self._judge is not None and self._judge.judge(key) != SAFE
+
+    def whole_pieces(self, docs: list[Any], numbers: SecretNumbers) -> list[Any]:
+        """Plain JSON that came in pieces, without the secrets that are cut up between the pieces."""
+        return docs if self._cleaner is None else clean_pieces(docs, self._cleaner, numbers)
+
+    def _whole_walk(self, numbers: SecretNumbers, seconds: float) -> WholeWalk:
+        return WholeWalk(self._judge, self._cleaner, numbers, seconds)
 
     def clean_text(self, text: Any, limit: int = 500) -> str:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""

@@ -22,14 +22,14 @@ from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 from agentdbg.redaction.token_scan import shaped_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from agentdbg.redaction.assigned_values import Span
     from agentdbg.redaction.keys import KeyJudge
     from agentdbg.redaction.patterns import UserPattern
     from agentdbg.redaction.suspicion import Suspicion
 
-__all__ = ["TextCleaner", "clean_arguments", "telling_words"]
+__all__ = ["TextCleaner", "clean_arguments", "merged", "replace_spans", "telling_words"]
 
 
 def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -64,6 +64,10 @@ class TextCleaner:
 
     def clean(self, text: str) -> str:
         """`text` with every secret in it replaced; the same object when there is none."""
+        return replace_spans(text, self.spans(text), _marked)
+
+    def spans(self, text: str) -> list[Span]:
+        """Where the secrets of a text stand; some may overlap."""
         spans: list[Span] = []
         named, shaped = self._suspicion.of_text(text)
         if named:
@@ -72,25 +76,39 @@ class TextCleaner:
             spans.extend(shaped_secrets(text))
         for pattern in self._patterns:
             spans.extend(pattern.spans(text))
-        return _without(text, spans) if spans else text
+        return spans
 
     def _assigned(self, text: str) -> Iterator[Span]:
         return AssignmentScanner(self._judge, self._words).spans(text)
 
 
-def _without(text: str, spans: list[Span]) -> str:
-    spans.sort()
+def _marked(secret: str) -> str:
+    del secret
+    return REDACTED
+
+
+def replace_spans(text: str, spans: list[Span], mark: Callable[[str], str]) -> str:
+    """`text` with each of the spans replaced by what `mark` makes of it; the same object when there are none."""
+    if not spans:
+        return text
     pieces: list[str] = []
     kept_to = 0
-    for start, end in spans:
-        if end <= kept_to:
-            continue
-        if start >= kept_to:
-            pieces.append(text[kept_to:start])
-            pieces.append(REDACTED)
+    for start, end in merged(spans):
+        pieces += (text[kept_to:start], mark(text[start:end]))
         kept_to = end
     pieces.append(text[kept_to:])
     return "".join(pieces)
+
+
+def merged(spans: list[Span]) -> list[Span]:
+    """The same spans in order, those that overlap made one."""
+    joined: list[Span] = []
+    for start, end in sorted(spans):
+        if joined and start < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return joined
 
 
 _OPTION = re.compile(

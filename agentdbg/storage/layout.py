@@ -4,11 +4,14 @@ Where everything lies on disk, and how a folder or a file of ours is made: priva
     <data_dir>/runs/<run_id>/run.json            what the run is, a cache
                              events.jsonl        what happened, the truth
                              events.jsonl.gz     the same, once it is old
+                             tape.jsonl          every value of its calls, whole, once
+                             tape.jsonl.gz       the same, once it is old
                              label.json          the name a user gave it
     <data_dir>/trash/<run_id>/                   deleted runs, for a day
     <data_dir>/index/                            caches anyone may delete
     <data_dir>/viewer.lock                       the viewer that serves this folder
     <data_dir>/receiver.token                    what other users and containers show to the receiver
+    <data_dir>/tape.key                          what proves that a tape was made in this folder
 """
 
 from __future__ import annotations
@@ -31,6 +34,8 @@ __all__ = [
     "EVENTS_GZIP_FILE",
     "LABEL_FILE",
     "RUN_FILE",
+    "TAPE_FILE",
+    "TAPE_GZIP_FILE",
     "check_data_dir",
     "index_dir",
     "is_run_id",
@@ -43,6 +48,7 @@ __all__ = [
     "run_dir",
     "runs_dir",
     "tables_dir",
+    "tape_key_path",
     "trash_dir",
     "viewer_lock_path",
 ]
@@ -50,8 +56,10 @@ __all__ = [
 RUN_FILE = "run.json"
 EVENTS_FILE = "events.jsonl"
 EVENTS_GZIP_FILE = "events.jsonl.gz"
+TAPE_FILE = "tape.jsonl"
+TAPE_GZIP_FILE = "tape.jsonl.gz"
 LABEL_FILE = "label.json"
-_OURS = {"runs", "trash", "index", "viewer.lock", "receiver.token", "config.yaml", "policy.yaml"}
+_OURS = {"runs", "trash", "index", "viewer.lock", "receiver.token", "tape.key", "config.yaml", "policy.yaml"}
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # Windows has neither; there the flags are 0 and change nothing.
@@ -92,6 +100,11 @@ def viewer_lock_path(data_dir: Path) -> Path:
 def receiver_token_path(data_dir: Path) -> Path:
     """Holds the token of every receiver of this folder."""
     return data_dir / "receiver.token"
+
+
+def tape_key_path(data_dir: Path) -> Path:
+    """Holds the key by which a tape of this folder is known."""
+    return data_dir / "tape.key"
 
 
 def check_data_dir(data_dir: str | Path) -> None:

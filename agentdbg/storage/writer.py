@@ -37,18 +37,31 @@ _NO_DESCRIPTOR = -1
 
 
 class RunWriter:
-    """Appends to one run's events.jsonl and replaces its run.json."""
+    """Appends to one run's events.jsonl, or another file of it, and replaces its run.json."""
 
-    __slots__ = ("_descriptor", "_folder", "_fsync", "_head", "_is_head_tried", "_line_open", "dropped")
+    __slots__ = (
+        "_descriptor",
+        "_folder",
+        "_fsync",
+        "_head",
+        "_is_head_tried",
+        "_line_open",
+        "_path",
+        "dropped",
+        "problem",
+    )
 
-    def __init__(self, folder: str | Path, *, fsync: bool = False) -> None:
+    def __init__(self, folder: str | Path, *, fsync: bool = False, file_name: str = EVENTS_FILE) -> None:
         self._folder = str(folder)
+        self._path = os.path.join(self._folder, file_name)
         self._fsync = fsync
         self._descriptor = _NO_DESCRIPTOR
         self._head = b""
         self._is_head_tried = False
         self._line_open = False
         self.dropped = 0
+        self.problem: str | None = None
+        """What last kept us from writing."""
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines as one write. False when they could not all be written."""
@@ -85,7 +98,7 @@ class RunWriter:
     def holds(self, line: bytes) -> bool:
         """Whether a line is among the last of the file; asked after an interruption, which may come before or after."""
         try:
-            with open(os.path.join(self._folder, EVENTS_FILE), "rb") as file:
+            with open(self._path, "rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - len(line) - _OTHERS_BYTES))
                 end = file.read()
         except FileNotFoundError:
@@ -124,7 +137,7 @@ class RunWriter:
             os.close(self._descriptor)
             self._descriptor = _NO_DESCRIPTOR
         except BaseException as error:
-            self._give_up(os.path.join(self._folder, EVENTS_FILE))
+            self._give_up(self._path)
             if not isinstance(error, OSError):
                 raise
             pass_on(error)
@@ -142,7 +155,7 @@ class RunWriter:
         return True
 
     def _open(self) -> bool:
-        path = os.path.join(self._folder, EVENTS_FILE)
+        path = self._path
         try:
             make_run_folder(self._folder)
             descriptor = _raised(open_private(path, os.O_RDWR | os.O_CREAT | os.O_APPEND))
@@ -183,6 +196,7 @@ class RunWriter:
         os.close(old)
 
     def _say(self, error: OSError) -> None:
+        self.problem = error.strerror or str(error)
         # A file where a folder should be hinders every run alike, and is said once for all of them.
         data_dir = os.path.dirname(os.path.dirname(self._folder))
         place = data_dir if isinstance(error, NotADirectoryError) else self._folder

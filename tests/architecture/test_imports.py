@@ -35,7 +35,7 @@ LAYERS: list[set[str]] = [
         "config",
         "schemas",
     },
-    {"redaction", "loops", "storage", "strict_yaml"},
+    {"redaction", "loops", "storage", "tape", "strict_yaml"},
     {"index", "analysis", "policy_file"},
     {"recorder", "around", "public"},
     {"control"},

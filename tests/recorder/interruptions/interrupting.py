@@ -199,7 +199,7 @@ def _problems_of(folder: Path) -> list[str]:
     names = {path.name for path in folder.iterdir()}
     if not names:
         return []  # interrupted before the run began
-    if names != {"run.json", "events.jsonl"}:
+    if names - {"tape.jsonl"} != {"run.json", "events.jsonl"}:
         return [f"the folder holds {sorted(names)}"]
     content = (folder / "events.jsonl").read_bytes()
     events = [json.loads(line) for line in content.splitlines()]

@@ -1,0 +1,370 @@
+"""
+Each value of a run once: what a value is called, what of it is new, and the lines that say so.
+
+A value is encoded (`codec`), cleaned (`Redactor.whole`) and named by the hash of the bytes that are stored. A list is a
+chain: the longest list before it that begins alike, and what is added. So a conversation of n turns costs n messages.
+What was seen before is found by its own bytes, quickly, and is neither encoded nor searched again.
+
+`ValueStore.take` gives a `Taken`: the reference to write into a call's line, the digest to match by, and the pieces
+that may still have to be written. Nothing here writes; `TapeWriter` does.
+
+The digest is of the cleaned value with its keys sorted and its secrets unnumbered, so that equal inputs have equal
+digests on any machine and with any key: `input_hash`.
+"""
+
+from __future__ import annotations
+
+import marshal
+import re
+import sys
+from base64 import urlsafe_b64encode
+from typing import TYPE_CHECKING, Any
+
+from agentdbg import encoding
+from agentdbg.events import REDACTED
+from agentdbg.faults import pass_on
+from agentdbg.redaction.media import sha256 as _small_sha256
+from agentdbg.redaction.whole import SecretNumbers, TooSlow
+from agentdbg.tape.codec import KIND, MOST_CHARACTERS, MOST_NODES, TooLarge, ValueEncoder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.redaction import Redactor
+
+__all__ = [
+    "_LONGEST_VALUE",
+    "Lost",
+    "Piece",
+    "Taken",
+    "ValueStore",
+    "input_hash",
+    "name_of",
+    "pieces_in_order",
+    "raw_bytes",
+]
+
+_LONGEST_VALUE = 16_000_000
+"""Bytes of one value."""
+_INLINE = 64
+"""A value that takes no more than this stands where it is referred to."""
+_SPLIT_FROM = 256
+"""A dict with a longer text than this, or with lists or dicts in it, is stored value by value."""
+_DEEPEST_SPLIT = 3
+_MOST_SPLIT = 64
+_LONGEST_CHAIN = 5_000
+_WORTH_A_CHAIN = 256
+"""What the items of a result must take on average to be stored one by one."""
+_MOST_REMEMBERED = 32_000_000
+_MOST_RECENT = 24
+_SCALARS = frozenset({int, float, bool, type(None)})
+_ITERABLE = frozenset({list, tuple, set, frozenset})
+_EXCHANGE = {"method", "url", "body"}
+_NAMING = frozenset({"name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable"})
+_OLD_MARSHAL = 2
+"""The version of marshal's format that writes equal values alike, whichever objects they are made of."""
+_NUMBER = re.compile(REDACTED.encode() + rb":[0-9]+")
+
+# OpenSSL's is nine times as quick, but loading it would take 4 ms of a program that does not use it.
+_hashlib: Any = sys.modules.get("hashlib")
+_sha256: Any = _small_sha256 if _hashlib is None else _hashlib.sha256
+
+
+class Lost(Exception):
+    """A value cannot be stored; the text says why."""
+
+
+def name_of(stored: bytes) -> bytes:
+    """What a value is called: the first 128 bits of the SHA-256 of its bytes, as 22 characters."""
+    return urlsafe_b64encode(_sha256(stored).digest()[:16])[:22]
+
+
+class Piece:
+    """One line of a tape, and what has to stand before it."""
+
+    __slots__ = ("digest", "line", "name", "needs", "reference", "unknown")
+
+    def __init__(self, reference: bytes, digest: bytes, name: bytes = b"", line: bytes = b"") -> None:
+        self.reference = reference
+        """What stands in another line for this value: itself when it is small, else `"@name"`."""
+        self.digest = digest
+        self.name = name
+        self.line = line
+        self.needs: tuple[Piece, ...] = ()
+        self.unknown: str | None = None
+        """The type in it that could not be recorded."""
+
+
+class Taken:
+    """A value that is ready to be written: `reference` and `digest` are known, `pieces` may be new."""
+
+    __slots__ = ("digest", "pieces", "reference", "unknown")
+
+    def __init__(self, reference: bytes, digest: bytes, pieces: tuple[Piece, ...], unknown: str | None) -> None:
+        self.reference = reference
+        self.digest = digest
+        self.pieces = pieces
+        self.unknown = unknown
+
+
+class _Chain:
+    """A list that was seen: the references of its items, and the piece that names it."""
+
+    __slots__ = ("piece", "references")
+
+    def __init__(self, references: list[bytes], piece: Piece) -> None:
+        self.references = references
+        self.piece = piece
+
+
+class ValueStore:
+    """
+    The values of one run. Threads may use it at once: a value that two of them bring is only encoded twice.
+
+    `numbers` knows the secrets that were taken out, by number.
+    """
+
+    __slots__ = ("_chains", "_left", "_recent", "_remembered", "numbers", "redactor", "seconds")
+
+    def __init__(self, redactor: Redactor, seconds: float = 2.0) -> None:
+        self.redactor = redactor
+        self._remembered: dict[bytes, Piece] = {}
+        self._left = _MOST_REMEMBERED
+        self._recent: list[_Chain] = []
+        self._chains: dict[bytes, Piece] = {}
+        self.numbers = SecretNumbers()
+        self.seconds = seconds
+
+    def take(self, value: Any, *, is_shared: bool = True) -> Taken:
+        """
+        A value, ready to be written. Raises Lost when it cannot be stored.
+
+        `is_shared` says that it may well come again, as the messages of a conversation do.
+        """
+        pieces: list[Piece] = []
+        reference, digest = self._take(value, pieces, 0, is_shared=is_shared)
+        unknown = next((piece.unknown for piece in pieces if piece.unknown), None)
+        return Taken(reference, digest, tuple(pieces), unknown)
+
+    def take_items(self, items: list[Any]) -> Taken:
+        """What a generator yielded, one by one; a secret that is cut up between the items is found."""
+        encoder = ValueEncoder()
+        plain = _encoded(items, encoder)
+        clean = self.redactor.whole_pieces(plain, self.numbers)
+        piece = self._stored(clean, encoder.unknown, None)
+        return Taken(piece.reference, piece.digest, (piece,), piece.unknown)
+
+    def _take(self, value: Any, pieces: list[Piece], depth: int, *, is_shared: bool) -> tuple[bytes, bytes]:
+        if type(value) is dict and depth < _DEEPEST_SPLIT and _can_be_split(value):
+            parts, digests = [], []
+            for key, child in value.items():
+                name = encoding.encode(key)
+                if self.redactor.is_telling(key):
+                    piece = self._piece(child, key)
+                    pieces.append(piece)
+                    reference, digest = piece.reference, piece.digest
+                else:
+                    reference, digest = self._take(child, pieces, depth + 1, is_shared=is_shared)
+                parts.append(b"%b:%b" % (name, reference))
+                digests.append(b"%b:%b" % (name, digest))
+            return b"{%b}" % b",".join(parts), _digest(b"{" + b",".join(sorted(digests)))
+        is_chain = type(value) is list and _is_chain(value, is_shared=is_shared)
+        taken = self._chain(value) if is_chain else self._piece(value)
+        pieces.append(taken)
+        return taken.reference, taken.digest
+
+    def _piece(self, value: Any, key: str | None = None) -> Piece:
+        """A value by itself; `key` is what it stands under when that says something."""
+        raw = raw_bytes(value) if key is None else None
+        known = None if raw is None else self._remembered.get(raw)
+        if known is not None:
+            return known
+        encoder = ValueEncoder()
+        plain = _encoded(value, encoder)
+        piece = self._stored(plain, encoder.unknown, key)
+        if raw is not None and not encoder.holds_bytes and encoder.unknown is None:
+            self._remember(raw, piece)
+        return piece
+
+    def _stored(self, plain: Any, unknown: str | None, key: str | None) -> Piece:
+        encoded = encoding.encode(plain)
+        if len(encoded) > _LONGEST_VALUE:
+            raise Lost("it is larger than 16 MB")
+        by_bytes = None
+        if key is None and len(encoded) > _INLINE:
+            by_bytes = b"json:" + encoded  # marshal writes no such beginning
+            known = self._remembered.get(by_bytes)
+            if known is not None:
+                return known
+        try:
+            clean = self.redactor.whole(plain, encoded, self.numbers, key=key, seconds=self.seconds)
+        except TooSlow:
+            raise Lost("it takes too long to search for secrets") from None
+        if clean is not plain:
+            encoded = encoding.encode(clean)
+        piece = _piece_of(clean, encoded)
+        piece.unknown = unknown
+        if by_bytes is not None:
+            self._remember(by_bytes, piece)
+        return piece
+
+    def _remember(self, raw: bytes, piece: Piece) -> None:
+        if self._left < len(raw):
+            self._remembered.clear()
+            self._left = _MOST_REMEMBERED
+        self._left -= len(raw)
+        self._remembered[raw] = piece
+
+    def _chain(self, items: list[Any]) -> Piece:
+        """A list as the one before it and what is added."""
+        parts = [self._piece(item) for item in items[:]]  # another thread may be changing it
+        references = [part.reference for part in parts]
+        base = self._longest_beginning(references)
+        start = 0 if base is None else len(base.references)
+        if base is not None and start == len(references):
+            return base.piece
+        last = None if base is None else base.piece
+        name, digest = (b"", b"[") if last is None else (last.name, last.digest)
+        for at in range(start, len(references)):
+            name, digest = name_of(name + references[at]), _digest(digest + parts[at].digest)
+            if base is None and name in self._chains:
+                start, last = at + 1, self._chains[name]
+        piece = self._chains.get(name)
+        if piece is None:
+            begins = b"" if last is None else b'"b":"%b",' % last.name
+            line = b'{"l":"%b",%b"a":[%b]}\n' % (name, begins, b",".join(references[start:]))
+            piece = Piece(b'"@%b"' % name, digest, name, line)
+            piece.needs = (*(() if last is None else (last,)), *parts[start:])
+            piece.unknown = next((part.unknown for part in parts if part.unknown), None)
+            self._chains[name] = piece
+        self._recent.insert(0, _Chain(references, piece))
+        if base is not None and base in self._recent:
+            self._recent.remove(base)
+        del self._recent[_MOST_RECENT:]
+        return piece
+
+    def _longest_beginning(self, references: list[bytes]) -> _Chain | None:
+        longest = None
+        for chain in self._recent:
+            length = len(chain.references)
+            if (longest is None or length > len(longest.references)) and chain.references == references[:length]:
+                longest = chain
+        return longest
+
+
+def input_hash(redactor: Redactor, value: Any, store: ValueStore | None = None) -> str:
+    """The `h` of a call with this input: of its redacted form, so that it needs no secret and tells none."""
+    try:
+        return (store or ValueStore(redactor)).take(read_body(value)).digest.decode()
+    except Lost as error:
+        pass_on(error)
+        return name_of(str(error).encode()).decode()
+
+
+def read_body(given: Any) -> Any:
+    """The input of an HTTP exchange with its body as the JSON that it is; any other input as it is."""
+    if type(given) is not dict or given.keys() != _EXCHANGE or type(given["body"]) not in (bytes, str):
+        return given
+    try:
+        body = encoding.decode_json(given["body"])
+    except ValueError as error:
+        pass_on(error)
+        return given
+    return {**given, "body": body} if isinstance(body, (dict, list)) else given
+
+
+def _piece_of(clean: Any, encoded: bytes) -> Piece:
+    digest = _digest(_NUMBER.sub(REDACTED.encode(), encoding.encode_sorted(clean)))
+    if len(encoded) <= _INLINE and b'"@' not in encoded:
+        return Piece(encoded, digest)
+    name = name_of(encoded)
+    return Piece(b'"@%b"' % name, digest, name, b'{"v":"%b","d":%b}\n' % (name, encoded))
+
+
+def _digest(data: bytes) -> bytes:
+    return name_of(data)
+
+
+def _encoded(value: Any, encoder: ValueEncoder) -> Any:
+    try:
+        return encoder.encode(value)
+    except TooLarge:
+        raise Lost("it is larger than 16 MB") from None
+
+
+def raw_bytes(value: Any) -> bytes | None:
+    """The bytes of a value made of Python's own types, by which it is known again; None for any other."""
+    if not _is_bounded(value):
+        return None
+    try:
+        return marshal.dumps(value, _OLD_MARSHAL)
+    except (ValueError, TypeError) as error:  # a type of somebody else, or nested without end
+        pass_on(error)
+        return None
+
+
+def _is_bounded(value: Any) -> bool:
+    """Whether a value can be written out: a list that holds one text a million times cannot."""
+    waiting: list[Any] = [value]
+    nodes, characters = MOST_NODES, MOST_CHARACTERS
+    while waiting:
+        found = waiting.pop()
+        if type(found) is dict:
+            waiting += [key for key in found if type(key) is tuple]
+            found = list(found.values())
+        elif type(found) is str:
+            found = (found,)
+        elif type(found) not in _ITERABLE:
+            continue
+        nodes -= len(found)
+        for child in found:
+            kind = type(child)
+            if kind is str:
+                characters -= len(child)
+            elif kind is dict or kind in _ITERABLE:
+                waiting.append(child)
+        if nodes < 0 or characters < 0:
+            return False
+    return True
+
+
+def _can_be_split(value: dict[Any, Any]) -> bool:
+    """Whether a dict is worth storing value by value, and none of the values says what another is."""
+    if not 0 < len(value) <= _MOST_SPLIT or KIND in value or not all(type(key) is str for key in value):
+        return False
+    if ("value" in value or "values" in value or "Value" in value) and not _NAMING.isdisjoint(value):
+        return False
+    if any("logprob" in key.lower() or not key.isascii() for key in value):
+        return False
+    return any(_is_long(child) for child in value.values())
+
+
+def _is_long(child: Any) -> bool:
+    kind = type(child)
+    if kind is str:
+        return len(child) > _SPLIT_FROM
+    return bool(child) if kind is list or kind is dict else kind not in _SCALARS
+
+
+def _is_chain(items: list[Any], *, is_shared: bool) -> bool:
+    if not 0 < len(items) <= _LONGEST_CHAIN or _SCALARS.issuperset(map(type, items)):
+        return False
+    if any(type(item) is str for item in items):
+        return False  # one may say what the next one is: a name, `--password`
+    if is_shared:
+        return True
+    raw = raw_bytes(items)
+    return raw is not None and len(raw) > _WORTH_A_CHAIN * len(items)
+
+
+def pieces_in_order(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
+    """The pieces and all they need, each after what it needs."""
+    for piece in pieces:
+        waiting = [(piece, False)]
+        while waiting:
+            current, is_ready = waiting.pop()
+            if is_ready or not current.needs:
+                yield current
+            else:
+                waiting.append((current, True))
+                waiting += [(need, False) for need in reversed(current.needs)]
