@@ -35,6 +35,7 @@ COMMANDS = {
     "init": "Write a policy, a first test and a CI workflow.",
     "diff": "Say what changed between two runs.",
     "tail": "Follow a run while it is recorded.",
+    "attach": "Answer a run that is paused at a breakpoint.",
     "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
     "sql": "Query stored runs with SQL.",
     "import": "Import traces from other tools.",

@@ -14,7 +14,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.control.line_editor import CalledOff, LineEditor
 from agentdbg.control.pauses import Answered, Pause, error_named
@@ -27,9 +27,9 @@ from agentdbg.safe_text import clean
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentdbg.control.breakpoints import Breakpoints
+    from agentdbg.control.where import Breakpoint
 
-__all__ = ["Prompt"]
+__all__ = ["HasPlaces", "Prompt", "edited_in_editor"]
 
 _HELP = """\
   Enter c  continue      n  next call      s  into this call      o  out of it
@@ -59,6 +59,12 @@ _ENDS = {"continue": "continue", "next": "step", "into": "into", "out": "out", "
 _MOST_SHOWN = 60
 
 
+class HasPlaces(Protocol):
+    """Whoever keeps the breakpoints."""
+
+    places: list[Breakpoint]
+
+
 class Prompt:
     """Asks the person at the terminal. One for a process, so that it remembers what was typed."""
 
@@ -67,7 +73,7 @@ class Prompt:
         self._last: list[str] = []
         self._pause: Pause | None = None
 
-    def __call__(self, pause: Pause, elsewhere: Callable[[], Answered | None], breaks: Breakpoints) -> Answered:
+    def __call__(self, pause: Pause, elsewhere: Callable[[], Answered | None], breaks: HasPlaces) -> Answered:
         """The answer to a pause, from here or from elsewhere."""
         self._pause = pause
         self._last = [*self._last[-9:], f"{pause.number}  {pause.when} {pause.kind} {pause.name}"]
@@ -100,7 +106,7 @@ class Prompt:
 class _Asked:
     """One pause while its person makes up their mind."""
 
-    def __init__(self, pause: Pause, breaks: Breakpoints, last: list[str]) -> None:
+    def __init__(self, pause: Pause, breaks: HasPlaces, last: list[str]) -> None:
         self._pause = pause
         self._breaks = breaks
         self._last = last

@@ -29,11 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Guard", "Policy", "bracketed", "is_address", "is_loopback", "own_url"]
 
 LARGEST_BODY = 65_536
+LARGEST_ANSWER = 4_000_000
 TOKEN_HEADER = "x-agentdbg-token"  # noqa: S105 -- the name of a header
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
 _METHODS = _SAFE_METHODS | {"POST", "DELETE"}
+_ANSWER = re.compile(r"/api/runs/[0-9a-f-]{36}/control", re.ASCII)
 _ORIGIN = re.compile(r"(https?)://(.+)", re.ASCII)
 
 _CSP = (
@@ -68,6 +70,11 @@ class Policy:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_loopback", is_loopback(self.bound_host))
+
+    def most_bytes(self, scope: Scope) -> int:
+        """How much a request may send. The answer to a paused run holds a call's whole input or outcome."""
+        is_answer = scope["type"] == "http" and _ANSWER.fullmatch(scope["path"]) is not None
+        return LARGEST_ANSWER if is_answer else self.largest_body
 
     def refusal(self, scope: Scope) -> tuple[int, str, str] | None:
         """Why this request is refused: status, code and sentence; None when it may pass."""
@@ -108,8 +115,8 @@ class Policy:
         if method not in _SAFE_METHODS and not is_meant:
             return 403, "not_meant", "a change needs the viewer's own page, or its token in X-AgentDbg-Token"
         length = headers.only("content-length")
-        if length is not None and (not length.isdigit() or int(length) > self.largest_body):
-            return 413, "body_too_large", f"a request has at most {self.largest_body} bytes"
+        if length is not None and (not length.isdigit() or int(length) > self.most_bytes(scope)):
+            return 413, "body_too_large", f"a request has at most {self.most_bytes(scope)} bytes"
         return None
 
     def _is_our_host(self, name: str) -> bool:
@@ -161,7 +168,7 @@ class Guard:
             await send({"type": "http.response.start", "status": 303, "headers": entering})
             await send({"type": "http.response.body", "body": b""})
             return
-        await self._serve(scope, _Bounded(receive, self._policy.largest_body), send)
+        await self._serve(scope, _Bounded(receive, self._policy.most_bytes(scope)), send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; what nobody expected is told to the terminal and not to whoever asked."""

@@ -23,6 +23,7 @@ from agentdbg.exceptions import AgentDbgError, InvalidRunId, RunNotFound, Unsupp
 from agentdbg.index.run_index import RunIndex
 from agentdbg.server.compare import Comparisons
 from agentdbg.server.compare import router as compare_router
+from agentdbg.server.control import router as control_router
 from agentdbg.server.first_page import StaticFiles
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.http_answers import HeadAsGet, error_response
@@ -76,6 +77,7 @@ def create_app(
 
     app.include_router(router)
     app.include_router(compare_router)
+    app.include_router(control_router)
     app.include_router(socket_router)
     _answer_errors(app)
     app.add_middleware(StaticFiles, folder=ui_folder)
@@ -104,7 +106,7 @@ def _answer_errors(app: FastAPI) -> None:
 
     @app.exception_handler(BodyTooLarge)
     async def too_large(_: Request, __: BodyTooLarge) -> Response:
-        return error_response(413, "body_too_large", "a request has at most 65536 bytes")
+        return error_response(413, "body_too_large", "the request has more bytes than any of ours needs")
 
 
 _HEADLINES_SECONDS = 0.06

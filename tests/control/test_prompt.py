@@ -6,6 +6,7 @@ import os
 import select
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
@@ -173,3 +174,21 @@ def test_the_programs_stdout_is_its_own(tmp_path: Path, data_dir: Path) -> None:
 
     assert (tmp_path / "out.txt").read_text().splitlines()[0] == "refunding A-17 4000"
     assert "⏸" not in (tmp_path / "out.txt").read_text()
+
+
+def test_another_terminal_answers_and_the_first_is_told(tmp_path: Path, data_dir: Path) -> None:
+    """The program waits in one window, the person sits at another."""
+    program = Session(tmp_path, data_dir, "--break", "tool:refund where args.amount>100", "--wait", "30")
+    program._words = ["/bin/sh", "-c", " ".join(f"'{word}'" for word in program._words) + " < /dev/null"]
+    other = Session(tmp_path, data_dir)
+    other._words = ["/bin/sh", "-c", f"sleep 2; {sys.executable} -m agentdbg attach"]
+
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(program.type)
+        attached, _ = other.type("e args.amount=40\r", "c\r")
+        printed, code = running.result()
+
+    assert "⏸ before tool refund" in attached
+    assert "The run has ended." in attached
+    assert "refunding A-17 40\n" in printed
+    assert code == 0

@@ -13,6 +13,7 @@ import pytest
 
 import agentdbg.server
 from agentdbg.server.viewer import create_app
+from agentdbg.storage.control_files import new_pause_id, post_pause
 from tests.storage.handmade import usual_events, write_run
 
 TOKEN = "a-token-of-the-test"
@@ -33,6 +34,9 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "GET /api/compare": ("?a=RUN&b=RUN", ""),
     "GET /api/compare/rows": ("?a=RUN&b=RUN&at=0", ""),
     "GET /api/compare/row": ("?a=RUN&b=RUN&row=0", ""),
+    "GET /api/runs/{run_id}/control": ("", "paused"),
+    "POST /api/runs/{run_id}/breaks": ('{"breaks": ["tool:refund"]}', "tool:refund"),
+    "POST /api/runs/{run_id}/control": ('{"pause_id": "PAUSE", "do": "continue"}', "continue"),
     "POST /api/runs/{run_id}/rename": ('{"run_name": "another"}', "another"),
     "DELETE /api/runs/{run_id}": ("", ""),
     "POST /api/runs/{run_id}/restore": ("", "RUN"),
@@ -52,6 +56,7 @@ class Asked:
     """The application without a server around it."""
 
     def __init__(self, data_dir: Path) -> None:
+        self.data_dir = data_dir
         self.app = create_app(data_dir, token=TOKEN)
 
     def __call__(self, route: str, query: str = "", body: bytes = b"", token: str = TOKEN) -> tuple[int, str]:
@@ -118,6 +123,10 @@ def test_a_route_answers(asked: Asked, run_id: str, route: str) -> None:
     given, part = ANSWERS[route]
     if route.endswith("restore"):
         asked(f"DELETE /api/runs/{run_id}")
+    if "PAUSE" in given:
+        pause_id = new_pause_id()
+        post_pause(asked.data_dir / "runs" / run_id, {"pause_id": pause_id})
+        given = given.replace("PAUSE", pause_id)
     is_body = given.startswith("{")
 
     status, body = asked(
@@ -140,7 +149,8 @@ def test_a_route_refuses_what_it_cannot_answer(asked: Asked, route: str) -> None
     else:
         nobody = str(uuid.uuid4())
         query = f"?a={nobody}&b={nobody}&row=0" if "compare" in route else "?q=x"
-        status, body = asked(route.format(run_id=nobody, event_id="1"), query, b'{"run_name": "x"}')
+        wrong = b'{"run_name": "x", "pause_id": "x", "do": "continue", "breaks": []}'
+        status, body = asked(route.format(run_id=nobody, event_id="1"), query, wrong)
 
     assert 400 <= status < 500, body
     assert json.loads(body)["error"]["message"]
@@ -152,3 +162,26 @@ def test_a_route_needs_the_token_of_a_stranger(asked: Asked, run_id: str, route:
     status, _ = asked(route.format(run_id=run_id, event_id="1"), token="wrong")
 
     assert status in {401, 403}
+
+
+def test_a_pause_is_answered_once_and_only_while_it_waits(asked: Asked, data_dir: Path, run_id: str) -> None:
+    """Two tabs, a terminal and an assistant may look at the same pause; the second is told."""
+    pause_id = new_pause_id()
+    post_pause(data_dir / "runs" / run_id, {"pause_id": pause_id, "value": {"amount": 4000}})
+    told = json.dumps({"pause_id": pause_id, "do": "continue", "value": {"amount": "4" * 100_000}}).encode()
+
+    first = asked(f"POST /api/runs/{run_id}/control", body=told)[0]
+    second = asked(f"POST /api/runs/{run_id}/control", body=told)[0]
+    stale = asked(f"POST /api/runs/{run_id}/control", body=told.replace(pause_id.encode(), b"0" * 32))[0]
+    huge = asked(f"POST /api/runs/{run_id}/control", body=b"x" * 4_000_001)[0]
+    elsewhere = asked(f"POST /api/runs/{run_id}/breaks", body=b"x" * 70_000)[0]
+
+    assert (first, second, stale, huge, elsewhere) == (200, 409, 409, 413, 413)
+
+
+def test_a_place_that_cannot_be_read_is_not_set(asked: Asked, run_id: str) -> None:
+    """The page shows the sentence beside the field."""
+    status, body = asked(f"POST /api/runs/{run_id}/breaks", body=b'{"breaks": ["nowhere"]}')
+
+    assert status == 400
+    assert "no place to break at" in body
