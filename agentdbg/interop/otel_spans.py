@@ -41,6 +41,9 @@ __all__ = [
 
 _BEGAN = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp")
 _ENDED = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")
+_FLAT_ID = "context.span_id"
+_KIND = "openinference.span.kind"
+_OTEL_KINDS = frozenset({"INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER", "UNSPECIFIED"})
 _WHOLE = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _NOTED = ("timeUnixNano", "time_unix_nano", "timestamp", "Timestamp", "time")
 REMOTE_PARENT = 0x200
@@ -86,6 +89,7 @@ class Span:
 
 def is_span_document(document: Any) -> bool:
     """Whether spans are in it."""
+    document = _as_rows(document)
     if isinstance(document, list):
         return bool(document) and all(is_span_document(item) for item in document[:3])
     if not isinstance(document, dict):
@@ -100,6 +104,7 @@ def is_span_document(document: Any) -> bool:
 
 def read_spans(document: Any, resource: dict[str, Any] | None = None, scope: str = "") -> Iterator[Span | str]:
     """The spans of a document in the order they stand there; a text for each that is none, saying why."""
+    document = _as_rows(document)
     if isinstance(document, list):
         for item in document:
             yield from read_spans(item, resource, scope)
@@ -152,7 +157,38 @@ def depths_of(spans: list[Span]) -> dict[str, int]:
     return depths
 
 
+def _as_rows(document: Any) -> Any:
+    """A table of spans, as Phoenix and pandas write one by columns, as a list of spans."""
+    ids = document.get(_FLAT_ID) if isinstance(document, dict) else None
+    if not isinstance(ids, dict):
+        return document
+    columns = {name: column for name, column in document.items() if isinstance(column, dict)}
+    return [{name: column.get(row) for name, column in columns.items()} for row in ids]
+
+
+def _unflattened(item: dict[str, Any]) -> dict[str, Any]:
+    """A row of such a table with its context and its attributes as objects again."""
+    if _FLAT_ID not in item:
+        return item
+    made: dict[str, Any] = {"context": {}, "attributes": {}}
+    for name, value in item.items():
+        group, dot, rest = name.partition(".")
+        if dot and group in made and value is not None:
+            made[group][rest] = value
+        elif not dot:
+            made[name] = value
+    return made
+
+
+def _with_kind(attributes: dict[str, Any], kind: Any) -> dict[str, Any]:
+    """The attributes, with the kind that Phoenix and others write beside them."""
+    if isinstance(kind, str) and kind and not kind.startswith("SPAN_KIND_") and kind.upper() not in _OTEL_KINDS:
+        attributes.setdefault(_KIND, kind)
+    return attributes
+
+
 def _span(item: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
+    item = _unflattened(item)
     context = as_dict(item.get("context"))
     started = moment_ms(_first(item, *_BEGAN))
     ended = moment_ms(_first(item, *_ENDED))
@@ -171,7 +207,7 @@ def _span(item: dict[str, Any], resource: dict[str, Any], scope: str) -> Span:
         name=_named(item) or "span",
         started_ms=started,
         ended_ms=ended,
-        attributes=attributes_of(_first(item, "attributes", "span_attributes")),
+        attributes=_with_kind(attributes_of(_first(item, "attributes", "span_attributes")), item.get("span_kind")),
         failed=str(code).rpartition("_")[2].upper() in ("ERROR", "2"),
         message=message if isinstance(message, str) else "",
         events=[_event(event) for event in as_list(item.get("events")) if isinstance(event, dict)],
@@ -190,6 +226,8 @@ def _event(item: dict[str, Any]) -> SpanEvent:
 
 
 def _span_id(item: dict[str, Any]) -> str | None:
+    if isinstance(item.get(_FLAT_ID), str):
+        return _id(item[_FLAT_ID]) or None
     return _id(_first(item, "spanId", "span_id") or as_dict(item.get("context")).get("span_id")) or None
 
 

@@ -45,7 +45,8 @@ def messages_in(span: Span, side: Literal["input", "output"]) -> list[Any] | Non
         return found
     nested = listed_under(attributes, f"llm.{side}_messages.")
     if nested:
-        return [_from_openinference(item.get("message", item)) for item in nested if isinstance(item, dict)]
+        items = [_undotted(item) for item in nested if isinstance(item, dict)]
+        return [_from_openinference(item.get("message", item)) for item in items]
     numbered = listed_under(attributes, "gen_ai.prompt." if side == "input" else "gen_ai.completion.")
     if numbered:
         return [_as_chat(item) for item in numbered if isinstance(item, dict)]
@@ -91,6 +92,23 @@ def _told_whole(attributes: dict[str, Any], side: Literal["input", "output"]) ->
     first = read_arguments(attributes.get(GenAI.SYSTEM_INSTRUCTIONS)) if side == "input" else None
     messages = [_from_parts(item) for item in told]
     return [{"role": "system", "content": _text_of_parts(first)}, *messages] if first else messages
+
+
+def _undotted(item: Any) -> Any:
+    """An item whose names hold dots (`message.role`), as Phoenix gives them back, with objects in their place."""
+    if isinstance(item, list):
+        return [_undotted(inner) for inner in item]
+    if not isinstance(item, dict) or not any("." in name for name in item):
+        return item
+    made: dict[str, Any] = {}
+    for name, value in item.items():
+        *path, last = name.split(".", _DEEPEST_NAME)
+        at = made
+        for part in path:
+            inner = at.setdefault(part, {})
+            at = inner if isinstance(inner, dict) else {}
+        at[last] = _undotted(value)
+    return made
 
 
 def _from_openinference(message: Any) -> dict[str, Any]:

@@ -43,19 +43,27 @@ _NAMES: dict[str, tuple[str, ...]] = {
         GenAI.INPUT_TOKENS,
         "gen_ai.usage.prompt_tokens",
         "ai.usage.promptTokens",
+        "ai.usage.inputTokens",
     ),
     "output_tokens": (
         OpenInference.COMPLETION_TOKENS,
         GenAI.OUTPUT_TOKENS,
         "gen_ai.usage.completion_tokens",
         "ai.usage.completionTokens",
+        "ai.usage.outputTokens",
     ),
-    "total_tokens": (OpenInference.TOTAL_TOKENS, "gen_ai.usage.total_tokens", "llm.usage.total_tokens"),
+    "total_tokens": (
+        OpenInference.TOTAL_TOKENS,
+        "gen_ai.usage.total_tokens",
+        "llm.usage.total_tokens",
+        "ai.usage.totalTokens",
+    ),
     "cache_read_tokens": (
         OpenInference.CACHE_READ_TOKENS,
         GenAI.CACHE_READ_TOKENS,
         "gen_ai.usage.cache_read_input_tokens",
         "gen_ai.usage.input_tokens.cached",
+        "ai.usage.cachedInputTokens",
     ),
     "cache_write_tokens": (
         OpenInference.CACHE_WRITE_TOKENS,
@@ -67,6 +75,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         GenAI.REASONING_TOKENS,
         "gen_ai.usage.reasoning_tokens",
         "llm.usage.reasoning_tokens",
+        "ai.usage.reasoningTokens",
     ),
     "tool_name": (GenAI.TOOL_NAME, OpenInference.TOOL_NAME, "ai.toolCall.name", "traceloop.entity.name"),
     "input": (
@@ -76,6 +85,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         OpenInference.INPUT,
         OpenInference.TOOL_PARAMETERS,
         "traceloop.entity.input",
+        "ai.prompt",
     ),
     "output": (
         GenAI.TOOL_RESULT,
@@ -83,6 +93,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "tool_response",
         OpenInference.OUTPUT,
         "traceloop.entity.output",
+        "ai.response.text",
     ),
     "agent_name": (GenAI.AGENT_NAME, OpenInference.AGENT_NAME),
     "workflow_name": ("traceloop.workflow.name", "gen_ai.workflow.name"),
@@ -116,6 +127,9 @@ _KINDS = {
     **dict.fromkeys(("agent", "chain", "workflow", "task", "evaluator", "guardrail"), ""),
     **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), ""),
 }
+
+
+_VERCEL_KINDS = {"doGenerate": "model", "doStream": "model", "doEmbed": "embedding", "toolCall": "tool"}
 
 
 def step_of(found: Span) -> Step:
@@ -183,6 +197,9 @@ def _kind(attributes: dict[str, Any]) -> str:
         kind = _KINDS.get(told.lower()) if isinstance(told, str) else None
         if kind is not None:
             return kind
+    operation = as_word(attributes.get("ai.operationId"))  # the Vercel AI SDK; what has no such part stands around it
+    if operation:
+        return _VERCEL_KINDS.get(operation.rpartition(".")[2], "")
     if GenAI.REQUEST_MODEL in attributes or "llm.request.type" in attributes:
         return "model"
     return "tool" if GenAI.TOOL_NAME in attributes or "ai.toolCall.name" in attributes else ""

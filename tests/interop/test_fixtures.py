@@ -77,6 +77,24 @@ COUNTED = [
     Counted("openhands/conversations/77e0", "Caulk the deck.", 2, 1, 1, 1_890, 1),
     Counted("openhands/output.jsonl", "shipyard__keel-7", 4, 3, 3, 2_270, 1, runs=2, problems=1),
     Counted("openhands/sdk-history.json", "Caulk the deck.", 1, 1, 2, None, 1),
+    Counted("langsmith/runs.json", "AgentExecutor: Is the ferry", 2, 1, 1, 460, 0, spans=1),
+    Counted("langsmith/nested.json", "ask: Who sails?", 1, 1, 0, 340, 0, spans=1),
+    Counted("langsmith/export.jsonl", "ChatOpenAI: Is the ferry", 1, 0, 1, 340, 0, spans=1, runs=2, problems=1),
+    Counted("langfuse/trace.json", "dock-bot: How deep", 1, 1, 1, 25, 0, spans=2),
+    Counted("langfuse/observations.json", "answer: Name it.", 1, 1, 0, 115, 0, problems=1),
+    Counted("langfuse/blob.jsonl", "g: Moor.", 1, 0, 1, 11, 0, runs=2),
+    Counted("agents_sdk/batch.json", "Harbour desk: When is", 2, 2, 1, 140, 0, spans=3),
+    Counted("agents_sdk/lines.jsonl", "Harbour desk", 0, 0, 1, None, 0, spans=2, runs=2, problems=1),
+    Counted("agents_sdk/mcp.json", "Tools: Sail.", 1, 1, 0, 6, 0),
+    Counted("mlflow/trace.json", "sailor: Too much", 1, 1, 1, 36, 0, spans=1),
+    Counted("mlflow/old.json", "predict: Which sail?", 0, 1, 1, None, 0, spans=1),
+    Counted("mlflow/rows.jsonl", "LLM call: Luff?", 1, 1, 0, 36, 0, runs=2),
+    Counted("phoenix/spans.json", "agent: Tie a knot", 1, 1, 1, 16, 0, spans=1),
+    Counted("phoenix/frame.jsonl", "agent: Tie a knot", 1, 1, 1, 16, 0, spans=1),
+    Counted("phoenix/columns.json", "agent", 1, 0, 0, 16, 0, spans=1),
+    Counted("vercel/trace.json", "ai.generateText: Any rope?", 2, 1, 0, 84, 0, spans=1),
+    Counted("vercel/lines.jsonl", "ai.generateText: Any rope?", 2, 1, 0, 84, 0, spans=1),
+    Counted("vercel/stream.json", "ai.streamText", 1, 0, 1, 12, 0, spans=1),
 ]
 
 
@@ -114,7 +132,7 @@ def test_every_event_hangs_in_the_tree_and_in_its_time(data_dir: Path, counted: 
         assert {event["parent_id"] for event in events[1:]} <= set(ids)
         assert events[0]["ts"] == min(event["ts"] for event in events)
         assert events[-1]["ts"] == max(event["ts"] for event in events)
-        assert events[0]["meta"]["framework"]
+        assert set(events[0]["meta"]) & {"framework", "trace_id"}
 
 
 @pytest.mark.parametrize("format_name", sorted({counted.path.partition("/")[0] for counted in COUNTED}))
@@ -144,6 +162,43 @@ def test_a_subagent_works_inside_the_call_that_started_it(data_dir: Path) -> Non
     assert by_id[inside["general-purpose"]["parent_id"]]["meta"]["source_id"] == "toolu_B"
     (grep,) = [event for event in events if event["name"] == "Grep"]
     assert by_id[by_id[grep["parent_id"]]["parent_id"]] is inside["Explore"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["langsmith/runs.json", "langfuse/trace.json", "agents_sdk/batch.json", "mlflow/trace.json", "vercel/trace.json"],
+)
+def test_an_event_can_be_found_again_where_it_came_from(data_dir: Path, path: str) -> None:
+    """Somebody who has found the step that went wrong wants to see it in the tool that recorded it, too."""
+    events = _events(data_dir, path)
+    stored = (FIXTURES / path).read_text()
+
+    assert all(event["meta"]["span_id"] in stored for event in events[1:-1])
+    assert len({event["meta"]["span_id"] for event in events[1:-1]}) == len(events) - 2
+
+
+def test_scores_are_kept_with_the_run_and_with_the_step(data_dir: Path) -> None:
+    """Which runs were good is what a baseline is made from."""
+    events = _events(data_dir, "langfuse/trace.json")
+
+    assert events[0]["meta"]["scores"] == {"helpful": 1}
+    assert [event["meta"]["scores"] for event in events if event["meta"].get("span_id") == "o-2"] == [{"tone": "warm"}]
+    assert _events(data_dir, "langsmith/runs.json")[0]["meta"]["scores"] == {"correctness": 0.5}
+    assert _events(data_dir, "mlflow/trace.json")[0]["meta"]["scores"] == {"safe": True}
+
+
+def test_messages_of_a_framework_are_chat_messages(data_dir: Path) -> None:
+    """The page shows a conversation; it does not show the constructors of LangChain's classes."""
+    first = next(event for event in _events(data_dir, "langsmith/runs.json") if event["event_type"] == "LLM_CALL")
+    seen = next(event for event in _events(data_dir, "phoenix/spans.json") if event["event_type"] == "LLM_CALL")
+
+    assert [message["role"] for message in first["payload"]["prompt"]] == ["system", "user"]
+    assert first["payload"]["response"]["tool_calls"][0]["function"] == {
+        "name": "timetable",
+        "arguments": {"line": "A"},
+    }
+    assert seen["payload"]["prompt"] == [{"role": "user", "content": "Tie a knot"}]
+    assert seen["payload"]["response"] == {"role": "assistant", "content": "A bowline."}
 
 
 def test_an_edit_is_a_diff_that_can_be_read(data_dir: Path) -> None:

@@ -36,6 +36,10 @@ IMPORTERS = (
     "swe_agent",
     "openhands",
     "atif",
+    "langsmith",
+    "langfuse",
+    "agents_sdk",
+    "mlflow",
     "otel",
     "chat",
 )

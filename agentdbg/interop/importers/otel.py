@@ -7,9 +7,10 @@ written when it ended and under its parent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
+from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.otel_spans import (
     Overlaps,
     Span,
@@ -19,6 +20,7 @@ from agentdbg.interop.otel_spans import (
     is_span_document,
     read_spans,
 )
+from agentdbg.interop.sessions import short_name
 from agentdbg.interop.span_steps import facts_of, failure_of, name_of_run, output_of, step_of
 
 if TYPE_CHECKING:
@@ -33,13 +35,21 @@ TITLE = "OpenTelemetry spans"
 def recognises(source: Source) -> bool:
     if source.is_folder or source.is_zip:
         return False
-    return all(is_span_document(document) for _, document in source.documents[:3])
+    looked_at = [document for _, document in source.documents[:20] if not _is_other_signal(document)]
+    return bool(looked_at) and all(is_span_document(document) for document in looked_at[:3])
+
+
+def _is_other_signal(document: Any) -> bool:
+    """Whether this is OTLP, but of metrics or logs; collectors write them into one file."""
+    return isinstance(document, dict) and any(
+        isinstance(document.get(key), list) for key in ("resourceMetrics", "resourceLogs")
+    )
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
     traces: dict[str, dict[str, Span]] = {}
     for place, document in source.documents:
-        for found in read_spans(document):
+        for found in () if _is_other_signal(document) else read_spans(document):
             if isinstance(found, Span):
                 # An exporter that tries again writes a span twice; the later one is the finished one.
                 traces.setdefault(found.trace_id, {})[found.span_id] = found
@@ -77,6 +87,10 @@ def _draft(source: Source, trace_id: str, spans: list[Span], *, alone: bool) -> 
 
 def _run_name(main: Span, source: Source, *, alone: bool) -> str:
     name = name_of_run(main)
+    said = step_of(main).fields
+    request = request_in(said.get("input", said.get("prompt")))
+    if request:
+        return short_name(f"{name}: {request}")
     return f"{name} ({source.stem[:16]})" if alone else name
 
 
@@ -85,9 +99,12 @@ def _steps(spans: list[Span]) -> list[Step]:
     steps = [step_of(found) for found in spans]
     fill_from_around([(step, found.span_id, found.parent_id or "") for step, found in zip(steps, spans, strict=True)])
     overlaps = Overlaps()
-    return [
+    made = [
         as_plain_span(step, found.name)
         if overlaps.is_told_already(found.span_id, found.parent_id or "", step.event_type, step.name, found.scope)
         else step
         for step, found in zip(steps, spans, strict=True)
     ]
+    for step, found in zip(made, spans, strict=True):
+        step.meta["span_id"] = found.span_id  # so that it can be found again where it came from
+    return made
