@@ -7,7 +7,12 @@ A test holds this list to the one in pyproject.toml.
 
 from __future__ import annotations
 
-__all__ = ["EXTRAS", "install_hint"]
+import importlib
+from typing import Any
+
+from agentdbg.exceptions import UsageError
+
+__all__ = ["EXTRAS", "install_hint", "load_extra"]
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "mcp": ("mcp>=1.23",),
@@ -20,3 +25,11 @@ def install_hint(extra: str) -> str:
     """The command that installs what `extra` needs."""
     packages = " ".join(f'"{package}"' for package in EXTRAS[extra])
     return f"pip install {packages}"
+
+
+def load_extra(extra: str, module: str, who_needs_it: str) -> Any:
+    """A module of an optional package, loaded; UsageError says who needs it and how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise UsageError(f"{who_needs_it}, which is not installed: {install_hint(extra)}") from None

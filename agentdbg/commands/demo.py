@@ -15,7 +15,9 @@ from agentdbg.analysis.verdict import judge
 from agentdbg.commands.options import Option
 from agentdbg.commands.row_lines import print_verdict
 from agentdbg.commands.terminal import Styled, Terminal
+from agentdbg.commands.view import open_viewer
 from agentdbg.config import load_config
+from agentdbg.demo import agents
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.layout import check_data_dir
@@ -71,16 +73,12 @@ def command(
             out.line()
             out.sentence("`agentdbg view` opens them in the browser.")
         return
-    from agentdbg.commands.view import open_viewer  # noqa: PLC0415 -- the server only where it is needed
-
     out.line()
     looping = next((run["run_id"] for run in recorded if run["counts"]["loop_warnings"]), None)
     open_viewer(config, looping)
 
 
 def _record(data_dir: Path, live_seconds: int) -> None:
-    from agentdbg.demo import agents  # noqa: PLC0415 -- they record, and help does not
-
     done: list[Callable[[], Any]] = [agents.refund_order, agents.read_invoice, agents.book_flight, agents.research]
     for agent in done:
         # Two of them fail on purpose, and a guardrail from the settings may stop any of them.

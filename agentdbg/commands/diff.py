@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.read_side import segments_of
 from agentdbg.analysis.diff.summary import Log, tell
+from agentdbg.commands.diff_lines import print_diff
+from agentdbg.commands.diff_markdown import markdown
 from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.run_files import count_damaged_lines, is_path, read_run_file
@@ -169,11 +171,7 @@ def _print(
         sides = {"a": runs[0].to_json(), "b": runs[1].to_json()}
         out.json({"spec_version": SPEC_VERSION, **sides, "only": only, **content})
     elif as_markdown:
-        from agentdbg.commands.diff_markdown import markdown  # noqa: PLC0415 -- only where it is asked for
-
         names = (f"{runs[0].name} ({runs[0].run_id[:8]})", f"{runs[1].name} ({runs[1].run_id[:8]})")
         out.bytes(markdown(found, told, names, with_rows=not stat).encode())
     else:
-        from agentdbg.commands.diff_lines import print_diff  # noqa: PLC0415
-
         print_diff(out, found, told, (runs[0].name, runs[1].name), (runs[0].run_id[:8], runs[1].run_id[:8]), stat=stat)

@@ -135,7 +135,7 @@ def figure_rows(diff: Diff) -> list[list[str | Styled]]:
 
 def _figure(name: str, amount: float | None) -> str:
     if amount is None:
-        return "–"  # noqa: RUF001
+        return "–"
     if name == "duration_ms":
         return duration(amount)
     if name == "total_tokens":

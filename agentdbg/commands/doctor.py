@@ -11,10 +11,13 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from agentdbg.analysis.wording import count_noun
+from agentdbg.autorun.installed import offered_integrations
 from agentdbg.commands.find_runs import newest_runs
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
+from agentdbg.integrations import INTEGRATIONS
+from agentdbg.server.lifecycle import find_viewer
 from agentdbg.storage.layout import check_data_dir
 from agentdbg.version import __version__
 
@@ -169,9 +172,6 @@ def _stored(runs: list[RunMeta]) -> Iterator[Finding]:
 
 
 def _frameworks() -> Iterator[Finding]:
-    from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415 -- only the doctor asks
-    from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
-
     seen = []
     for package, module in sorted([*INTEGRATIONS.items(), *offered_integrations()]):
         if _is_there(package) and _is_there(module.partition(":")[0]):
@@ -202,8 +202,6 @@ def _version(package: str) -> str:
 
 def _viewer(data_dir: Path) -> Iterator[Finding]:
     if (data_dir / "viewer.lock").exists():
-        from agentdbg.server.lifecycle import find_viewer  # noqa: PLC0415
-
         viewer = find_viewer(data_dir)
         if viewer is not None:
             yield Finding("note", f"A viewer is open at port {viewer.port}.")

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Progress, Terminal
+from agentdbg.commands.times import since as moment
 from agentdbg.exceptions import UsageError
-from agentdbg.index.run_index import load_run_meta
+from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.interop.exports.run_content import Run, part_of, write_whole
+from agentdbg.interop.tables.parquet import write_tables
 from agentdbg.storage.layout import make_private_folder, run_dir
 from agentdbg.storage.reader import default_data_dir
 
@@ -95,9 +97,6 @@ def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[
         ids = dict.fromkeys(find(name, data_dir) for name in names)
         metas = [load_run_meta(run_id, data_dir) for run_id in ids]
     else:
-        from agentdbg.commands.times import since as moment  # noqa: PLC0415 -- only where many are asked for
-        from agentdbg.index.run_index import RunFilter, RunIndex  # noqa: PLC0415
-
         index = RunIndex(data_dir)
         with Progress("Reading runs") as progress:
             index.refresh(thorough=False, progress=progress.at)
@@ -127,8 +126,6 @@ def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Repo
 
 
 def _write_tables(chosen: Sequence[Run], out: str, progress: Report) -> None:
-    from agentdbg.interop.tables.parquet import write_tables  # noqa: PLC0415 -- needs an extra
-
     _make_folder(out, "parquet is two files")
     write_tables(chosen, Path(out), progress)
 

@@ -18,6 +18,7 @@ from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import EventNotFound, RunNotFound, UsageError
 from agentdbg.index.events import EventIndex
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
+from agentdbg.storage.housekeeping import deleted_runs
 from agentdbg.storage.layout import index_dir
 from agentdbg.storage.reader import default_data_dir, find_run, run_folder
 
@@ -45,8 +46,6 @@ def find(wanted: str, data_dir: Path | None = None) -> str:
 
 
 def _say_if_deleted(wanted: str, root: Path) -> None:
-    from agentdbg.storage.housekeeping import deleted_runs  # noqa: PLC0415 -- only where a run is not found
-
     prefix = wanted.strip().lower()
     found = [deleted.meta["run_id"] for deleted in deleted_runs(root) if deleted.meta["run_id"].startswith(prefix)]
     if len(found) == 1:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.analysis.wording import duration, money
 from agentdbg.commands.options import Option
 from agentdbg.commands.terminal import Column, Progress, Styled, Terminal
+from agentdbg.commands.times import local_time, since
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.index.run_index import RunFilter, RunIndex
@@ -64,8 +66,6 @@ def command(
 def _moment(text: str | None) -> str | None:
     if text is None:
         return None
-    from agentdbg.commands.times import since  # noqa: PLC0415 -- only where a time is given
-
     return since(text)
 
 
@@ -116,7 +116,7 @@ def _row(
     status = run["status"]
     row: list[str | Styled] = [
         Styled(run["run_id"][:length], "accent"),
-        run["run_name"] or "–",  # noqa: RUF001
+        run["run_name"] or "–",
         *_times(out, run),
         str(run["counts"]["llm_calls"]),
         str(run["counts"]["tool_calls"]),
@@ -130,11 +130,9 @@ def _row(
 
 def _cost(run: RunMeta) -> str:
     """An unknown cost is unknown, never nothing."""
-    from agentdbg.analysis.wording import money  # noqa: PLC0415 -- a program gets the numbers
-
     cost = run.get("cost_usd")
     if cost is None:
-        return "–"  # noqa: RUF001
+        return "–"
     in_loops = run.get("loop_cost_usd")
     return f"{money(cost)}, {money(in_loops)} in loops" if in_loops else money(cost)
 
@@ -144,9 +142,6 @@ def _times(out: Terminal, run: RunMeta) -> tuple[str, str]:
     length = run["duration_ms"]
     if not out.is_terminal:
         return run["started_at"], "" if length is None else str(length)
-    from agentdbg.analysis.wording import duration  # noqa: PLC0415 -- a program gets the numbers
-    from agentdbg.commands.times import local_time  # noqa: PLC0415
-
     return local_time(run["started_at"]), duration(length)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 from agentdbg.exceptions import UsageError
+from agentdbg.mcp_server.protocol import serve
 from agentdbg.storage.reader import default_data_dir
 
 EXAMPLES = """
@@ -19,10 +22,6 @@ def command() -> None:
     The assistant starts this itself; docs/mcp.md says how to tell it to. It only reads: nothing is changed, and
     nothing leaves this machine but what the assistant is answered. Needs the package mcp: `pip install "mcp>=1.23"`.
     """
-    import sys  # noqa: PLC0415 -- only here
-
-    from agentdbg.mcp_server.protocol import serve  # noqa: PLC0415 -- loads every reader
-
     if sys.stdin.isatty():
         raise UsageError(
             "`agentdbg mcp` speaks to an assistant, which starts it itself; "

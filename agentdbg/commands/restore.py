@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.analysis.wording import duration
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Column, Styled, Terminal
+from agentdbg.commands.times import local_time
 from agentdbg.events import SPEC_VERSION
 from agentdbg.storage.housekeeping import deleted_runs, restore_run
 from agentdbg.storage.reader import load_run_meta
@@ -56,9 +58,6 @@ def _show(out: Terminal, deleted: Sequence[DeletedRun], *, as_json: bool) -> Non
 
 
 def _row(one: DeletedRun) -> list[str | Styled]:
-    from agentdbg.analysis.wording import duration  # noqa: PLC0415 -- only where they are listed
-    from agentdbg.commands.times import local_time  # noqa: PLC0415
-
     seconds = time.time() - one.deleted_at
     ago = f"{duration(seconds * 1000)} ago" if seconds >= 60 else "just now"
     name = one.meta["run_name"] or "unnamed"

@@ -19,6 +19,7 @@ from agentdbg.analysis.checks.run_facts import RunFacts, gather
 from agentdbg.bounded import TooMuch
 from agentdbg.bounded.files import read_all, read_small
 from agentdbg.bounded.json_size import check_json_size
+from agentdbg.commands.find_runs import find
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.storage.dialects import DamagedLine, parse_event
@@ -206,8 +207,6 @@ def _json(value: Any, indent: int | None = None) -> str:
 def facts_of_named(wanted: str, data_dir: Path, rules: EffectRules) -> RunFacts:
     """The facts of the run that a person names: by its id, a unique prefix, `latest`, or a file or folder."""
     # Whoever tests an agent has its run at hand, and looks for none.
-    from agentdbg.commands.find_runs import find  # noqa: PLC0415
-
     if not is_path(wanted):
         return facts_of(find(wanted, data_dir), data_dir, rules)
     file = read_run_file(Path(wanted))

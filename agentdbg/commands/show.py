@@ -22,6 +22,7 @@ from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.commands.times import local_time
+from agentdbg.encoding import encode_json
 from agentdbg.events.markers import in_words, text_in_words
 
 if TYPE_CHECKING:
@@ -144,8 +145,6 @@ def _chosen(opened: OpenedRun, order: list[tuple[int, int]], *, full: bool) -> I
 
 def _print_json(out: Terminal, opened: OpenedRun, summary: Summary) -> None:
     """The summary and all rows as one document, a row at a time so that memory stays flat."""
-    from agentdbg.encoding import encode_json  # noqa: PLC0415 -- only where JSON is asked for
-
     out.bytes(encode_json(summary)[:-1] + b',"rows":[')
     for number in range(1, opened.index.total + 1):
         row = encode_json(opened.builder.row(number, running=opened.is_live))

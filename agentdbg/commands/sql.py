@@ -17,6 +17,7 @@ from agentdbg.commands.terminal import Column, Progress, Styled, Terminal, cell_
 from agentdbg.encoding import RawJson, decode_json, encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.index.run_index import RunIndex
+from agentdbg.interop.tables.database import VIEWS, ask
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
@@ -54,8 +55,6 @@ def command(
     if question is None:
         _list_views(out, form)
         return
-    from agentdbg.interop.tables.database import ask  # noqa: PLC0415 -- needs an extra
-
     text = sys.stdin.read(_LONGEST_QUESTION) if question == "-" else question
     data_dir = default_data_dir()
     index = RunIndex(data_dir)
@@ -68,8 +67,6 @@ def command(
 
 
 def _list_views(out: Terminal, form: str) -> None:
-    from agentdbg.interop.tables.database import VIEWS  # noqa: PLC0415
-
     types = {"integer": "BIGINT", "float": "DOUBLE", "time": "TIMESTAMP", "json": "JSON"}
     rows = [
         (view, column.name, types.get(column.type, "VARCHAR"), column.meaning)
@@ -159,7 +156,7 @@ def _is_number(kind: str) -> bool:
 def _shown(value: Any) -> str:
     """A value as a person or a spreadsheet reads it."""
     if value is None:
-        return "–"  # noqa: RUF001
+        return "–"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -12,7 +12,8 @@ import codecs
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
+import traceback
+from typing import TYPE_CHECKING, Literal, TextIO
 
 from agentdbg.commands.terminal import clean, problem
 from agentdbg.exceptions import AgentDbgError, UsageError
@@ -31,19 +32,23 @@ __all__ = [
 ]
 
 # What stands for our signs where the terminal's encoding has none of them; as wide as they are, so that columns hold.
-_PLAIN = str.maketrans("✓✕⊘●■±▾↻▷□▎·…→≠≈⇄─–—“”’", '+xxo*~v@>=|-~>!~x---""\'')  # noqa: RUF001
+_PLAIN = str.maketrans("✓✕⊘●■±▾↻▷□▎·…→≠≈⇄─–—“”’", '+xxo*~v@>=|-~>!~x---""\'')
 
 
 def print_any_text() -> None:
     """Neither a closed stream nor a name the terminal's encoding does not have may stop a command."""
     # In the order of their numbers: a file of ours must never be taken for one of them.
-    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
-    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
-    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    sys.stdin = sys.stdin or _nothing("r")
+    sys.stdout = sys.stdout or _nothing("w")
+    sys.stderr = sys.stderr or _nothing("w")
     codecs.register_error("agentdbg", _plainly)
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):
             stream.reconfigure(errors="agentdbg")  # type: ignore[union-attr] # what is no text stream has none
+
+
+def _nothing(mode: Literal["r", "w"]) -> TextIO:
+    return os.fdopen(os.open(os.devnull, os.O_RDWR), mode)
 
 
 def _plainly(error: UnicodeError) -> tuple[str, int]:
@@ -76,8 +81,6 @@ def exit_code_of(error: Exception) -> int:
         problem(str(error))
         return error.exit_code
     if os.environ.get("AGENTDBG_TRACEBACK") == "1":
-        import traceback  # noqa: PLC0415
-
         traceback.print_exception(error)
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, OSError) and error.strerror:

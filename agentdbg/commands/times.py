@@ -15,5 +15,5 @@ def local_time(timestamp: str | None) -> str:
     """A stored timestamp on this machine's clock: `2026-11-15 14:02:31`."""
     milliseconds = timestamp_ms(timestamp)
     if milliseconds is None:
-        return timestamp or "–"  # noqa: RUF001
+        return timestamp or "–"
     return datetime.fromtimestamp(milliseconds / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")

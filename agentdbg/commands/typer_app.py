@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from agentdbg.commands import command_module
+from agentdbg.commands.find_runs import newest_runs
 from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
 from agentdbg.commands.streams import exit_code_of
 from agentdbg.version import __version__
@@ -35,10 +36,10 @@ def make_app(commands: Mapping[str, str]) -> typer.Typer:
     class Commands(TyperGroup):
         """Knows the names of all commands, and imports the one that is used."""
 
-        def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the signature is typer's
+        def list_commands(self, _: Any) -> list[str]:
             return list(commands)
 
-        def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        def get_command(self, _: Any, cmd_name: str) -> Any:
             return _command(cmd_name) if cmd_name in commands else None
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -47,7 +48,7 @@ def make_app(commands: Mapping[str, str]) -> typer.Typer:
                 ctx.fail(f"No such command {args[0]!r}; did you mean `agentdbg {close[0]}`?")
             return super().resolve_command(ctx, args)
 
-        def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        def format_commands(self, _: Any, formatter: Any) -> None:
             with formatter.section("Commands"):
                 formatter.write_dl(list(commands.items()))
 
@@ -104,10 +105,10 @@ def _kind_of_command(parameters: Sequence[Parameter]) -> type[TyperCommand]:
     options = [found for found in parameters if isinstance(found.declared, Option)]
 
     class Command(TyperCommand):
-        def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 -- the signature is typer's
+        def collect_usage_pieces(self, _: Any) -> list[str]:
             return ["[OPTIONS]", *(argument.metavar for argument in arguments)]
 
-        def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        def format_options(self, _: Any, formatter: Any) -> None:
             if arguments:
                 with formatter.section("Arguments"):
                     formatter.write_dl([(argument.metavar, argument.help) for argument in arguments])
@@ -159,7 +160,5 @@ def _declared(found: Parameter) -> Any:
 
 def _complete_runs(incomplete: str) -> list[tuple[str, str]]:
     """The latest runs whose id begins like that, with their names."""
-    from agentdbg.commands.find_runs import newest_runs  # noqa: PLC0415 -- only while completing
-
     found = [(run["run_id"][:8], run["run_name"] or "") for run in newest_runs(50)]
     return [(run_id, name) for run_id, name in [("latest", "the newest run"), *found] if run_id.startswith(incomplete)]

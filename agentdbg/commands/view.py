@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.find_runs import find
@@ -14,6 +15,7 @@ from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import RunNotFound
 from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
+from agentdbg.storage.housekeeping import prune
 from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
@@ -104,15 +106,11 @@ def _has_browser() -> bool:
 
 
 def _open_browser(url: str) -> None:
-    import webbrowser  # noqa: PLC0415 -- only where one is opened
-
     with contextlib.suppress(Exception):
         webbrowser.open(url)
 
 
 def _compress_old(config: Config) -> None:
-    from agentdbg.storage.housekeeping import prune  # noqa: PLC0415
-
     if config.compress_after_days is not None:
         with contextlib.suppress(Exception):
             prune(config.compress_after_days * 86_400, compress=True, data_dir=config.data_dir)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
+from agentdbg.index.follow import last_events
 from agentdbg.index.run_cache import RunCache, RunEntry, files_stamp
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
@@ -305,7 +306,6 @@ class RunIndex:
 
     def _make_headline(self, meta: RunMeta) -> str:
         from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
-        from agentdbg.index.follow import last_events  # noqa: PLC0415
 
         folder = os.path.join(self.data_dir, "runs", meta["run_id"])
         events, is_whole = last_events(folder, meta["run_id"])

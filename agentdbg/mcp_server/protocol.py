@@ -19,7 +19,6 @@ Every tool there is, in the order an assistant would use them.
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
@@ -27,7 +26,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgError, UsageError
-from agentdbg.extra_packages import install_hint
+from agentdbg.extra_packages import load_extra
 from agentdbg.index.run_index import RunFilter
 from agentdbg.mcp_server.run_access import Reader, run_brief
 from agentdbg.mcp_server.tool_answers import visible
@@ -62,25 +61,21 @@ _NOT_FOUND, _INVALID = -32002, -32602
 
 def serve(data_dir: Path) -> None:
     """Answer on stdin and stdout until stdin ends."""
-    try:
-        import anyio  # noqa: PLC0415 -- an extra
-        from mcp.server.lowlevel import Server  # noqa: PLC0415
-    except ImportError:
-        raise UsageError(
-            f"`agentdbg mcp` needs the mcp package, which is not installed: {install_hint('mcp')}"
-        ) from None
-    server = Server("agentdbg", version=__version__, instructions=INSTRUCTIONS)
+    lowlevel = _load("mcp.server.lowlevel")
+    server = lowlevel.Server("agentdbg", version=__version__, instructions=INSTRUCTIONS)
     reader = Reader(data_dir)
     for method, answer in METHODS.items():
         _register(server, method, answer, reader)
-    anyio.run(_serve, server, _private_stdout())
+    _load("anyio").run(_serve, server, _private_stdout())
+
+
+def _load(module: str) -> Any:
+    return load_extra("mcp", module, "`agentdbg mcp` needs the mcp package")
 
 
 async def _serve(server: Any, stdout: TextIOWrapper) -> None:
-    import anyio  # noqa: PLC0415
-    from mcp.server.stdio import stdio_server  # noqa: PLC0415
-
-    async with stdio_server(stdout=anyio.wrap_file(stdout)) as (questions, answers):
+    wrapped = _load("anyio").wrap_file(stdout)
+    async with _load("mcp.server.stdio").stdio_server(stdout=wrapped) as (questions, answers):
         await server.run(questions, answers, server.create_initialization_options())
 
 
@@ -129,16 +124,14 @@ _TYPE_NAMES = {
 
 def _register(server: Any, method: str, answer: Answer, reader: Reader) -> None:
     """Let the server answer a method, in a thread: reading a long run must not keep a ping waiting."""
-    import anyio.to_thread  # noqa: PLC0415
-
-    types: Any = importlib.import_module("mcp.types")
+    threads, types = _load("anyio.to_thread"), _load("mcp.types")
     request_name, params_name, result_name = _TYPE_NAMES[method]
     result_type = getattr(types, result_name)
 
     async def answered(params: Any) -> Any:
         given = params.model_dump(mode="json", by_alias=True, exclude_none=True) if params is not None else {}
         try:
-            result = await anyio.to_thread.run_sync(answer, reader, given)
+            result = await threads.run_sync(answer, reader, given)
         except AgentDbgError as error:
             raise _refusal(error) from None
         return result_type.model_validate(result)
@@ -157,13 +150,13 @@ def _register(server: Any, method: str, answer: Answer, reader: Reader) -> None:
 
 def _refusal(error: AgentDbgError) -> Exception:
     """An error as the protocol answers it."""
-    exceptions: Any = importlib.import_module("mcp.shared.exceptions")
+    exceptions: Any = _load("mcp.shared.exceptions")
     code = _NOT_FOUND if error.http_status == 404 else _INVALID
     refusal: Exception
     if hasattr(exceptions, "MCPError"):  # 2.x
         refusal = exceptions.MCPError(code, str(error))
     else:
-        data = importlib.import_module("mcp.types").ErrorData(code=code, message=str(error))
+        data = _load("mcp.types").ErrorData(code=code, message=str(error))
         refusal = exceptions.McpError(data)
     return refusal
 

@@ -166,7 +166,7 @@ class _EventClient(_Client):
             self._generation, self._offset = index.generation, 0
         return bool(index.offset) and index.offset[-1] >= self._offset
 
-    def next_page(self, run: RunMeta) -> bytes | None:  # noqa: ARG002 -- events are the same whatever the run does
+    def next_page(self, _: RunMeta) -> bytes | None:
         index = self._view.index
         with index.lock:
             first = bisect_left(index.offset, self._offset) + 1

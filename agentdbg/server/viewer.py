@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 -- FastAPI reads the annotations of routes when it starts
-from starlette.responses import Response  # noqa: TC002
 
 from agentdbg.exceptions import AgentDbgError, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.run_index import RunIndex
@@ -36,6 +34,9 @@ from agentdbg.storage.layout import is_run_id
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
+
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from agentdbg.events import RunMeta
     from agentdbg.server.open_runs import RunView

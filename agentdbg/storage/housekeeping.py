@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from agentdbg.bounded.files import GzipReader, is_within_bounds
+from agentdbg.config import load_config
 from agentdbg.encoding import encode_json
 from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
@@ -84,7 +85,6 @@ def rename_run(run: str, run_name: str, data_dir: str | Path | None = None) -> R
 
 def _without_secrets(name: str) -> str:
     """A name is text on disk like any other: a key that was pasted into it is taken out."""
-    from agentdbg.config import load_config  # noqa: PLC0415 -- only renaming needs settings and a redactor
     from agentdbg.redaction import RedactionRules, Redactor  # noqa: PLC0415 -- as above
 
     config = load_config()

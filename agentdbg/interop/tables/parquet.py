@@ -16,8 +16,7 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import UsageError
-from agentdbg.extra_packages import install_hint
+from agentdbg.extra_packages import load_extra
 from agentdbg.interop.exports.run_content import appearing, events_of, part_of
 from agentdbg.interop.tables.table_columns import EVENTS, RUNS, event_row, run_row
 from agentdbg.storage.layout import open_private
@@ -37,31 +36,24 @@ _BYTES_AT_ONCE = 16_000_000
 _WRITTEN_WITH = {"compression": "zstd", "version": "2.6", "coerce_timestamps": "us"}
 
 
-def require(*packages: str) -> None:
-    """Say which package is missing and how to install it, before anything is begun."""
-    import importlib  # noqa: PLC0415
-
-    for package in packages:
-        try:
-            importlib.import_module(package)
-        except ImportError:
-            raise UsageError(f"this needs {package}, which is not installed: {install_hint('sql')}") from None
+def require(package: str) -> Any:
+    """A package of the extra, loaded; UsageError says how to install it."""
+    return load_extra("sql", package, f"this needs {package.partition('.')[0]}")
 
 
 class TableFile:
     """A table being written to a new private file. Whoever opens it moves it into place, or takes it away."""
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
-        import pyarrow as pa  # noqa: PLC0415 -- an extra
-        from pyarrow import parquet  # noqa: PLC0415
-
         self.rows = 0
-        self._arrow = pa
+        self._arrow = require("pyarrow")
         self._schema = _schema(columns)
         self._text_at = [at for at, column in enumerate(columns) if column.type == "json"]
         self._file = os.fdopen(open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb")
         words = [column.name for column in columns if column.type == "word"]
-        self._writer = parquet.ParquetWriter(self._file, self._schema, use_dictionary=words, **_WRITTEN_WITH)
+        self._writer = require("pyarrow.parquet").ParquetWriter(
+            self._file, self._schema, use_dictionary=words, **_WRITTEN_WITH
+        )
         self._waiting: list[tuple[Any, ...]] = []
         self._bytes = 0
 
@@ -125,18 +117,15 @@ def write_table(path: Path, columns: Sequence[Column], rows: Iterable[tuple[Any,
 
 def copy_rows(source: Path, target: TableFile, run_ids: Iterable[str]) -> None:
     """Add the rows of some runs from another file of the same columns."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import compute, parquet  # noqa: PLC0415
-
+    pa, compute = require("pyarrow"), require("pyarrow.compute")
     wanted = pa.array(sorted(run_ids), pa.string())
-    with parquet.ParquetFile(source) as file:
+    with require("pyarrow.parquet").ParquetFile(source) as file:
         for batch in file.iter_batches(_ROWS_AT_ONCE):
             target.add_batch(batch.filter(compute.is_in(batch.column("run_id"), value_set=wanted)))
 
 
 def _schema(columns: Sequence[Column]) -> Any:
-    import pyarrow as pa  # noqa: PLC0415
-
+    pa = require("pyarrow")
     types = {
         "text": pa.string(),
         "word": pa.string(),

@@ -444,7 +444,7 @@ def test_without_its_extra_the_command_says_what_to_install(
     """The package stays small for those who never push."""
     for name in [name for name in sys.modules if name.startswith(("opentelemetry.proto", "agentdbg.interop.otel.pu"))]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "agentdbg.interop.otel.spans_out", raising=False)
+    monkeypatch.delitem(sys.modules, "agentdbg.interop.otel.otlp", raising=False)
     real = builtins.__import__
 
     def without_proto(name: str, *arguments: Any, **named: Any) -> Any:
