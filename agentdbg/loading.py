@@ -35,7 +35,7 @@ def undisturbed() -> Iterator[None]:
     _watch_forks()
     noted: list[int] = []
 
-    def note(signum: int, frame: Any) -> None:  # noqa: ARG001 -- called as every handler is
+    def note(signum: int, _: Any) -> None:
         noted.append(signum)
 
     handlers: dict[int, Any] = {}

@@ -104,7 +104,7 @@ def number(at_least: float) -> Callable[[Any], float]:
     def parse(given: Any) -> float:
         try:
             if isinstance(given, bool):
-                raise ValueError  # noqa: TRY004 -- caught right below
+                raise TypeError
             value = float(given)
         except (TypeError, ValueError, OverflowError) as error:
             pass_on(error)

@@ -36,7 +36,7 @@ from agentdbg.receiver.bodies import JSON, LARGEST_BODY, Refused, answer_of, med
 from agentdbg.receiver.trace_run import NotStored
 from agentdbg.receiver.traces import IDLE_SECONDS, Traces
 from agentdbg.receiver.unsupported_signals import turn_down_logs, turn_down_metrics
-from agentdbg.server.guard import BodyTooLarge, Guard, Policy, own_url
+from agentdbg.server.guard import BodyTooLarge, Guard, Policy, on_this_machine, own_url
 from agentdbg.server.http_answers import error_response, json_response
 from agentdbg.server.lifecycle import listen, run_server
 from agentdbg.server.slow_clients import MOST_CONNECTIONS, patient_protocol
@@ -71,8 +71,7 @@ class Receiver:
     def url(self) -> str:
         """What an exporter is given as its endpoint."""
         # Bound to every address, it is reached by any of them; on this machine by this one.
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host.strip("[]"), self.host)  # noqa: S104 -- not bound
-        return own_url(host, self.port).rstrip("/")
+        return own_url(on_this_machine(self.host), self.port).rstrip("/")
 
 
 def serve(
@@ -157,7 +156,7 @@ def create_app(
         allowed_hosts=frozenset(name.strip().lower() for name in allowed_hosts),
         bound_host=host,
         service="receiver",
-        token_hint="send the token that `agentdbg receive` printed, in the header X-AgentDbg-Token",  # noqa: S106
+        entry_hint="send the token that `agentdbg receive` printed, in the header X-AgentDbg-Token",
         largest_body=LARGEST_BODY,
         takes_posts=True,
     )

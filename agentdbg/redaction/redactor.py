@@ -9,6 +9,7 @@ secret. Whatever is not proved takes the careful walk. If that fails too, the va
 from __future__ import annotations
 
 import copy
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
@@ -26,10 +27,13 @@ from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
 from agentdbg.redaction.whole import WholeWalk, clean_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
 
     from agentdbg.redaction.rules import RedactionRules
     from agentdbg.redaction.whole import SecretNumbers
+
+    _Made = TypeVar("_Made")
 
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
@@ -159,23 +163,18 @@ class Redactor:
 
     def clean_text(self, text: Any, limit: int = 500) -> str:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""
-        try:
-            cleaned = self._walk().text(text)
-        except Exception as error:  # noqa: BLE001 -- fail closed
-            pass_on(error)
-            return UNREADABLE[:limit]
+        cleaned = _or_else(lambda: self._walk().text(text), lambda: UNREADABLE[:limit])
         return cleaned if len(cleaned) <= limit else cleaned[: max(0, limit - 1)] + "…"
 
     def clean_argv(self, argv: Sequence[Any]) -> list[str]:
         """The program's arguments, redacted in all the forms that arguments take."""
-        try:
-            texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
-            if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
-                return texts
-            return clean_arguments(texts, self._judge)
-        except Exception as error:  # noqa: BLE001 -- fail closed
-            pass_on(error)
-            return [UNREADABLE]
+        return _or_else(lambda: self._cleaned_argv(argv), lambda: [UNREADABLE])
+
+    def _cleaned_argv(self, argv: Sequence[Any]) -> list[str]:
+        texts = [self.clean_text(argument, self._max_field_bytes) for argument in argv]
+        if self._judge is None or (len(texts) == 1 and not _could_be_option(texts[0])):
+            return texts
+        return clean_arguments(texts, self._judge)
 
     def _walk(self) -> Walk:
         return Walk(
@@ -195,25 +194,23 @@ class Redactor:
 
     def _seal_large(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """The same where only a part can be kept, as of the history of a long talk: nothing but that part is read."""
+        return _or_else(lambda: self._seal_picked(fields), lambda: self._seal_carefully(fields))
+
+    def _seal_picked(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         limit = self._max_field_bytes
-        try:
-            long: list[str] = []
-            picked = {key: pick(value, limits_of(key, limit), long) for key, value in fields.items()}
-            if self._judge is None:
-                prove_types(picked, NO_LIMIT, 1, MOST_NODES)
-            else:
-                prove(picked, self._judge, NO_LIMIT, 1, MOST_NODES)
-            if self._suspicion is not None:
-                new = [text for text in long if self._remembered.find(text) is not text]
-                is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
-                self._search(encoding.encode(self._remembered.without_clean(picked) if is_mostly_known else picked))
-                for text in new:
-                    self._remembered.add(text, text)
-            value = self._fitted(picked)
-            return value, encoding.encode(value)
-        except Exception as error:  # noqa: BLE001 -- as above
-            pass_on(error)
-            return self._seal_carefully(fields)
+        long: list[str] = []
+        picked = {key: pick(value, limits_of(key, limit), long) for key, value in fields.items()}
+        if self._judge is None:
+            prove_types(picked, NO_LIMIT, 1, MOST_NODES)
+        else:
+            prove(picked, self._judge, NO_LIMIT, 1, MOST_NODES)
+        if self._suspicion is not None:
+            new = [text for text in long if self._remembered.find(text) is not text]
+            is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
+            self._search(encoding.encode(self._remembered.without_clean(picked) if is_mostly_known else picked))
+            for text in new:
+                self._remembered.add(text, text)
+        return _encoded(self._fitted(picked))
 
     def _search(self, encoded: bytes) -> None:
         assert self._suspicion is not None
@@ -227,12 +224,14 @@ class Redactor:
             self._harmless.clear()
 
     def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        try:
-            value = self._fitted(self._walked(fields))
-            return value, encoding.encode(value)
-        except Exception as error:  # noqa: BLE001 -- fail closed: one bad value costs only itself
-            pass_on(error)
-            return self._seal_what_can_be(fields)
+        """By the careful walk; if that fails, one bad value costs only itself, and if that fails too, everything."""
+        return _or_else(
+            lambda: _encoded(self._fitted(self._walked(fields))),
+            lambda: _or_else(
+                lambda: _encoded(self._fitted(self._what_can_be_read(fields))),
+                lambda: _encoded({REDACTED: UNREADABLE}),
+            ),
+        )
 
     def _walked(self, fields: dict[Any, Any]) -> dict[str, Any]:
         walk = self._walk()
@@ -251,21 +250,30 @@ class Redactor:
                 plain[key] = cut_value(value, limit, limits)
         return plain if len(encoding.encode(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
 
-    def _seal_what_can_be(self, fields: Any) -> tuple[dict[str, Any], bytes]:
+    def _what_can_be_read(self, fields: Any) -> dict[str, Any]:
         kept: dict[str, Any] = {}
-        try:
-            for key in list(dict.keys(fields))[:200]:
-                name = readable_text(key) if type(key) is str else "?"
-                try:
-                    kept.update(self._fitted(self._walked({key: dict.get(fields, key)})))
-                except Exception as error:  # noqa: BLE001 -- fail closed
-                    pass_on(error)
-                    kept[self.clean_text(name)] = UNREADABLE
-            value = self._fitted(kept)
-            return value, encoding.encode(value)
-        except Exception as error:  # noqa: BLE001 -- fail closed
-            pass_on(error)
-            return {REDACTED: UNREADABLE}, encoding.encode({REDACTED: UNREADABLE})
+        for key in list(dict.keys(fields))[:200]:
+            kept.update(_or_else(partial(self._one_field, fields, key), partial(self._unread, key)))
+        return kept
+
+    def _one_field(self, fields: Any, key: Any) -> dict[str, Any]:
+        return self._fitted(self._walked({key: dict.get(fields, key)}))
+
+    def _unread(self, key: Any) -> dict[str, Any]:
+        return {self.clean_text(readable_text(key) if type(key) is str else "?"): UNREADABLE}
+
+
+def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made:
+    """What `make` makes; what `otherwise` does where that fails, whatever the reason: nothing is stored unread."""
+    try:
+        return make()
+    except Exception as error:  # noqa: BLE001 -- fail closed
+        pass_on(error)
+        return otherwise()
+
+
+def _encoded(value: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    return value, encoding.encode(value)
 
 
 def _could_be_option(argument: str) -> bool:

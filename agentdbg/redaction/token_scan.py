@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
+from agentdbg.redaction.key_words import word_set
 from agentdbg.redaction.token_formats import SHAPES
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ _LOOSE_USERINFO = re.compile(
 _ESCAPED_USERINFO = re.compile(
     r"%3A(?://|%2F%2F)[\w.~\-]{0,80}(?P<userinfo>%3A[^\s\"'<>\\/?#&@:]{1,160}?)%40", re.IGNORECASE | re.ASCII
 )
-_ACCOUNTS = frozenset(
-    "git hg svn root admin user ubuntu ec2-user postgres mysql mongo redis anonymous guest www deploy username".split()  # noqa: SIM905
+_ACCOUNTS = word_set(
+    "git hg svn root admin user ubuntu ec2-user postgres mysql mongo redis anonymous guest www deploy username"
 )
 
 

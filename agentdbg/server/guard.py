@@ -26,11 +26,11 @@ from agentdbg.server.peer_user import is_from_own_user
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Guard", "Policy", "bracketed", "is_address", "is_loopback", "own_url"]
+__all__ = ["Guard", "Policy", "bracketed", "is_address", "is_loopback", "on_this_machine", "own_url"]
 
 LARGEST_BODY = 65_536
 LARGEST_ANSWER = 4_000_000
-TOKEN_HEADER = "x-agentdbg-token"  # noqa: S105 -- the name of a header
+HEADER = "x-agentdbg-token"
 
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _SAFE_METHODS = frozenset({"GET", "HEAD"})
@@ -63,7 +63,7 @@ class Policy:
     is_loopback: bool = field(init=False)
     service: str = "viewer"
     """What the server calls itself when it refuses."""
-    token_hint: str = "open the address that `agentdbg view` printed; it holds the token"  # noqa: S105
+    entry_hint: str = "open the address that `agentdbg view` printed; it holds the token"
     largest_body: int = LARGEST_BODY
     takes_posts: bool = False
     """Whether programs of this machine may send without a token, as exporters do. A page of a browser may not."""
@@ -93,7 +93,7 @@ class Policy:
             return 403, "foreign_origin", f"this {self.service} answers only its own page"
         needs_token = not (self.is_loopback and is_from_own_user(scope))
         if needs_token and not self._has_token(headers, scope):
-            return 401, "token_needed", self.token_hint
+            return 401, "token_needed", self.entry_hint
         return self._refusal_of_method(scope, origin, headers)
 
     def is_token(self, text: str | None) -> bool:
@@ -111,7 +111,7 @@ class Policy:
         method = scope["method"]
         if method not in _METHODS:
             return 405, "method_not_allowed", f"{method} is not answered here"
-        is_meant = origin is not None or self.takes_posts or self.is_token(headers.only(TOKEN_HEADER))
+        is_meant = origin is not None or self.takes_posts or self.is_token(headers.only(HEADER))
         if method not in _SAFE_METHODS and not is_meant:
             return 403, "not_meant", "a change needs the viewer's own page, or its token in X-AgentDbg-Token"
         length = headers.only("content-length")
@@ -136,7 +136,7 @@ class Policy:
         return parsed[0] == host[0] and (parsed[1] or port) == (host[1] or port)
 
     def _has_token(self, headers: _Headers, scope: Scope) -> bool:
-        given = [headers.only(TOKEN_HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie_name(scope))]
+        given = [headers.only(HEADER), *_query(scope).get("token", []), _cookie(headers, self.cookie_name(scope))]
         return any(self.is_token(text) for text in given)
 
 
@@ -308,6 +308,14 @@ def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a host."""
     name = host.strip("[]").lower()
     return name == "localhost" or (is_address(name) and ipaddress.ip_address(name).is_loopback)
+
+
+def on_this_machine(host: str) -> str:
+    """Where this machine reaches a server that is bound to every address, or to `host`."""
+    name = host.strip("[]")
+    if not is_address(name) or not ipaddress.ip_address(name).is_unspecified:
+        return host
+    return "::1" if ":" in name else "127.0.0.1"
 
 
 def own_url(host: str, port: int, **query: str | None) -> str:

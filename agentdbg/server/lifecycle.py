@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import UsageError, ViewerUnavailable
-from agentdbg.server.guard import bracketed, is_address, is_loopback, own_url
+from agentdbg.server.guard import bracketed, is_address, is_loopback, on_this_machine, own_url
 from agentdbg.server.peer_user import can_tell_users, peer_uid
 from agentdbg.storage.layout import make_private_folder, replace_file, viewer_lock_path
 from agentdbg.storage.lines import open_regular
@@ -51,12 +51,12 @@ class Viewer:
 
     def url(self, run_id: str | None = None) -> str:
         """The address of the page, on a run if one is named. It holds the token."""
-        return own_url(_reachable(self.host), self.port, run_id=run_id, token=self.token)
+        return own_url(on_this_machine(self.host), self.port, run_id=run_id, token=self.token)
 
     def url_for_browser(self, run_id: str | None = None) -> str:
         """The address to open a browser with: without the token where none is needed, since `ps` shows it to others."""
         is_known = is_loopback(self.host) and can_tell_users()
-        return own_url(_reachable(self.host), self.port, run_id=run_id, token=None if is_known else self.token)
+        return own_url(on_this_machine(self.host), self.port, run_id=run_id, token=None if is_known else self.token)
 
 
 def find_viewer(data_dir: str | Path) -> Viewer | None:
@@ -220,7 +220,7 @@ def ended_by_signals(server: uvicorn.Server, stopping: Callable[[], None] | None
 
 def _is_here(host: str) -> bool:
     """Whether a host is this machine, found out without asking anybody."""
-    name = _reachable(host).strip("[]")
+    name = on_this_machine(host).strip("[]")
     if not is_address(name):
         return name.lower() in ("localhost", socket.gethostname().lower())
     with socket.socket(socket.AF_INET6 if ":" in name else socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -233,7 +233,9 @@ def _is_here(host: str) -> bool:
 
 def _ask(viewer: Viewer, owner: int) -> dict[str, Any]:
     """What a viewer says of itself; nothing when another user than the lock's owner has taken its port."""
-    connection = http.client.HTTPConnection(_reachable(viewer.host).strip("[]"), viewer.port, timeout=_ANSWER_SECONDS)
+    connection = http.client.HTTPConnection(
+        on_this_machine(viewer.host).strip("[]"), viewer.port, timeout=_ANSWER_SECONDS
+    )
     try:
         headers = {"X-AgentDbg-Token": viewer.token} if viewer.token else {}
         connection.request("GET", "/api/info", headers=headers)
@@ -242,8 +244,3 @@ def _ask(viewer: Viewer, owner: int) -> dict[str, Any]:
     finally:
         connection.close()
     return answer if isinstance(answer, dict) and not is_theirs else {}
-
-
-def _reachable(host: str) -> str:
-    """Where a browser on this machine finds a viewer bound to every address."""
-    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host.strip("[]"), host)  # noqa: S104 -- compared, not bound

@@ -93,14 +93,14 @@ async def get_events(
     run_id: str,
     offset: Offset = 0,
     limit: Annotated[int | None, Query(ge=0, le=1 << 40)] = None,
-    type: Annotated[tuple[str, ...], Query(max_length=100)] = (),  # noqa: A002 -- the name in the address
+    types: Annotated[tuple[str, ...], Query(alias="type", max_length=100)] = (),
     q: Annotated[str, Query(max_length=1_000)] = "",
 ) -> Response:
     """The array of events, streamed; `offset` and `limit` count what is left after filtering."""
     state = _state(request)
     await run_in_threadpool(state.run, run_id)
-    if offset or limit is not None or type or q:
-        selection, headers = await run_in_threadpool(_selection, state, run_id, (",".join(type), q, offset, limit))
+    if offset or limit is not None or types or q:
+        selection, headers = await run_in_threadpool(_selection, state, run_id, (",".join(types), q, offset, limit))
         return StreamingResponse(selection.pieces(), headers=headers, media_type="application/json")
     whole, headers = await run_in_threadpool(_whole_run, state, run_id)
     return StreamingResponse(whole.pieces(), headers=headers, media_type="application/json")

@@ -230,7 +230,7 @@ class Delivery:
 def _pause_s(attempt: int) -> float:
     """Ever longer, and never the same for everybody."""
     longest: float = min(_FIRST_PAUSE_S * 2 ** (attempt - 1), _LONGEST_PAUSE_S)
-    return longest * (0.5 + random.random() / 2)  # noqa: S311 -- spreads load, guards nothing
+    return longest * (0.5 + random.SystemRandom().random() / 2)  # spreads load
 
 
 def _retry_after_s(value: Any) -> float | None:
