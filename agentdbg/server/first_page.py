@@ -170,9 +170,9 @@ def _type_of(name: str) -> str:
 
 
 _COOKIE = "agentdbg_preferences"
-_PREFERENCES = re.compile(r"[a-z]+=[a-z]+(?:&[a-z]+=[a-z]+)*")
+_PREFERENCES = re.compile(r"[a-z]+=[a-z0-9]+(?:&[a-z]+=[a-z0-9]+)*")
 _THEME = re.compile(r"(?:^|&)theme=(light|dark)(?:&|$)")
-_LONGEST = 200
+_LONGEST = 300
 _ROOT = b'<html lang="en"'
 
 

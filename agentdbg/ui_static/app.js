@@ -24,6 +24,8 @@ import { Screen } from "./views/screen.js";
  * @property {import("./model/address.js").View} view
  * @property {import("./model/filters.js").Filter} filter
  * @property {string} q
+ * @property {import("./model/address.js").Sort | null} sort by what the rows stand, null for the order of the run
+ * @property {boolean} folds whether the waterfall folds long stretches in which nothing happens
  * @property {number} selected the selected event's number, 0 for none
  * @property {ReadonlySet<number>} opened events open in place, the latest last
  * @property {number} sideOpen the event open in the side panel, 0 for none
@@ -56,6 +58,8 @@ const store = new Store(
     view: place.view,
     filter: filterOf(place),
     q: place.compare ? "" : place.q, // else it is searched for in both
+    sort: place.sort ?? null,
+    folds: preference("scale", "folded") === "folded",
     selected: 0,
     opened: new Set(),
     sideOpen: 0,

@@ -14,6 +14,7 @@ const PLACE = {
   event: "49",
   side: false,
   compare: null,
+  sort: null,
 };
 
 test("every state has an address, and the address gives the state back", () => {
@@ -21,6 +22,14 @@ test("every state has an address, and the address gives the state back", () => {
 
   assert.equal(address, "/?run_id=a41f&view=tree&filter=TOOL_CALL,errors&q=833+%E2%82%AC%26&event=49");
   assert.deepEqual(parseAddress(address.slice(1)), PLACE);
+});
+
+test("the order of the rows is in the address", () => {
+  const sort = /** @type {const} */ ({ by: "time", descending: false });
+
+  assert.equal(formatAddress({ ...PLACE, filter: "", q: "", event: null, sort }), "/?run_id=a41f&view=tree&sort=-time");
+  assert.deepEqual(parseAddress("?sort=-time").sort, sort);
+  assert.equal(parseAddress("?sort=colour").sort, null);
 });
 
 test("two runs being compared have an address", () => {

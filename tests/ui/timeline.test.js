@@ -68,7 +68,70 @@ test("one outlier does not flatten the bars of all others", () => {
     ),
   );
 
-  assert.equal(lines.scale.call, 100);
+  assert.equal(lines.scale.call, 125);
+});
+
+test("calls of much the same length fill their bars without any being torn", () => {
+  const lines = new Timeline(skeletonOf({ kind: "llm", duration_ms: 100 }, { kind: "llm", duration_ms: 280 }));
+
+  assert.equal(lines.scale.call, 280);
+});
+
+test("rows stand by time, tokens or cost, and what has no such figure stands last either way", () => {
+  const lines = new Timeline(
+    skeletonOf(
+      { kind: "start" },
+      { kind: "llm", duration_ms: 20, tokens: 5 },
+      { kind: "tool", duration_ms: 90 },
+      { kind: "llm", duration_ms: 40, tokens: 9 },
+    ),
+  );
+  lines.sort = { by: "time", descending: true };
+  assert.deepEqual([...lines.numbers], [3, 4, 2, 1]);
+  lines.sort = { by: "tokens", descending: false };
+  assert.deepEqual([...lines.numbers], [2, 4, 1, 3]);
+  lines.learnCosts([{ n: 2, cost_usd: 0.5 }]);
+  lines.sort = { by: "cost", descending: true };
+  assert.equal(lines.numbers[0], 2);
+  lines.sort = null;
+  assert.deepEqual([...lines.numbers], [1, 2, 3, 4]);
+});
+
+test("sorting a tree sorts siblings and leaves everybody under their parent", () => {
+  const lines = new Timeline(
+    skeletonOf(
+      { kind: "span", duration_ms: 50, start_ms: 0 },
+      { kind: "llm", duration_ms: 10, parent_n: 1, start_ms: 1 },
+      { kind: "llm", duration_ms: 30, parent_n: 1, start_ms: 20 },
+      { kind: "span", duration_ms: 500, start_ms: 60 },
+      { kind: "llm", duration_ms: 500, parent_n: 4, start_ms: 61 },
+    ),
+  );
+  lines.view = "tree";
+  lines.sort = { by: "time", descending: true };
+
+  assert.deepEqual([...lines.numbers], [4, 5, 1, 3, 2]);
+  assert.deepEqual(lines.slowest, [5, 3, 2]);
+});
+
+test("a long stretch in which nothing starts or ends is folded, and time still runs from left to right", () => {
+  const lines = new Timeline(
+    skeletonOf(
+      { kind: "llm", start_ms: 0, duration_ms: 1000 },
+      { kind: "llm", start_ms: 1000, duration_ms: 48_000 },
+      { kind: "tool", start_ms: 49_000, duration_ms: 1000 },
+    ),
+  );
+  lines.view = "waterfall";
+  const scale = lines.timeScale({ from: 0, to: 50_000 });
+
+  assert.equal(scale.cuts.length, 1);
+  assert.ok(scale.tears(1000, 49_000) && !scale.tears(0, 1000));
+  const shares = Array.from({ length: 51 }, (_, second) => scale.share(second * 1000));
+  assert.ok(shares.every((share, at) => at === 0 || share > shares[at - 1]));
+  assert.ok(Math.abs(shares[0]) < 1e-9 && Math.abs(shares[50] - 1) < 1e-9);
+  lines.folds = false;
+  assert.equal(lines.timeScale({ from: 0, to: 50_000 }).cuts.length, 0);
 });
 
 test("the start of a call that has ended is no match of its own: its end says the same", () => {

@@ -2,7 +2,9 @@
 /** What each intent of the reader does with the open run, whether it came from a key, a click or the address. */
 
 import { EVERYTHING, isEverything, toggleChip } from "../model/filters.js";
+import { formatDuration } from "../model/format.js";
 import { nextWhere } from "../model/search.js";
+import { KIND } from "../model/skeleton.js";
 import { zoomTo } from "../model/time-axis.js";
 import { AddressBar } from "./address-bar.js";
 import { CompareActions } from "./compare-actions.js";
@@ -13,6 +15,8 @@ import { RunOpener } from "./run-opener.js";
 
 /** @typedef {import("../app.js").State} State */
 
+/** Of a longer run, the first so many model calls are put in the order of their cost. */
+const MOST_COSTS = 10_000;
 const SIDE_FROM = "(min-width: 720px)";
 
 export class Actions {
@@ -215,7 +219,67 @@ export class Actions {
     if (timeline && place >= 0) this.select(timeline.numbers[place], "before");
   }
 
+  /** The slowest call, then the next slowest. @param {1 | -1} direction */
+  stepSlowest(direction) {
+    const { timeline, selected } = this.state;
+    const slowest = timeline?.slowest ?? [];
+    if (slowest.length === 0) {
+      this.screen.toasts.say("None of these events took any time.");
+      return;
+    }
+    const place = slowest.indexOf(selected);
+    const next = place < 0 ? 0 : (place + direction + slowest.length) % slowest.length;
+    this.jump(slowest[next]);
+    const rank = next === 0 ? "Slowest call" : `Slowest call but ${next}`;
+    this.screen.announce(`${rank}: ${formatDuration(timeline?.skeleton.durationOf(slowest[next]))}`);
+  }
+
+  /** Whatever needs someone: suspects first in their order, else failures, loops and what a rule found. @param {1 | -1} direction */
+  stepProblem(direction) {
+    const { timeline, data, selected } = this.state;
+    const suspects = (data?.summary?.suspects ?? []).map((suspect) => suspect.n);
+    if (suspects.length > 0) {
+      const place = suspects.indexOf(selected);
+      const next =
+        place < 0 ? (direction > 0 ? 0 : suspects.length - 1) : (place + direction + suspects.length) % suspects.length;
+      this.jump(suspects[next]);
+      return;
+    }
+    const found = new Set((data?.summary?.verdict.lines ?? []).map((line) => line.n));
+    const { skeleton } = timeline ?? {};
+    this.#step(
+      direction,
+      (n) => (skeleton?.isFailure(n) || skeleton?.isLoop(n) || found.has(n)) ?? false,
+      "No problem was found among these events.",
+    );
+  }
+
   // What is shown
+
+  /** Largest first, then smallest first, then as the run went. @param {import("../model/address.js").Sort["by"] | null} by */
+  async sort(by) {
+    const { sort, data, timeline } = this.state;
+    const isOn = sort !== null && sort.by === by;
+    this.store.set({ sort: by === null || (isOn && !sort.descending) ? null : { by, descending: !isOn } });
+    if (by === "cost" && data && timeline && this.state.sort !== null) await this.#learnCosts(data, timeline);
+    this.store.touch("columns");
+    this.store.flush();
+    if (by !== null) this.screen.rows.toTop();
+    this.address.remember({ replace: true });
+  }
+
+  /** Costs stand in the rows' words, so those are fetched once. @param {import("./run-data.js").RunData} data @param {import("../model/timeline.js").Timeline} timeline */
+  async #learnCosts(data, timeline) {
+    const calls = Array.from(timeline.numbers).filter((n) => timeline.skeleton.kind[n] === KIND.LLM);
+    const rows = await data.getRows(calls.filter((n) => !timeline.costs.has(n)).slice(0, MOST_COSTS)).catch(() => []);
+    timeline.learnCosts(rows.flatMap((row) => (row ? [row] : [])));
+  }
+
+  /** @param {boolean} folds */
+  foldTime(folds) {
+    setPreference("scale", folds ? "folded" : "linear");
+    this.store.set({ folds });
+  }
 
   /** @param {import("../model/address.js").View} view */
   view(view) {

@@ -17,7 +17,7 @@ export class AddressBar {
 
   /** @returns {Place} */
   #place() {
-    const { runId, view, filter, q, opened, sideOpen, side, compare, compared } = this.actions.state;
+    const { runId, view, filter, q, opened, sideOpen, side, compare, compared, sort } = this.actions.state;
     // What stands open under a comparison is not what the reader looks at.
     if (compare !== null)
       return {
@@ -37,6 +37,7 @@ export class AddressBar {
       q,
       event: event > 0 ? String(event) : null,
       side: side && sideOpen > 0,
+      sort,
     };
   }
 
@@ -51,7 +52,12 @@ export class AddressBar {
 
   /** Go where the history says. @param {Place} place */
   #visit(place) {
-    this.actions.store.set({ view: place.view, filter: filterOf(place), side: place.side || this.actions.state.side });
+    this.actions.store.set({
+      view: place.view,
+      filter: filterOf(place),
+      side: place.side || this.actions.state.side,
+      sort: place.sort ?? null,
+    });
     if (place.runId === null) {
       this.actions.compare.stop();
       this.actions.opener.close();

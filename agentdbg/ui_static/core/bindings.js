@@ -28,6 +28,19 @@ export function bindings(actions) {
       keys: ["l", "L"],
       run: (key) => actions.stepLoop(key === "l" ? 1 : -1),
     },
+    {
+      group: wrong,
+      label: "Next, previous problem",
+      keys: ["x", "X"],
+      run: (key) => actions.stepProblem(key === "x" ? 1 : -1),
+      compared: () => compare.swap(),
+    },
+    {
+      group: wrong,
+      label: "Next slowest, back",
+      keys: ["s", "S"],
+      run: (key) => actions.stepSlowest(key === "s" ? 1 : -1),
+    },
     { group: wrong, label: "Collapse / expand summary", keys: ["v"], run: () => actions.toggleVerdict() },
     { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
 
@@ -144,14 +157,7 @@ export function bindings(actions) {
       run: () => compare.pick(),
       compared: () => compare.pick(),
     },
-    {
-      group: runs,
-      served: true,
-      label: "Swap the two runs",
-      keys: ["x"],
-      run: () => {},
-      compared: () => compare.swap(),
-    },
+    { group: runs, served: true, label: "Swap the two runs, compared", keys: [], shown: ["x"], run: () => {} },
     { group: runs, served: true, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
     { group: runs, served: true, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
 

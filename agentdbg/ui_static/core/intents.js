@@ -33,6 +33,9 @@ export function listen(actions) {
   on("fold", ({ n }) => actions.fold(n));
   on("filter", ({ chip }) => actions.filter(chip));
   on("show-hidden", () => actions.showHidden());
+  on("sort", ({ by }) => actions.sort(by));
+  on("fold-time", ({ folds }) => actions.foldTime(folds));
+  on("slowest", () => actions.stepSlowest(1));
   on("view", ({ view }) => actions.view(view));
   on("search-run", ({ q, step }) => (compare.isOpen ? compare : actions).search(q, { step }));
   on("step-match", ({ direction }) => (compare.isOpen ? compare : actions).stepMatch(direction));

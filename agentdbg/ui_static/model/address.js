@@ -2,7 +2,8 @@
 /** The page's state as an address: `/?run_id=…&view=tree&filter=TOOL_CALL,errors&q=833&event=49`, `/?run_id=A&compare=B`. */
 
 /** @typedef {"list" | "tree" | "waterfall"} View */
-/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null}} Place */
+/** @typedef {{by: "time" | "tokens" | "cost" | "at", descending: boolean}} Sort */
+/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null, sort?: Sort | null}} Place */
 
 const VIEWS = ["list", "tree", "waterfall"];
 
@@ -18,7 +19,15 @@ export function parseAddress(search) {
     event: parameters.get("event") || null,
     side: parameters.get("open") === "side",
     compare: parameters.get("compare") || null,
+    sort: parseSort(parameters.get("sort")),
   };
+}
+
+/** `time` is longest first, `-time` shortest first. @param {string | null} text @returns {Sort | null} */
+function parseSort(text) {
+  const by = (text ?? "").replace(/^-/, "");
+  if (!["time", "tokens", "cost", "at"].includes(by)) return null;
+  return { by: /** @type {Sort["by"]} */ (by), descending: !text?.startsWith("-") };
 }
 
 /** @param {Place} place @param {string} [current] the address now; what is not ours in it stays */
@@ -33,6 +42,7 @@ export function formatAddress(place, current = "") {
     ["event", place.event],
     ["open", place.side && place.event ? "side" : null],
     ["compare", place.compare || null],
+    ["sort", place.sort ? `${place.sort.descending ? "" : "-"}${place.sort.by}` : null],
   ];
   for (const [name, value] of values) {
     if (value === null) parameters.delete(name);

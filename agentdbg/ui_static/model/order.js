@@ -22,9 +22,10 @@ export function listOrder(skeleton, wanted) {
 
 /** Who hangs under whom, siblings in the order in which they started. Built once per state of the skeleton. */
 export class Tree {
-  /** @param {Skeleton} skeleton */
-  constructor(skeleton) {
+  /** @param {Skeleton} skeleton @param {SortKeys | null} [keys] by which siblings stand, largest first; else by their start */
+  constructor(skeleton, keys = null) {
     this.version = skeleton.version;
+    this.keys = keys;
     this.count = skeleton.count;
     const size = skeleton.count + 1;
     /** @type {Uint32Array} the parent shown; 0 is the root */
@@ -32,9 +33,9 @@ export class Tree {
     this.firstChild = new Uint32Array(size);
     this.nextSibling = new Uint32Array(size);
     this.#findParents(skeleton);
-    const byStart = sortedByStart(skeleton);
-    this.#link(byStart);
-    this.#breakCircles(byStart);
+    const ordered = keys === null ? sortedByStart(skeleton) : sortedByKey(allNumbers(skeleton.count), keys);
+    this.#link(ordered);
+    this.#breakCircles(ordered);
   }
 
   /** @param {number} n */
@@ -159,6 +160,18 @@ function sortedByStart(skeleton) {
   keys.sort();
   for (let index = 0; index < count; index += 1) numbers[index] = keys[index] % radix;
   return numbers;
+}
+
+/** @typedef {Float64Array} SortKeys a key per event number; the largest comes first, ties in the order of numbers */
+
+/** The flat list by a key. @param {Uint32Array} numbers @param {SortKeys} keys */
+export function sortedByKey(numbers, keys) {
+  return numbers.slice().sort((a, b) => keys[b] - keys[a] || a - b);
+}
+
+/** @param {number} count */
+function allNumbers(count) {
+  return Uint32Array.from({ length: count }, (_, index) => index + 1);
 }
 
 /** Where each event number stands in an order: position + 1, or 0 when it is not in it. @param {Uint32Array} numbers @param {number} count */

@@ -115,12 +115,17 @@ export class Skeleton {
     return this.#totals().counts;
   }
 
+  /** Which figures any event has. */
+  figures() {
+    return this.#totals();
+  }
+
   /** How many events have a row. */
   shownTotal() {
     return this.#totals().shown;
   }
 
-  /** @type {{version: number, extent: number, failures: number, shown: number, counts: Map<string, number>} | null} */
+  /** @type {{version: number, extent: number, failures: number, shown: number, hasDurations: boolean, hasTokens: boolean, counts: Map<string, number>} | null} */
   #counted = null;
 
   /** One pass over everything, whenever anything changed. */
@@ -128,6 +133,7 @@ export class Skeleton {
     if (this.#counted?.version !== this.version) {
       const counts = new Uint32Array(256);
       let [extent, failures, shown] = [0, 0, 0];
+      let [hasDurations, hasTokens] = [false, false];
       for (let n = 1; n <= this.count; n += 1) {
         const end = this.endOf(n);
         if (end > extent) extent = end;
@@ -135,12 +141,16 @@ export class Skeleton {
         shown += 1;
         counts[this.type[n]] += 1;
         if (this.isFailure(n)) failures += 1;
+        if (this.kind[n] !== KIND.END && this.duration[n] !== UNKNOWN) hasDurations = true;
+        if (this.tokens[n] !== UNKNOWN) hasTokens = true;
       }
       this.#counted = {
         version: this.version,
         extent,
         failures,
         shown,
+        hasDurations,
+        hasTokens,
         counts: new Map(this.types.map((name, index) => [name, counts[index]])),
       };
     }

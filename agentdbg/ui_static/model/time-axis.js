@@ -68,3 +68,100 @@ export function zoomTo(a, b, extent, least = 20) {
   const middle = (from + to) / 2;
   return { from: Math.max(0, middle - least / 2), to: Math.min(Math.max(extent, least), middle + least / 2) };
 }
+
+/** How much of the width a stretch takes that is folded away. */
+const CUT = 0.045;
+/** A stretch of the run this long in which nothing starts or ends is worth folding. */
+const WORTH = 0.25;
+const BUCKETS = 2048;
+
+/** @typedef {{from: number, to: number}} Stretch ms since the run started */
+
+/** Time as a distance from the left, with stretches in which nothing happens taken out. */
+export class TimeScale {
+  /** @param {number} from @param {number} to @param {Stretch[]} [cuts] in order, inside the range */
+  constructor(from, to, cuts = []) {
+    this.from = from;
+    this.to = Math.max(to, from + 1);
+    this.cuts = cuts;
+    this.#shown = this.to - this.from - cuts.reduce((sum, cut) => sum + cut.to - cut.from, 0);
+  }
+
+  #shown;
+
+  /** Where a moment stands, 0 to 1; beyond the range it is less or more. @param {number} at */
+  share(at) {
+    let passed = at - this.from;
+    let cut = 0;
+    for (const { from, to } of this.cuts) {
+      if (at <= from) break;
+      const inside = Math.min(at, to) - from;
+      passed -= inside;
+      cut += inside / (to - from);
+    }
+    return (passed / Math.max(1, this.#shown)) * (1 - CUT * this.cuts.length) + CUT * cut;
+  }
+
+  /** Whether something that lasts from one moment to another goes through a stretch that is folded away. @param {number} start @param {number} end */
+  tears(start, end) {
+    return this.cuts.some((cut) => start < cut.to && end > cut.from);
+  }
+
+  /** Ticks no closer than they can be read, none where time is folded. @param {number} width @returns {{at: number, label: string}[]} */
+  ticks(width) {
+    const span = this.#shown / Math.max(0.1, 1 - CUT * this.cuts.length);
+    const marks = [];
+    let last = -1;
+    for (const { at, label } of ticks(this.from, this.from + span, width).length > 0
+      ? this.#candidates(span, width)
+      : []) {
+      const share = this.share(at);
+      const nearCut = this.cuts.some(
+        (cut) => share > this.share(cut.from) - 40 / width && share < this.share(cut.to) + 24 / width,
+      );
+      if (nearCut || (last >= 0 && (share - last) * width < 70)) continue;
+      marks.push({ at, label });
+      last = share;
+    }
+    return marks;
+  }
+
+  /** @param {number} span @param {number} width */
+  #candidates(span, width) {
+    if (this.cuts.length === 0) return ticks(this.from, this.to, width);
+    // As wide as if nothing were folded, so that the steps suit what is shown.
+    return ticks(this.from, this.to, (width * (this.to - this.from)) / span);
+  }
+}
+
+/**
+ * The stretches of a run that are long and in which nothing starts or ends.
+ * @param {import("./skeleton.js").Skeleton} skeleton @param {number} from @param {number} to
+ * @returns {Stretch[]}
+ */
+export function quietStretches(skeleton, from, to) {
+  const span = to - from;
+  if (span <= 0 || skeleton.count < 2) return [];
+  const first = new Float64Array(BUCKETS + 1).fill(Infinity);
+  const last = new Float64Array(BUCKETS + 1).fill(-Infinity);
+  const mark = (/** @type {number} */ at) => {
+    if (at < from || at > to) return;
+    const bucket = Math.floor(((at - from) / span) * BUCKETS);
+    first[bucket] = Math.min(first[bucket], at);
+    last[bucket] = Math.max(last[bucket], at);
+  };
+  for (let n = 1; n <= skeleton.count; n += 1) {
+    if (!skeleton.isShown(n)) continue;
+    mark(skeleton.start[n]);
+    mark(skeleton.endOf(n));
+  }
+  const stretches = [];
+  let before = from;
+  for (let bucket = 0; bucket <= BUCKETS; bucket += 1) {
+    if (first[bucket] === Infinity) continue;
+    const margin = span * 0.03; // so that what begins and ends the stretch is still seen as a bar
+    if (first[bucket] - before > span * WORTH) stretches.push({ from: before + margin, to: first[bucket] - margin });
+    before = last[bucket];
+  }
+  return stretches;
+}

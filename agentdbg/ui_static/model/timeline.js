@@ -6,14 +6,16 @@
  */
 
 import { EVERYTHING, isEverything, matcher } from "./filters.js";
-import { Tree, listOrder, positionsIn } from "./order.js";
+import { Tree, listOrder, positionsIn, sortedByKey } from "./order.js";
 import { Matches } from "./search.js";
 import { KIND } from "./skeleton.js";
+import { TimeScale, quietStretches } from "./time-axis.js";
 
 /** @typedef {import("./skeleton.js").Skeleton} Skeleton */
 /** @typedef {import("./filters.js").Filter} Filter */
 /** @typedef {import("./order.js").Order} Order */
 /** @typedef {import("./address.js").View} View */
+/** @typedef {import("./address.js").Sort} Sort */
 
 export class Timeline {
   /** @param {Skeleton} skeleton */
@@ -27,6 +29,63 @@ export class Timeline {
     this.folded = new Set();
     /** What the server found for the query. @type {{q: string, numbers: number[], total: number, complete: boolean} | null} */
     this.found = null;
+    /** By what the rows stand, null for the order of the run. @type {Sort | null} */
+    this.sort = null;
+    /** What model calls cost, as far as it is known. @type {Map<number, number>} */
+    this.costs = new Map();
+    /** Whether long stretches in which nothing happens are taken out of the waterfall. */
+    this.folds = true;
+  }
+
+  #costsVersion = 0;
+
+  /** @param {Iterable<{n: number, cost_usd: number | null}>} rows */
+  learnCosts(rows) {
+    for (const { n, cost_usd: cost } of rows) if (cost !== null && cost !== undefined) this.costs.set(n, cost);
+    this.#costsVersion += 1;
+  }
+
+  /** The key of each event under the sort, largest first. @returns {Float64Array | null} */
+  get #keys() {
+    const { sort, skeleton } = this;
+    if (sort === null) return null;
+    const keys = new Float64Array(skeleton.count + 1);
+    const sign = sort.descending ? 1 : -1;
+    for (let n = 1; n <= skeleton.count; n += 1) {
+      const value = this.#valueOf(n, sort.by);
+      // What has no such figure stands at the end, whichever way the rest goes.
+      keys[n] = value === null ? -Number.MAX_VALUE : sign * value;
+    }
+    return keys;
+  }
+
+  /** @param {number} n @param {Sort["by"]} by @returns {number | null} */
+  #valueOf(n, by) {
+    const { skeleton } = this;
+    if (by === "at") return skeleton.start[n];
+    if (by === "tokens") return skeleton.tokensOf(n);
+    if (by === "cost") return this.costs.get(n) ?? null;
+    return skeleton.kind[n] === KIND.END ? null : skeleton.durationOf(n);
+  }
+
+  /** Model and tool calls among the rows, the longest first. @returns {number[]} */
+  get slowest() {
+    const { skeleton } = this;
+    const isCall = (/** @type {number} */ n) => skeleton.kind[n] === KIND.LLM || skeleton.kind[n] === KIND.TOOL;
+    const calls = Array.from(this.numbers).filter((n) => isCall(n) && (skeleton.durationOf(n) ?? 0) > 0);
+    return calls.sort((a, b) => (skeleton.durationOf(b) ?? 0) - (skeleton.durationOf(a) ?? 0) || a - b).slice(0, 1000);
+  }
+
+  /** @type {{key: string, scale: TimeScale} | null} */
+  #timeScale = null;
+
+  /** The time that the waterfall shows. @param {{from: number, to: number}} range */
+  timeScale({ from, to }) {
+    const folds = this.folds && this.view === "waterfall" && !this.skeleton.running;
+    const key = `${this.skeleton.version} ${from} ${to} ${folds}`;
+    if (this.#timeScale?.key !== key)
+      this.#timeScale = { key, scale: new TimeScale(from, to, folds ? quietStretches(this.skeleton, from, to) : []) };
+    return this.#timeScale.scale;
   }
 
   /** @type {Tree | null} */
@@ -46,13 +105,24 @@ export class Timeline {
     return this.#tree;
   }
 
+  /** Whether the run has long stretches in which nothing happens, which the waterfall can fold. */
+  get hasQuietStretches() {
+    return !this.skeleton.running && quietStretches(this.skeleton, 0, this.skeleton.extent()).length > 0;
+  }
+
+  /** Whether anything stands in something that itself stands in something. */
+  get isDeep() {
+    return this.#derive().order.depths?.some((depth) => depth > 1) ?? false;
+  }
+
   #derive() {
-    const key = `${this.skeleton.version} ${this.isTree} ${this.isTree ? this.#foldVersion : 0}`;
+    const sorted = this.sort === null ? "" : `${this.sort.by} ${this.sort.descending} ${this.#costsVersion}`;
+    const key = `${this.skeleton.version} ${this.isTree} ${this.isTree ? this.#foldVersion : 0} ${sorted}`;
     if (this.#derived?.key !== key || this.#derived.filter !== this.filter) {
       const wanted = matcher(this.skeleton, this.filter);
       const order = this.isTree
-        ? this.tree.order(wanted, isEverything(this.filter), this.folded)
-        : listOrder(this.skeleton, wanted);
+        ? this.#sortedTree(sorted).order(wanted, isEverything(this.filter), this.folded)
+        : this.#sortedList(listOrder(this.skeleton, wanted));
       this.#derived = {
         key,
         filter: this.filter,
@@ -63,6 +133,17 @@ export class Timeline {
       };
     }
     return this.#derived;
+  }
+
+  /** @param {Order} order @returns {Order} */
+  #sortedList(order) {
+    const keys = this.#keys;
+    return keys === null ? order : { ...order, numbers: sortedByKey(order.numbers, keys) };
+  }
+
+  /** Siblings by the sort. @param {string} sorted */
+  #sortedTree(sorted) {
+    return sorted === "" ? this.tree : new Tree(this.skeleton, this.#keys);
   }
 
   get numbers() {
@@ -124,7 +205,8 @@ export class Timeline {
   }
 
   /**
-   * The duration that fills a bar in the list: nearly the longest, so that one outlier does not flatten the rest.
+   * The duration that fills a bar in the list: a little more than that of nearly all calls. A bar that would be longer
+   * is torn, so that it is not taken for one that just fits.
    * @returns {{call: number, span: number}}
    */
   get scale() {
@@ -148,5 +230,8 @@ export class Timeline {
 function nearlyLongest(durations) {
   if (durations.length === 0) return 1;
   durations.sort((a, b) => a - b);
-  return Math.max(1, durations[Math.ceil(durations.length * 0.98) - 1]);
+  const usual = durations[Math.floor((durations.length - 1) * 0.95)];
+  const longest = durations[durations.length - 1];
+  // One that is not much longer than the rest leaves them enough of a bar.
+  return Math.max(1, longest <= usual * 3 ? longest : usual * 1.25);
 }

@@ -60,6 +60,15 @@
  * @property {number} damaged_total
  * @property {string[]} notes
  * @property {Finding[]} [findings]
+ * @property {Suspect[]} [suspects] likely causes, most likely first
+ * @property {Record<string, number | boolean | string>} [scores]
+ *
+ * @typedef {object} Suspect a step that a rule holds for the cause of what went wrong
+ * @property {number} n
+ * @property {VerdictLine["parts"]} parts the sentence
+ * @property {{n: number, parts: VerdictLine["parts"]}[]} evidence
+ * @property {string} [rule]
+ * @property {number | null} [hit_rate] how often the rule named the cause in labelled runs, 0 to 1
  *
  * @typedef {object} Finding a loop, and the rounds it went
  * @property {number} n the LOOP_WARNING itself

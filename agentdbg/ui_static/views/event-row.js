@@ -6,7 +6,7 @@
 
 import { glyph } from "../core/glyphs.js";
 import { h, setOptional } from "../core/dom.js";
-import { formatAt, formatClock, formatCount, formatDuration, formatTokens } from "../model/format.js";
+import { formatAt, formatClock, formatCost, formatCount, formatDuration, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { KIND, KINDS } from "../model/skeleton.js";
 import { fillPreview } from "./row-preview.js";
@@ -31,7 +31,9 @@ const LABEL_SHARE = 0.14;
  * @property {boolean} isMatch
  * @property {{severity: string, round: number, edge: string} | null} gutter
  * @property {number} share how much of the bar's room the duration fills, 0 to 1
- * @property {{left: number, width: number} | null} bar place in the waterfall, in shares of its width
+ * @property {boolean} isTorn whether the call took longer than the bar's room can show
+ * @property {boolean} isShort whether moments are told in milliseconds
+ * @property {{left: number, width: number, tear?: number} | null} bar place in the waterfall, in shares of its width, and where folded time tears it
  * @property {string} columns what else is read from the columns
  */
 
@@ -61,8 +63,8 @@ export function fillRow(element, facts, skeleton, elapsed) {
     nameCell(facts, row),
     what,
   ];
-  if (facts.view === "waterfall") cells.push(waterfallCell(facts, skeleton, elapsed));
-  else cells.push(timeCell(facts, skeleton, elapsed), tokensCell(skeleton, n, row), atCell(skeleton, n, row));
+  cells.push(timeCell(facts, skeleton, elapsed), tokensCell(skeleton, n, row), costCell(row));
+  cells.push(facts.view === "waterfall" ? waterfallCell(facts, skeleton, elapsed) : atCell(facts, skeleton, row));
   element.replaceChildren(...cells);
 }
 
@@ -100,7 +102,8 @@ function markedNumber({ n, isMatch }, what) {
 function nameCell(facts, row) {
   const name = h("span", { class: "name", role: "gridcell" });
   if (facts.view !== "list") {
-    for (let level = 0; level < Math.min(facts.depth, 12); level += 1) name.append(h("i", { class: "level" }));
+    for (let level = 0; level < Math.min(facts.depth, 14); level += 1)
+      name.append(h("i", { class: level < 3 ? "level" : "level deep" }));
     const fold = h("span", { class: "fold" });
     if (facts.expanded !== null) fold.append(glyph(facts.expanded ? "chevron-down" : "chevron-right"));
     name.append(fold);
@@ -125,7 +128,8 @@ function timeCell(facts, skeleton, elapsed) {
   const cell = h("span", { class: "time", role: "gridcell" });
   if (duration === null) return cell;
   cell.title = `${formatCount(duration)} ms`;
-  const bar = h("span", { class: kind === KIND.SPAN ? "bar bracket" : "bar" });
+  cell.toggleAttribute("data-torn", facts.isTorn);
+  const bar = h("span", { class: kind === KIND.SPAN ? "bar bracket" : "bar", "data-torn": facts.isTorn });
   bar.style.setProperty("--share", String(facts.share));
   cell.append(h("span", { class: "digits" }, formatDuration(duration)), h("span", { class: "bar-room" }, bar));
   return cell;
@@ -155,10 +159,19 @@ function tokensCell(skeleton, n, row) {
   return cell;
 }
 
-/** @param {Skeleton} skeleton @param {number} n @param {Row | undefined} row */
-function atCell(skeleton, n, row) {
+/** @param {Row | undefined} row */
+function costCell(row) {
+  const cost = row?.cost_usd ?? null;
+  const cell = h("span", { class: "cost digits", role: "gridcell" }, cost === null ? "" : formatCost(cost));
+  if (cost !== null) cell.title = `$${cost}`;
+  return cell;
+}
+
+/** @param {RowFacts} facts @param {Skeleton} skeleton @param {Row | undefined} row */
+function atCell({ n, isShort }, skeleton, row) {
   const title = row ? `${formatClock(row.ts)}` : undefined;
-  return h("span", { class: "at digits", role: "gridcell", title }, formatAt(skeleton.start[n]));
+  const at = isShort ? `${formatCount(skeleton.start[n])} ms` : formatAt(skeleton.start[n]);
+  return h("span", { class: "at digits", role: "gridcell", title }, at);
 }
 
 /** @param {RowFacts} facts @param {Skeleton} skeleton @param {number} elapsed */
@@ -174,8 +187,10 @@ function waterfallCell({ n, bar }, skeleton, elapsed) {
     return cell;
   }
   cell.dataset.label = labelPlace(bar, isSpan);
+  if (bar.tear !== undefined) cell.style.setProperty("--tear", String(bar.tear));
   cell.append(
     h("span", { class: isSpan ? "bar bracket" : "bar" }),
+    ...(bar.tear === undefined || isSpan ? [] : [h("span", { class: "tear" })]),
     h("span", { class: "bar-label digits" }, formatDuration(duration)),
   );
   return cell;

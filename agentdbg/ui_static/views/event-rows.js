@@ -8,8 +8,8 @@ import { emit, h, painted, setOptional } from "../core/dom.js";
 import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
 import { gutterOf } from "../model/rounds.js";
 import { KIND } from "../model/skeleton.js";
-import { columnHeads, timeLines } from "./column-heads.js";
 import { DrawnRows } from "./drawn-rows.js";
+import { RowColumns } from "./row-columns.js";
 import { elapsedOf, timeInSight, wholeRange } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -39,8 +39,7 @@ export class EventRows extends HTMLElement {
   /** Makes the open event's element. @type {(n: number) => HTMLElement} */
   makeDetails = () => h("div");
 
-  #heads = h("div", { class: "heads", "aria-hidden": "true" });
-  #lines = h("div", { class: "lines", "aria-hidden": "true" });
+  #columns = new RowColumns(this);
   #drawn = new DrawnRows((entries) => this.#measure(entries));
   #track = h("div", { class: "track", role: "presentation" }, this.#drawn.element);
   #scroller = h("div", { class: "scroller", role: "grid", tabindex: "0", "aria-label": "Events" }, this.#track);
@@ -63,7 +62,8 @@ export class EventRows extends HTMLElement {
 
   connectedCallback() {
     if (this.firstChild) return;
-    this.append(this.#heads, this.note, this.#lines, this.#scroller);
+    const { heads, path, lines } = this.#columns;
+    this.append(heads, path, this.note, lines, this.#scroller);
     this.#scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.#scroller.addEventListener("scrollend", () => this.#rebind());
     this.#scroller.addEventListener("wheel", (event) => event.deltaY < 0 && this.#stopFollowing(), { passive: true });
@@ -128,14 +128,9 @@ export class EventRows extends HTMLElement {
 
   #drawHeads() {
     const timeline = /** @type {Timeline} */ (this.timeline);
-    const range = this.#range();
-    const width = Math.max(120, this.#width - 536); // what the columns before it leave to the waterfall
-    this.style.setProperty("--digits", String(String(timeline.skeleton.count).length));
-    this.dataset.shownAs = timeline.view;
-    this.#heads.replaceChildren(...columnHeads(timeline, range, width));
-    this.#lines.replaceChildren(
-      ...(timeline.view === "waterfall" ? timeLines(timeline.skeleton, this.data?.findings ?? [], range, width) : []),
-    );
+    const data = /** @type {RunData} */ (this.data);
+    this.#columns.draw(timeline, data, timeline.timeScale(this.#range()), this.#width);
+    this.#columns.drawPath(timeline, data, this.selected);
   }
 
   #layout() {
@@ -267,6 +262,11 @@ export class EventRows extends HTMLElement {
     this.#render();
   }
 
+  toTop() {
+    this.#scrollTo(0);
+    this.#render();
+  }
+
   /** How many rows fit, for page up and page down. */
   get page() {
     return Math.max(1, Math.floor(this.#viewport / (this.isCompact ? 56 : 28)) - 1);
@@ -309,7 +309,14 @@ export class EventRows extends HTMLElement {
   /** What rows are made from besides the event itself. */
   #setting() {
     const timeline = /** @type {Timeline} */ (this.timeline);
-    return { timeline, gutter: this.#gutter, query: this.query, elapsed: elapsedOf(this.data), range: this.#range() };
+    return {
+      timeline,
+      gutter: this.#gutter,
+      query: this.query,
+      elapsed: elapsedOf(this.data),
+      scale: timeline.timeScale(this.#range()),
+      isShort: RowColumns.isShort(timeline),
+    };
   }
 
   /** The stretch of time the waterfall shows. */

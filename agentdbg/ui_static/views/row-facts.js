@@ -8,13 +8,13 @@ import { KIND } from "../model/skeleton.js";
 /** @typedef {import("../model/timeline.js").Timeline} Timeline */
 /** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
 /** @typedef {{from: number, to: number}} Range ms since the run started */
-/** @typedef {{timeline: Timeline, gutter: ReturnType<typeof import("../model/rounds.js").gutterOf>, query: string, elapsed: number, range: Range}} Setting */
+/** @typedef {{timeline: Timeline, gutter: ReturnType<typeof import("../model/rounds.js").gutterOf>, query: string, elapsed: number, scale: import("../model/time-axis.js").TimeScale, isShort: boolean}} Setting isShort: moments are told in milliseconds */
 
 /**
  * @param {Setting} setting @param {number} n @param {number} place @param {import("../model/types.js").Row | undefined} row
  * @returns {import("./event-row.js").RowFacts}
  */
-export function factsOf({ timeline, gutter, query, elapsed, range }, n, place, row) {
+export function factsOf({ timeline, gutter, query, elapsed, scale: time, isShort }, n, place, row) {
   const { skeleton, filter, view } = timeline;
   const isSpan = skeleton.kind[n] === KIND.SPAN;
   const going = skeleton.kind[n] === KIND.CALL_START && skeleton.running;
@@ -33,7 +33,9 @@ export function factsOf({ timeline, gutter, query, elapsed, range }, n, place, r
     // A span stands before its children in the tree, but was written after them.
     gutter: timeline.isTree && isSpan ? null : gutter(n),
     share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
-    bar: view === "waterfall" ? barOf(skeleton, n, duration ?? 0, range) : null,
+    isTorn: duration !== null && duration > scale * 1.001,
+    isShort,
+    bar: view === "waterfall" ? barOf(skeleton, n, duration ?? 0, time) : null,
     // What is read from the columns directly, so that a row is drawn anew when it changes, ten times a second if it grows.
     columns: [
       skeleton.kind[n],
@@ -45,15 +47,16 @@ export function factsOf({ timeline, gutter, query, elapsed, range }, n, place, r
   };
 }
 
-/** @param {Skeleton} skeleton @param {number} n @param {number} duration @param {Range} range */
-function barOf(skeleton, n, duration, { from, to }) {
-  const span = Math.max(1, to - from);
-  const length = skeleton.kind[n] === KIND.END ? 0 : duration;
-  const left = (skeleton.start[n] - from) / span;
-  const right = (skeleton.start[n] + length - from) / span;
+/** @param {Skeleton} skeleton @param {number} n @param {number} duration @param {import("../model/time-axis.js").TimeScale} time */
+function barOf(skeleton, n, duration, time) {
+  const start = skeleton.start[n];
+  const end = start + (skeleton.kind[n] === KIND.END ? 0 : duration);
+  const [left, right] = [time.share(start), time.share(end)];
   if (right < 0 || left > 1) return null;
   const clipped = Math.max(0, left);
-  return { left: rounded(clipped), width: rounded(Math.max(0, Math.min(1, right) - clipped)) };
+  const bar = { left: rounded(clipped), width: rounded(Math.max(0, Math.min(1, right) - clipped)) };
+  const cut = time.cuts.find((one) => start < one.to && end > one.from);
+  return cut ? { ...bar, tear: rounded((time.share(cut.from) + time.share(cut.to)) / 2) } : bar;
 }
 
 /** @param {number} share */

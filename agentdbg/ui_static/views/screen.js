@@ -86,6 +86,8 @@ export class Screen {
     if (!data || !timeline) return;
     timeline.view = state.view;
     timeline.filter = state.filter;
+    timeline.sort = state.sort;
+    timeline.folds = state.folds;
     this.#drawProgress(state);
     // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
     if (!data.isReady && state.refusal === null) return;
@@ -93,8 +95,11 @@ export class Screen {
     this.toolBar.timeline = timeline;
     this.toolBar.query = state.q;
     this.toolBar.isSearching = state.isSearching;
+    this.toolBar.sort = state.sort;
+    this.toolBar.folds = state.folds;
     this.toolBar.rank = timeline.matches?.rankOf(timeline.placeOf(state.selected)) ?? 0;
-    if (has("data", "columns", "view", "filter", "q", "found", "selected", "isSearching", "run")) this.toolBar.update();
+    if (has("data", "columns", "view", "filter", "q", "found", "selected", "isSearching", "run", "sort", "folds"))
+      this.toolBar.update();
     this.#drawStrip(state);
     this.liveBar.data = data;
     this.liveBar.follow = state.follow;

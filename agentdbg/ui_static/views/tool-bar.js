@@ -15,6 +15,13 @@ const VIEWS = [
   ["waterfall", "Waterfall", "3"],
 ];
 
+const ORDERS = {
+  time: ["Longest first", "Shortest first"],
+  tokens: ["Most tokens first", "Fewest tokens first"],
+  cost: ["Dearest first", "Cheapest first"],
+  at: ["Latest first", "Earliest first"],
+};
+
 export class ToolBar extends HTMLElement {
   /** @type {Timeline | null} */
   timeline = null;
@@ -22,6 +29,9 @@ export class ToolBar extends HTMLElement {
   /** The rank of the selected match, from 1; 0 when the selection is none. */
   rank = 0;
   isSearching = false;
+  /** @type {import("../model/address.js").Sort | null} */
+  sort = null;
+  folds = true;
 
   #views = h("div", { class: "views", role: "group", "aria-label": "View" });
   #bar = h("div", { class: "chips", role: "group", "aria-label": "Which events" });
@@ -43,6 +53,8 @@ export class ToolBar extends HTMLElement {
     "data-filter": "errors",
     onclick: () => emit(this, "filter", { chip: "errors" }),
   });
+  /** What only some views offer: the order, the scale of time, the slowest call. */
+  #order = h("div", { class: "order" });
   #search = /** @type {import("./search-field.js").SearchField} */ (document.createElement("search-field"));
   #drawn = "";
 
@@ -65,6 +77,7 @@ export class ToolBar extends HTMLElement {
       h("span", { class: "divider" }),
       this.#errors,
       h("span", { class: "spring" }),
+      this.#order,
       this.#search,
     );
     document.body.append(this.#rest);
@@ -93,6 +106,7 @@ export class ToolBar extends HTMLElement {
       rank: this.rank,
       isSearching: this.isSearching,
     });
+    this.#drawOrder(timeline);
     const counts = new Map(timeline.skeleton.countsByType());
     // A call that goes on will be a model's or a tool's in a moment; a chip that comes and goes would move the others.
     if (timeline.skeleton.running) counts.delete("CALL_START");
@@ -101,6 +115,53 @@ export class ToolBar extends HTMLElement {
     if (key === this.#drawn) return;
     this.#drawn = key;
     this.#drawChips(counts, failures, timeline);
+  }
+
+  /** @param {Timeline} timeline */
+  #drawOrder(timeline) {
+    const folded = timeline.view === "waterfall" && timeline.hasQuietStretches;
+    const key = JSON.stringify([this.sort, folded, this.folds]);
+    if (this.#order.dataset.drawn === key) return;
+    this.#order.dataset.drawn = key;
+    const parts = [];
+    if (this.sort) {
+      const words = `${ORDERS[this.sort.by][this.sort.descending ? 0 : 1]}`;
+      parts.push(
+        h(
+          "button",
+          {
+            class: "chip",
+            type: "button",
+            "aria-pressed": "true",
+            title: "Back to the order of the run",
+            onclick: () => emit(this, "sort", { by: null }),
+          },
+          h("span", null, words),
+          glyph("close", { size: 12 }),
+        ),
+      );
+    }
+    if (folded) {
+      const side = (/** @type {string} */ name, /** @type {boolean} */ folds) =>
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(this.folds === folds),
+            onclick: () => emit(this, "fold-time", { folds }),
+          },
+          name,
+        );
+      parts.push(
+        h(
+          "div",
+          { class: "views scale", role: "group", "aria-label": "Scale of time" },
+          side("Folded", true),
+          side("Linear", false),
+        ),
+      );
+    }
+    this.#order.replaceChildren(...parts);
   }
 
   /** @param {Map<string, number>} counts @param {number} failures @param {Timeline} timeline */
