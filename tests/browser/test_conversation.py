@@ -101,3 +101,16 @@ def test_nothing_is_fetched_for_what_a_model_wrote(open_page: Callable[..., Page
     expect(said.locator("img")).to_have_count(0)
     expect(said.locator(".no-media")).to_have_text("Image not loaded: x")
     assert all(href.startswith("https:") for href in said.locator("a").evaluate_all("all => all.map((a) => a.href)"))
+
+
+def test_what_changed_since_the_call_before_is_told(answer: Page) -> None:
+    """Why did it answer differently this time? The prompt of 300 messages says it in one line, if one can find it."""
+    answer.locator("event-details [data-tab=changes]").click()
+    changes = answer.locator("event-changes")
+
+    expect(changes.locator(".since")).to_contain_text("3 messages added, 1 edited · system prompt · 1 tool")
+    expect(changes.locator(".text-changes ins").last).to_have_text("16")
+    expect(changes.locator(".lens-column")).to_have_count(18)
+    expect(changes.locator(".lens-column[aria-pressed=true]")).to_contain_text("36")
+    changes.locator(".lens-column", has_text="28").click()
+    expect(answer.locator("event-changes .since")).to_contain_text("6 messages dropped")

@@ -9,6 +9,7 @@ import { zoomTo } from "../model/time-axis.js";
 import { AddressBar } from "./address-bar.js";
 import { CompareActions } from "./compare-actions.js";
 import { Copying } from "./copying.js";
+import { wantTab } from "./details-loader.js";
 import { preference, setPreference } from "./preferences.js";
 import { RunActions } from "./run-actions.js";
 import { RunOpener } from "./run-opener.js";
@@ -168,6 +169,15 @@ export class Actions {
     this.store.flush();
     this.select(n, "before");
     this.screen.rows.focusRows();
+  }
+
+  /** Open another event in the place of the open one, with a tab of its own. @param {number} n @param {string} tab */
+  openTab(n, tab) {
+    wantTab(tab);
+    const { side } = this.state;
+    this.store.set(side ? { sideOpen: n } : { opened: new Set([n]) });
+    this.jump(n);
+    this.address.remember();
   }
 
   /** @param {number} at ms since the run started */

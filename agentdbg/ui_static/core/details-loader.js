@@ -18,6 +18,14 @@ export function loadDetailsAhead() {
   loadDetails().catch(() => {});
 }
 
+/** The tab that the next open event shows. */
+const wanted = { tab: "" };
+
+/** @param {string} tab */
+export function wantTab(tab) {
+  wanted.tab = tab;
+}
+
 /**
  * An element that becomes the open event as soon as its words are here.
  * @param {RunData} data @param {number} n @param {"inline" | "side"} placement
@@ -30,12 +38,25 @@ export function makeDetails(data, n, placement) {
     .then(([, event, row]) => {
       const details = /** @type {any} */ (document.createElement("event-details"));
       details.context = contextOf(data, placement);
+      if (wanted.tab) details.tab = wanted.tab;
+      wanted.tab = "";
       details.row = row;
       details.event = event;
       holder.replaceChildren(details);
     })
     .catch(failed);
   return holder;
+}
+
+const CALLS_AROUND = 200;
+
+/** The numbers of the events of a kind near one of them. @param {RunData} data @param {number} kind @param {number} n */
+function callsAround({ skeleton }, kind, n) {
+  const calls = [];
+  for (let at = n; at >= 1 && calls.length < CALLS_AROUND; at -= 1) if (skeleton.kind[at] === kind) calls.unshift(at);
+  for (let at = n + 1; at <= skeleton.count && calls.length < 2 * CALLS_AROUND; at += 1)
+    if (skeleton.kind[at] === kind) calls.push(at);
+  return calls;
 }
 
 /** @param {RunData} data @param {"inline" | "side"} placement */
@@ -53,6 +74,7 @@ function contextOf(data, placement) {
       for (let before = n - 1; before >= 1; before -= 1) if (data.skeleton.kind[before] === wanted) return before;
       return null;
     },
+    callsOfKind: (/** @type {string} */ kind, /** @type {number} */ n) => callsAround(data, KINDS.indexOf(kind), n),
     hrefFor: (/** @type {number} */ n) =>
       hrefOf(formatAddress({ runId: data.runId, view: "list", filter: "", q: "", event: String(n), side: false })),
   };

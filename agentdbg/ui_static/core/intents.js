@@ -29,6 +29,7 @@ export function listen(actions) {
   on("rail", () => runActions.toggleRail());
   on("back", () => runActions.closeRun());
   on("navigate", ({ n }) => actions.jump(n));
+  on("open-changes", ({ n }) => actions.openTab(n, "changes"));
   on("toggle-event", ({ n }) => actions.toggle(n));
   on("fold", ({ n }) => actions.fold(n));
   on("filter", ({ chip }) => actions.filter(chip));

@@ -125,7 +125,8 @@ export class EventDetails extends HTMLElement {
       row: this.#row,
       context,
       addFacts: (after, more) => facts.add(after, more),
-      setCount: (id, count) => this.querySelector(`[data-tab="${id}"] .count`)?.replaceChildren(` ${exact(count)}`),
+      setCount: (id, count) =>
+        this.querySelector(`[data-tab="${id}"] .count`)?.replaceChildren(count > 0 ? ` ${exact(count)}` : ""),
     });
     this.#tabs = [...tabs, { id: "json", label: "JSON", fill: (panel) => panel.append(jsonView(event)) }];
     facts.show(opened, this.#row, context);
@@ -204,7 +205,7 @@ export class EventDetails extends HTMLElement {
           onclick: () => this.#select(tab.id, true),
         },
         tab.label,
-        tab.count !== undefined && h("span", { class: "count" }, ` ${exact(tab.count)}`),
+        tab.count !== undefined && h("span", { class: "count" }, tab.count > 0 ? ` ${exact(tab.count)}` : ""),
       ),
     );
     const copy = h("button", { type: "button", title: "Copy the event as JSON" }, "Copy");
@@ -284,7 +285,7 @@ export class EventDetails extends HTMLElement {
       panel.hidden = !selected;
       if (selected && panel.childNodes.length === 0) tab.fill(panel);
     }
-    this.#facts.hidden = id === "json";
+    this.#facts.hidden = id === "json" || (id === "changes" && this.dataset.kind === "llm");
     const modes = /** @type {HTMLElement | null} */ (this.querySelector(".modes"));
     if (modes) modes.hidden = id !== "conversation" && id !== "call";
   }

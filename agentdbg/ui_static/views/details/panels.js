@@ -13,13 +13,15 @@
  * @typedef {{ id: string, label: string, count?: number, fill: (panel: HTMLElement) => void }} Tab
  */
 import { h } from "../../core/dom.js";
+import { callChanges } from "../../model/details/call-changes.js";
 import { tokensOf } from "../../model/details/facts.js";
 import { exact, plural } from "../../model/details/format.js";
-import { previousState, sameErrors } from "../../model/details/lookups.js";
-import { offeredTools, promptParameters } from "../../model/details/messages.js";
+import { previousModelCall, previousState, sameErrors } from "../../model/details/lookups.js";
+import { offeredTools, promptMessages, promptParameters } from "../../model/details/messages.js";
 import { changesOf, differences } from "../../model/details/state-diff.js";
 import { visibleText } from "../../model/details/text.js";
 import { EventConversation } from "./event-conversation.js";
+import { EventChanges } from "./event-changes.js";
 import { EventEvidence } from "./event-evidence.js";
 import { foldable, foldedText } from "./fold.js";
 import { eventLinks } from "./links.js";
@@ -53,7 +55,11 @@ const KINDS = {
 const SPAN = (opened) => [{ id: "span", label: "Inside", fill: (panel) => spanPanel(panel, opened) }];
 
 /** @param {Opened} opened @returns {Tab[]} */
-function model({ event, row, context, addFacts }) {
+function model({ event, row, context, addFacts, setCount }) {
+  const earlier =
+    row === null ? Promise.resolve(null) : previousModelCall(context, row.n, promptMessages(event.payload.prompt));
+  if (row !== null)
+    void earlier.then((found) => found && setCount("changes", callChanges(found.event.payload, event.payload).count));
   /** @type {Tab[]} */
   const tabs = [
     {
@@ -76,6 +82,17 @@ function model({ event, row, context, addFacts }) {
       },
     },
   ];
+  if (row !== null)
+    tabs.push({
+      id: "changes",
+      label: "Changes",
+      count: 0,
+      fill(panel) {
+        const view = new EventChanges();
+        panel.append(view);
+        void earlier.then((found) => view.show(event, row.n, found, context));
+      },
+    });
   const tools = offeredTools(event.payload);
   if (tools.length > 0)
     tabs.push({
