@@ -11,8 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.analysis.wording import as_json, number_or_none, timestamp_ms
-from agentdbg.events.facts import NO_TOKENS, call_failed, cost_of, is_span, tokens_of
-from agentdbg.events.totals import RunTotals
+from agentdbg.events.facts import NO_TOKENS, RunTotals, call_failed, cost_of, is_span, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

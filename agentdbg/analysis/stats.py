@@ -33,8 +33,7 @@ from agentdbg.analysis.run_columns import (
     payload_of,
 )
 from agentdbg.analysis.wording import number_or_none, timestamp_ms
-from agentdbg.events.facts import error_of
-from agentdbg.events.totals import COST_DIGITS, KnownFailures
+from agentdbg.events.facts import COST_DIGITS, KnownFailures, error_of
 
 if TYPE_CHECKING:
     from agentdbg.analysis.run_columns import RunColumns

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from agentdbg.analysis import run_columns as columns
-from agentdbg.events.totals import RunTotals
+from agentdbg.events.facts import RunTotals
 from agentdbg.index.links import pack_ids, split_ids
 from agentdbg.index.scan import scan_lines
 

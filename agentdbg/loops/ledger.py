@@ -18,7 +18,7 @@ from agentdbg.loops.step_window import MODEL, NOTHING_SPENT, STATE, TOOL
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from agentdbg.loops.loop_rules import Kind, Loop
+    from agentdbg.loops.detector import Kind, Loop
     from agentdbg.loops.step_window import Step
 
 __all__ = ["ActiveLoop", "Ledger", "LoopFinding", "Severity", "examples", "explain", "rank_of"]

@@ -13,8 +13,7 @@ from collections import deque
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.repeated_text import Characters, find_period
-from agentdbg.loops.step_contents import NOTHING_ASKED, NOTHING_GOT, are_near, overlap
+from agentdbg.loops.step_contents import NOTHING_ASKED, NOTHING_GOT, Characters, are_near, find_period, overlap
 from agentdbg.loops.user_turns import UserTurns
 
 if TYPE_CHECKING:

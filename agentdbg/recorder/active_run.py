@@ -214,7 +214,7 @@ class ActiveRun(EventWalk):
             if self._is_over():
                 self._count_late()
                 return
-            before = [(spent, spent.counters.snapshot(), spent.stop) for spent in chain]
+            before = [(spent, spent.snapshot()) for spent in chain]
             try:
                 if not any(spent.stop for spent in chain):
                     refusal = self._refusal_line(kind, chain, parent_id) if kind else b""
@@ -227,9 +227,8 @@ class ActiveRun(EventWalk):
                         return
             except BaseException:
                 if not self._log.holds(line):  # nothing has begun
-                    for spent, counted, stop in before:
-                        spent.stop = stop
-                        spent.counters.restore(counted)
+                    for spent, counted in before:
+                        spent.restore(counted)
                     self._open_calls.pop(call_id, None)
                 raise
         self._go_on_after_stop(call_id, kind, chain)

@@ -13,12 +13,12 @@ import operator
 import os
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.events.totals import COST_DIGITS, TOTAL_FIELDS, RunTotals
+from agentdbg.events.facts import COST_DIGITS, TOTAL_FIELDS, RunTotals
 
 if TYPE_CHECKING:
     from agentdbg.loops import LoopFinding
 
-__all__ = ["FIELDS", "Counters", "LoopSpending"]
+__all__ = ["FIELDS", "Counters", "LoopSpending", "values_of"]
 
 _BESIDE_TOTALS = (
     "limited_events",
@@ -30,7 +30,7 @@ _BESIDE_TOTALS = (
     "dropped",
 )
 FIELDS = (*TOTAL_FIELDS, *_BESIDE_TOTALS)
-_values_of = operator.attrgetter(*FIELDS)
+values_of = operator.attrgetter(*FIELDS)
 _SLOTS = 256
 # Slot 0 holds what belongs to no process: whether the run has ended.
 _ENDED = 0
@@ -39,7 +39,7 @@ _ENDED = 0
 class Counters(RunTotals):
     """The run's totals and what limits need; `total` adds up what all processes of the run have counted."""
 
-    __slots__ = ("_calls_before", "_other_types", "_shared", "_slot", "is_shared", *_BESIDE_TOTALS)
+    __slots__ = ("_calls_before", "other_types", "_shared", "_slot", "is_shared", *_BESIDE_TOTALS)
 
     limited_events: float
     loop_cost_usd: float
@@ -53,7 +53,8 @@ class Counters(RunTotals):
         super().__init__()
         for name in _BESIDE_TOTALS:
             setattr(self, name, 0)
-        self._other_types: dict[str, int] = {}
+        self.other_types: dict[str, int] = {}
+        """How many events there were that are no calls, by type."""
         self._calls_before: tuple[float, float] = (0, 0)
         """The calls that others had counted when this process began to count."""
         self._shared: memoryview[float] | None = None
@@ -83,20 +84,16 @@ class Counters(RunTotals):
 
     def count_type(self, event_type: str) -> None:
         """Count an event that is no call; calls are counted as such, and once is enough for what comes so often."""
-        self._other_types[event_type] = self._other_types.get(event_type, 0) + 1
+        self.other_types[event_type] = self.other_types.get(event_type, 0) + 1
 
     def by_type(self) -> dict[str, int]:
         """How many events of each type this process has recorded."""
         calls = zip(("LLM_CALL", "TOOL_CALL"), (self.llm_calls, self.tool_calls), self._calls_before, strict=True)
-        return self._other_types | {kind: int(now - before) for kind, now, before in calls if now > before}
-
-    def snapshot(self) -> tuple[Any, ...]:
-        """What this process has counted, to be given to `restore` should the event that is being counted not come."""
-        return _values_of(self), self._other_types.copy()
+        return self.other_types | {kind: int(now - before) for kind, now, before in calls if now > before}
 
     def restore(self, snapshot: tuple[Any, ...]) -> None:
         """Count as if nothing had been counted since."""
-        values, self._other_types = snapshot[0], snapshot[1].copy()
+        values, self.other_types = snapshot[0], snapshot[1].copy()
         for name, value in zip(FIELDS, values, strict=True):
             setattr(self, name, value)
 
@@ -124,12 +121,12 @@ class Counters(RunTotals):
         for offset, name in enumerate(FIELDS):
             # A child that has ended may have left its numbers here; they stay part of the sum.
             setattr(self, name, self._shared[base + offset])
-        self._other_types = {}
+        self.other_types = {}
         self._calls_before = (self.llm_calls, self.tool_calls)
 
     def count_end(self) -> None:
         """Count RUN_END, of which there is one, and tell the other processes that the run is over."""
-        self._other_types["RUN_END"] = 1
+        self.other_types["RUN_END"] = 1
         if self._shared is not None:
             self._shared[_ENDED] = 1
 

@@ -17,7 +17,7 @@ from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.loops import LoopDetector
-from agentdbg.recorder.counters import Counters, LoopSpending
+from agentdbg.recorder.counters import Counters, LoopSpending, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -210,6 +210,15 @@ class Budget:
         if finding is not None:
             self._loop_spending.begin(finding)
         return finding
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """What this process has counted, for `restore` should the event that is being counted not come."""
+        return values_of(self.counters), self.counters.other_types.copy(), self.stop
+
+    def restore(self, snapshot: tuple[Any, ...]) -> None:
+        """Count as if nothing had been counted since."""
+        self.counters.restore(snapshot)
+        self.stop = snapshot[2]
 
     # Calls that are about to be made.
 

@@ -216,15 +216,14 @@ class EventWalk:
             if self._is_over():
                 self._count_late()
                 return None
-            before = [(budget, budget.counters.snapshot(), budget.stop) for budget in entry.chain]
+            before = [(budget, budget.snapshot()) for budget in entry.chain]
             call, told_loops = self._open_calls.get(entry.event_id), self._told_loops.copy()
             try:
                 return self._judge_and_write(entry)
             except BaseException:
                 if not self._log.holds(entry.line):
-                    for budget, counted, stop in before:
-                        budget.stop = stop
-                        budget.counters.restore(counted)
+                    for budget, counted in before:
+                        budget.restore(counted)
                         budget.look_anew()
                     self._told_loops = told_loops
                     if call is not None:

@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import os
 import re
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from agentdbg.redaction.assigned_values import Span
 
@@ -142,48 +143,57 @@ _left_behind: list[Any] = []
 """What the parent compiled; freeing it could wait for the same lock."""
 
 
-class _Forks:
-    """How many forks lie between this process and the one that loaded this module."""
-
-    count = 0
-
-
 class LinearPattern:
-    """An expression for google-re2, compiled when it is first asked; `options` are those of re2."""
+    """
+    An expression for google-re2, compiled when it is first asked; `options` are those of re2.
 
-    __slots__ = ("_compiled", "_expression", "_forks", "_options")
+    `search` gives the first match or None, `finditer` every match.
+    """
+
+    __slots__ = ("__weakref__", "_compiled", "_expression", "_options", "finditer", "search")
+
+    search: Callable[[Any], Any]
+    finditer: Callable[[Any], Iterator[Any]]
 
     def __init__(self, expression: str, **options: Any) -> None:
         self._expression = expression
         self._options = options
         self._compiled: Any = None
-        self._forks = -1
+        self.forget()
+        _patterns.add(self)
 
-    def search(self, text: Any) -> Any:
-        """The first match, or None."""
-        return (self._compiled if self._forks == _Forks.count else self.compile()).search(text)
-
-    def finditer(self, text: Any) -> Iterator[Any]:
-        """Every match."""
-        found: Iterator[Any] = (self._compiled if self._forks == _Forks.count else self.compile()).finditer(text)
-        return found
-
-    def compile(self) -> Any:
+    def compile(self) -> None:
         """Make it ready to match in this process; an expression that is not valid raises here."""
         options = re2.Options()
         options.log_errors = False
         for name, value in self._options.items():
             setattr(options, name, value)
+        self._compiled = re2.compile(self._expression, options)
+        self.search, self.finditer = self._compiled.search, self._compiled.finditer
+
+    def forget(self) -> None:
+        """Compile it anew when it is next asked."""
         if self._compiled is not None:
             _left_behind.append(self._compiled)
-        self._compiled = compiled = re2.compile(self._expression, options)
-        self._forks = _Forks.count
-        return compiled
+        self.search, self.finditer = self._search_first, self._find_first
+
+    def _search_first(self, text: Any) -> Any:
+        self.compile()
+        return self.search(text)
+
+    def _find_first(self, text: Any) -> Iterator[Any]:
+        self.compile()
+        found: Iterator[Any] = self.finditer(text)
+        return found
+
+
+_patterns: weakref.WeakSet[LinearPattern] = weakref.WeakSet()
 
 
 def _forget_what_the_parent_compiled() -> None:
-    _Forks.count += 1
     re2.purge()  # it keeps what it compiled, and would give the parent's again
+    for pattern in _patterns:
+        pattern.forget()
 
 
 if re2 is not None and hasattr(os, "register_at_fork"):

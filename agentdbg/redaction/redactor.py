@@ -215,7 +215,7 @@ class Redactor:
     def _search(self, encoded: bytes) -> None:
         assert self._suspicion is not None
         # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
-        if self._patterns or self._suspicion.of_encoded(encoded):
+        if self._patterns or self._suspicion.either.search(encoded):
             raise Unproved
 
     def _remember_harmless(self, size: int, encoded: bytes) -> None:

@@ -46,34 +46,31 @@ _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 class Suspicion:
     """Which of the two kinds of secret a text may hold: named ones, and ones known by their shape."""
 
-    __slots__ = ("_either", "_named", "_shaped")
+    __slots__ = ("_named", "_shaped", "either")
 
     def __init__(self, anywhere: Iterable[str], whole: Iterable[str], *, use_re2: bool = True) -> None:
         named_literals = (*anywhere, *whole)
         self._named: Any
         self._shaped: Any
-        self._either: Any
+        self.either: Any
+        """Whose `search` finds whatever in an encoded payload could be secret."""
         if use_re2 and HAS_RE2:
             named = _named_expression(tuple(anywhere), tuple(whole))
             shaped = _shaped_expression()
             # Most texts are clear of both kinds, and nobody asks which.
             self._named = _pattern(named)
             self._shaped = _pattern(shaped)
-            self._either = _pattern(f"{named}|{shaped}")
-            self._either.compile()
+            self.either = _pattern(f"{named}|{shaped}")
+            self.either.compile()
         else:
             self._named = _Literals((), named_literals, odd_letters=True)
             self._shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
-            self._either = _Either(self._named, self._shaped)
-
-    def of_encoded(self, encoded: bytes) -> bool:
-        """Whether anything in an encoded payload could be secret."""
-        return self._either.search(encoded) is not None
+            self.either = _Either(self._named, self._shaped)
 
     def of_text(self, text: str) -> tuple[bool, bool]:
         """Whether a text could hold a named secret, and whether one known by its shape."""
         encoded = text.encode()
-        if self._either.search(encoded) is None:
+        if self.either.search(encoded) is None:
             return False, False
         return self._named.search(encoded) is not None, self._shaped.search(encoded) is not None
 

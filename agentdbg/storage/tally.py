@@ -11,8 +11,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.events import COUNTED_CALLS, SPEC_VERSION, Event, RunMeta
-from agentdbg.events.facts import amount, call_failed
-from agentdbg.events.totals import COST_DIGITS, RunTotals
+from agentdbg.events.facts import COST_DIGITS, RunTotals, amount, call_failed
 from agentdbg.storage.dialects import DamagedLine, is_supported_version, parse_event, timestamp_ms
 
 if TYPE_CHECKING:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import agentdbg
+
+if TYPE_CHECKING:
+    from tests.conftest import Recorded
 
 PACKAGE = Path(agentdbg.__file__).parent
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
@@ -60,3 +65,27 @@ def test_the_stages_of_the_walk_are_asked_for_by_the_walk_alone() -> None:
     )
 
     assert judging == {"recorder/walk.py:_judge_and_write", "interop/foreign_run.py:count_again"}
+
+
+MOST_FILES = 14
+
+
+def test_an_event_touches_few_files_before_it_is_on_disk(recorded: Recorded) -> None:
+    """Whoever wants to understand what happens to an event has to read these, and should not have to read more."""
+    touched: set[str] = set()
+
+    def note(frame: Any, event: str, argument: object) -> None:
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and path.is_relative_to(PACKAGE):
+            touched.add(str(path.relative_to(PACKAGE)))
+
+    with agentdbg.traced_run("steady"):
+        for city in ("London", "Paris"):
+            before = sys.getprofile()
+            sys.setprofile(note if city == "Paris" else before)  # the second time nothing is new but the words
+            agentdbg.record_tool_call("weather", {"city": city}, {"today": [f"sunny in {city}"]})
+            sys.setprofile(before)
+
+    assert recorded.only().meta["counts"]["tool_calls"] == 2
+    assert {"recorder/verbs.py", "recorder/walk.py", "storage/writer.py"} <= touched
+    assert len(touched) <= MOST_FILES, sorted(touched)

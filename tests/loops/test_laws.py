@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agentdbg.loops import LoopDetector, LoopFinding
-from agentdbg.loops.repeated_text import Characters, find_period, has_period
-from agentdbg.loops.step_contents import input_key
+from agentdbg.loops.step_contents import Characters, find_period, has_period, input_key
 from agentdbg.loops.volatile import strip_volatile
 from benchmarks.loop_quality import judge
 from benchmarks.loop_traces import Recorder

@@ -17,8 +17,7 @@ from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.run_answer import ANSWER_TOOLS, spoken
 from agentdbg.analysis.run_columns import lacks_times, payload_of
 from agentdbg.analysis.wording import cut, number_or_none
-from agentdbg.events.facts import call_failed, cost_of, error_of, tokens_of
-from agentdbg.events.totals import KnownFailures, RunTotals
+from agentdbg.events.facts import KnownFailures, RunTotals, call_failed, cost_of, error_of, tokens_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence

@@ -19,8 +19,7 @@ from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.analysis.run_columns import CALL_KINDS, END, LLM, SPAN, START, TOOL, lacks_times
 from agentdbg.analysis.wording import as_json, number_or_none
 from agentdbg.encoding import encode_json
-from agentdbg.events.facts import call_failed, cost_of, tokens_of
-from agentdbg.events.totals import RunTotals
+from agentdbg.events.facts import RunTotals, call_failed, cost_of, tokens_of
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
 if TYPE_CHECKING:
