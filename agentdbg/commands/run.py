@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agentdbg.autorun.launcher import Program, execute, prepare
 from agentdbg.config import SETTINGS
 from agentdbg.exceptions import UsageError
+from agentdbg.recorder.deciders import add_decider
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from agentdbg.config import Setting
+    from agentdbg.control.mocks import Mock
 
 __all__ = ["EXAMPLES", "command", "main"]
 
@@ -27,6 +29,7 @@ EXAMPLES = """
 agentdbg run agent.py "what is the weather in Paris?"
 agentdbg run -m my_package.agent --verbose
 agentdbg run --name nightly --stop-on-loop --max-cost-usd 2 agent.py
+agentdbg run --fault search#2=timeout --mock 'refund={"ok": true}' agent.py
 agentdbg run --break "tool:refund where args.amount>100" agent.py
 """
 
@@ -71,6 +74,10 @@ def main(words: Sequence[str]) -> NoReturn:
 
 
 def _arm(options: _Options) -> None:
+    if options.mocks:
+        from agentdbg.control.mocks import Mocks  # noqa: PLC0415 -- only for who asks for it
+
+        add_decider(Mocks(options.mocks))
     if options.places:
         from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
 
@@ -93,6 +100,7 @@ class _Options:
     wait_seconds: float = 0.0
     then: str = "continue"
     whole_world: bool = False
+    mocks: list[Mock] = field(default_factory=list)
 
 
 def _read(words: list[str]) -> tuple[Program, _Options]:
@@ -131,6 +139,11 @@ def _take_option(word: str, words: list[str], limits: dict[str, Setting], option
             options.settings["AGENTDBG_STOP_ON_LOOP"] = "1" if option == "--stop-on-loop" else "0"
         case "--break":
             options.places.append(given("a place, for example tool:refund"))
+        case "--mock" | "--fault":
+            from agentdbg.control.mocks import parse_fault, parse_mock  # noqa: PLC0415 -- as above
+
+            read = parse_mock if option == "--mock" else parse_fault
+            options.mocks.append(read(given("NAME=…")))
         case "--wait":
             options.wait_seconds = _number(option, given("a number of seconds"))
         case "--then":
@@ -199,6 +212,11 @@ def _print_help(limits: Sequence[Any]) -> None:
         rows.append((f"{_option(setting)}, --no-stop-on-loop" if flag else f"{_option(setting)} N", setting.help))
     rows += [
         ("--break WHERE", "Pause there: tool:refund, llm:after, error, loop, cost>0.5, every … where args.x>1."),
+        ("--mock NAME=…", 'Answer in its place: JSON, @FILE, raise:TYPE("…"), seq:[…], py:FILE.py:FUNCTION.'),
+        (
+            "--fault NAME=…",
+            "Fail: timeout, 500, 429, empty, garbage, cut or slow:SECONDS. NAME#2 is the second call only.",
+        ),
         ("--wait SECONDS", "Without a terminal: wait so long at a pause for the page or `agentdbg attach`."),
         ("--then continue|abort", "What to do when nobody has answered in that time."),
         ("--pause call|world", "Let only the paused call wait, or everything at its next call."),
