@@ -22,6 +22,7 @@ from agentdbg import around
 from agentdbg.control import breakpoint  # noqa: A004 -- used as `agentdbg.breakpoint()`
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
+from agentdbg.recorder.run_lifecycle import when_taped as _when_taped
 from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
 from agentdbg.recorder.verbs import record_error, record_event, record_llm_call, record_state, record_tool_call
 from agentdbg.version import __version__
@@ -46,6 +47,16 @@ __all__ = [
     "trace",
     "traced_run",
 ]
+
+
+def _follow_exchanges() -> None:
+    """Let the exchanges with models be on the tape, so that a replay can answer for their servers."""
+    from agentdbg.integrations import http  # noqa: PLC0415 -- `import agentdbg` does no work
+
+    http.install()
+
+
+_when_taped.append(_follow_exchanges)
 
 if "AGENTDBG_AUTO" in _os.environ:  # record this program as `agentdbg run` would
     from agentdbg.autorun.process import start_for_environment

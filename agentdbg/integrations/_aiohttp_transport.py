@@ -2,7 +2,7 @@
 Hooks in aiohttp: each request of a session is an `Exchange`.
 
 What a session redirects by itself belongs to the request that it was asked for. aiohttp decompresses a body before
-anybody can read it, so the bytes that are noted are the decompressed ones; the outcome says so (`decoded`).
+anybody can read it, so the bytes that are noted are the decompressed ones, and no encoding is noted with them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ def install(package: str) -> None:
         exchange = begin_exchange(method.upper(), str(str_or_url), lambda: _described(session, method, str_or_url, kw))
         if exchange is None:
             return await original(session, method, str_or_url, **kw)
-        exchange.outcome["decoded"] = True
         try:
             response = await exchange.make_async(
                 lambda body: original(session, method, str_or_url, **_with_body(kw, body))
@@ -56,7 +55,7 @@ def install(package: str) -> None:
             if is_served:
                 await _raise_for_status(session, response, kw)
         except module.ClientResponseError as error:
-            exchange.answered(error.status, (error.headers or {}).items())
+            exchange.answered(error.status, _noted(error.headers or {}))
             exchange.end()
             raise
         except BaseException as error:
@@ -102,11 +101,15 @@ def _with_body(kw: dict[str, Any], body: bytes | None) -> dict[str, Any]:
 
 
 def _stand_around(response: Any, exchange: Exchange) -> None:
-    exchange.answered(response.status, response.headers.items())
+    exchange.answered(response.status, _noted(response.headers))
     response.content = _Told(response.content, exchange)
     response.agentdbg_exchange = exchange
     kind: Any = type(response)
     response.__class__ = _told_class(kind)
+
+
+def _noted(headers: Any) -> list[tuple[str, str]]:
+    return [(name, value) for name, value in headers.items() if name.lower() != "content-encoding"]
 
 
 @functools.cache
@@ -196,8 +199,7 @@ def _rebuilt(module: Any, outcome: dict[str, Any], session: Any, method: str, re
     if outcome.get("status") is None:
         raise _error(module, outcome["cut"], url)
     loop = asyncio.get_running_loop()
-    headers = outcome.get("headers") or []
-    pairs = [(str(name), str(value)) for name, value in (headers.items() if isinstance(headers, dict) else headers)]
+    pairs = [(str(name), str(value)) for name, value in (outcome.get("headers") or {}).items()]
     kinds = sys.modules["multidict"]
     kept = kinds.CIMultiDictProxy(kinds.CIMultiDict(pairs))
     sent = kinds.CIMultiDictProxy(kinds.CIMultiDict())

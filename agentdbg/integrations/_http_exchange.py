@@ -6,9 +6,10 @@ request that somebody wants to know of, and tell it what passes. It goes through
 so a decider may answer in the server's place; and where the request asks a model, and nobody else stands around it,
 it is recorded as a model call. Bytes pass through as they come; nothing is read ahead.
 
-What an exchange came to is plain data: `{status, headers, chunks, at, cut}`. `chunks` are the bytes of the body as they
-came, `at` the milliseconds after the start at which each did. `cut` is None for a whole answer, "closed" where the
-reader left early, else what broke it off ("ReadTimeout: timed out"); then `status` is None if nothing had come at all.
+What an exchange came to is plain data: `{status, headers, chunks, at, cut}`. `headers` are a dict, in which values of
+one name are joined as HTTP allows. `chunks` are the bytes of the body as they came, `at` the milliseconds after the
+start at which each did. `cut` is None for a whole answer, "closed" where the reader left early, else what broke it off
+("ReadTimeout: timed out"); then `status` is None if nothing had come at all.
 """
 
 from __future__ import annotations
@@ -37,13 +38,21 @@ _inside: ContextVar[bool] = ContextVar("agentdbg_inside_exchange", default=False
 class Request:
     """What is about to be sent. `body` is None where it is a stream, which is never read ahead."""
 
-    __slots__ = ("body", "content_type", "method", "url")
+    __slots__ = ("_data", "body", "content_type", "method", "url")
 
     def __init__(self, method: str, url: str, body: bytes | None, content_type: str) -> None:
         self.method = method
         self.url = url.partition("#")[0]  # what follows is for the client alone
         self.body = body
         self.content_type = content_type
+        self._data: Any = None
+
+    @property
+    def data(self) -> Any:
+        """The body as data where it is JSON, else text, else bytes."""
+        if self._data is None and self.body is not None:
+            self._data = _readable(self.body, self.content_type)
+        return self._data
 
     @property
     def path(self) -> str:
@@ -107,7 +116,7 @@ class Exchange:
 
     def __init__(self, request: Request) -> None:
         self.request = request
-        self.outcome: dict[str, Any] = {"status": None, "headers": [], "chunks": [], "at": [], "cut": None}
+        self.outcome: dict[str, Any] = {"status": None, "headers": {}, "chunks": [], "at": [], "cut": None}
         self._call: Call | None = None
         self._model_call: ModelCall | None = None
         self._started = time.monotonic()
@@ -121,9 +130,7 @@ class Exchange:
             if recogniser.knows(request.method, request.path):
                 self._model_call = recogniser.begin(request)
                 break
-        given = {"method": request.method, "url": request.url, "body": None}
-        if deciders_for("http"):
-            given["body"] = _readable(request)
+        given = {"method": request.method, "url": request.url, "body": request.data}
         call = Call("http", f"{request.method} {request.path}", given, None, {})
         try:
             if call.begin(can=_CAN):
@@ -185,7 +192,10 @@ class Exchange:
     def answered(self, status: int, headers: Any) -> None:
         """The head of the answer is there."""
         self.outcome["status"] = status
-        self.outcome["headers"] = [[str(name), str(value)] for name, value in headers]
+        kept: dict[str, str] = {}
+        self.outcome["headers"] = kept
+        for name, value in headers:
+            kept[str(name)] = f"{kept[name]}, {value}" if name in kept else str(value)
         if self._model_call is not None:
             self._model_call.answering(self.outcome)
 
@@ -221,7 +231,7 @@ class Exchange:
 
     def _note_cut(self, cut: str | BaseException | None) -> None:
         if self._size > _MOST_BYTES:
-            self.outcome["lost"] = "too large"
+            cut = f"ValueError: only the first {_MOST_BYTES:,} bytes were kept"
         if isinstance(cut, GeneratorExit):
             cut = CLOSED
         self.outcome["cut"] = _told(cut) if isinstance(cut, BaseException) else cut
@@ -231,17 +241,13 @@ class Exchange:
             self._model_call.end(self.outcome, error)
 
 
-def _readable(request: Request) -> Any:
-    """The body as deciders see it: data where it is JSON, else text, else bytes."""
-    body = request.body
-    if body is None:
-        return None
-    boundary = _BOUNDARY.search(request.content_type)
+def _readable(body: bytes, content_type: str) -> Any:
+    boundary = _BOUNDARY.search(content_type)
     if boundary is not None:  # it is drawn anew for each request, and says nothing
         body = body.replace(boundary[1].encode(), b"boundary")
     try:
         text = body.decode()
-        return json.loads(text) if "json" in request.content_type or text[:1] in ("{", "[") else text
+        return json.loads(text) if "json" in content_type or text[:1] in ("{", "[") else text
     except ValueError as error:
         pass_on(error)
     try:

@@ -84,11 +84,10 @@ class _Library:
         """The response that an outcome stands for. Raises what the request came to, if nothing was answered."""
         if outcome.get("status") is None:
             raise self._error(outcome["cut"])
-        headers = outcome.get("headers") or []
-        pairs = headers.items() if isinstance(headers, dict) else headers
+        headers = outcome.get("headers") or {}
         return self.module.Response(
             outcome["status"],
-            headers=[(str(name), str(value)) for name, value in pairs],
+            headers=[(str(name), str(value)) for name, value in headers.items()],
             stream=_Recorded(outcome, self._error),
             extensions={"http_version": b"HTTP/1.1"},
         )

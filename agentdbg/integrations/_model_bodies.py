@@ -30,16 +30,13 @@ _ANY_WINDOW = 32 + zlib.MAX_WBITS
 
 def header_of(outcome: dict[str, Any], name: str) -> str:
     """A header of an answer, by its name in small letters; empty where there is none."""
-    headers = outcome.get("headers") or []
-    pairs = headers.items() if isinstance(headers, dict) else headers
-    return next((str(value) for key, value in pairs if str(key).lower() == name), "")
+    headers = outcome.get("headers") or {}
+    return next((str(value) for key, value in headers.items() if str(key).lower() == name), "")
 
 
 def read_body(outcome: dict[str, Any]) -> tuple[Any, list[dict[str, Any]]]:
     """What an answer holds: a document (None where there is none), or else the events of a stream."""
-    body = b"".join(outcome.get("chunks") or ())
-    if not outcome.get("decoded"):
-        body = _decompressed(body, header_of(outcome, "content-encoding"))
+    body = _decompressed(b"".join(outcome.get("chunks") or ()), header_of(outcome, "content-encoding"))
     kind = header_of(outcome, "content-type")
     if "eventstream" in kind:
         return None, list(_binary_events(body))

@@ -7,11 +7,10 @@ integration, or the program itself, stands around the request already, nothing i
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.around import Pairing, contained, enclosing_call, pass_on
+from agentdbg.around import Pairing, contained, enclosing_call
 from agentdbg.integrations import _model_shapes as shapes
 from agentdbg.integrations import anthropic, openai
 from agentdbg.integrations._client_recording import Api
@@ -157,9 +156,10 @@ _BY_ENDING: dict[str, tuple[_Shape, ...]] = {
 
 
 class ModelRequests:
-    """Records what it recognises."""
+    """Knows requests that ask models, and records them where it is wanted."""
 
     def __init__(self) -> None:
+        self.records = False
         self._pairing = Pairing("http")
 
     def knows(self, method: str, address: str) -> bool:
@@ -169,10 +169,10 @@ class ModelRequests:
     @contained
     def begin(self, request: Request) -> _ModelCall | None:
         """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
-        if enclosing_call("llm") is not None:
+        if not self.records or enclosing_call("llm") is not None:
             return None
-        body, path = _document(request.body), request.path
-        if body is None:
+        body, path = request.data, request.path
+        if not isinstance(body, dict):
             return None
         shape = next((shape for shape in _BY_ENDING[_ending(path)] if shape.fits(path, body)), None)
         if shape is None:
@@ -188,15 +188,6 @@ class ModelRequests:
 def _ending(address: str) -> str:
     """The last word of an address: `completions` of `/v1/chat/completions?…`, or what follows the model's name."""
     return address.partition("?")[0].rstrip("/").rpartition("/")[2].rpartition(":")[2]
-
-
-def _document(body: bytes | None) -> dict[str, Any] | None:
-    try:
-        document = json.loads(body or b"")
-    except ValueError as error:
-        pass_on(error)
-        return None
-    return document if isinstance(document, dict) else None
 
 
 def _fields(body: dict[str, Any], api: Api) -> dict[str, Any]:

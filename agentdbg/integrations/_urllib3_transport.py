@@ -139,8 +139,7 @@ def _rebuilt(module: Any, outcome: dict[str, Any], pool: Any, method: str, url: 
     """The response that an outcome stands for. Raises what the request came to, if nothing was answered."""
     if outcome.get("status") is None:
         raise rebuilt_error(outcome["cut"], module.exceptions, builtins, pool=pool, url=url, conn=None)
-    headers = outcome.get("headers") or []
-    pairs = [(str(name), str(value)) for name, value in (headers.items() if isinstance(headers, dict) else headers)]
+    pairs = [(str(name), str(value)) for name, value in (outcome.get("headers") or {}).items()]
     is_chunked = any(name.lower() == "transfer-encoding" and "chunked" in value.lower() for name, value in pairs)
     body = (_RecordedInChunks if is_chunked else _Recorded)(outcome, pairs, module)
     setattr(body, URLLIB3_METHOD, method)

@@ -5,13 +5,14 @@ Any model call, by its HTTP: what asks a known model API is one LLM_CALL, whatev
     http.enable()
 
 Requests of httpx, httpx2, urllib3 (and so requests and botocore) and aiohttp, streamed or not. Where another
-integration stands around a call it steps aside. `install` alone records nothing: it only lets deciders be asked about
-exchanges. `disable()` records no more.
+integration stands around a call it steps aside. `install` alone records no event: it lets deciders be asked about
+exchanges, and those with models be on the tape. `disable()` records no more.
 """
 
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
 from agentdbg.around import when_imported
 
@@ -36,20 +37,23 @@ def install() -> None:
 
 def enable() -> None:
     """Record every model call that is made over HTTP, where nobody else records it."""
-    from agentdbg.integrations._http_exchange import recognisers  # noqa: PLC0415 -- only when it is wanted
-    from agentdbg.integrations._model_calls import ModelRequests  # noqa: PLC0415
-
     install()
-    if not recognisers:
-        recognisers.append(ModelRequests())
+    _recogniser().records = True
 
 
 def disable() -> None:
     """Record no more of them."""
-    from agentdbg.integrations._http_exchange import recognisers  # noqa: PLC0415 -- as above
+    _recogniser().records = False
 
-    recognisers.clear()
+
+def _recogniser() -> Any:
+    from agentdbg.integrations import _http_exchange, _model_calls  # noqa: PLC0415 -- only when it is wanted
+
+    if not _http_exchange.recognisers:
+        _http_exchange.recognisers.append(_model_calls.ModelRequests())
+    return _http_exchange.recognisers[0]
 
 
 def _stand_around(package: str) -> None:
+    _recogniser()
     importlib.import_module(_TRANSPORTS[package]).install(package)

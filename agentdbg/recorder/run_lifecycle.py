@@ -92,6 +92,10 @@ class RunHandle:
         return f"<agentdbg run {self.run_id or 'none: recording is off'}>"
 
 
+when_taped: list[Callable[[], None]] = []
+"""What has to be done once, when the first run with a tape has begun."""
+
+
 def start_run(
     name: str | None,
     default_name: str,
@@ -125,6 +129,8 @@ def start_run(
         run.begin(start, meta)
         if run.tape is not None:
             follow_run(run_id)
+            while when_taped:
+                when_taped.pop()()
         return Scope(run, run.start_id)
     except BaseException as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
         if run_id in live_runs:

@@ -23,6 +23,7 @@ ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glo
 # Functions that may import, because they run before anything is recorded: when the settings are read, when a run
 # starts, when an integration is switched on or off, or only where nothing is recorded at all.
 BEFORE_ANY_RECORD = {
+    "__init__._follow_exchanges": "the first run with a tape starts",
     "autorun.process._enable": "a package is being imported by the program",
     "autorun.process._enable_integrations_when_imported": "the program's run starts",
     "autorun.process.start_child": "the program's run starts",
@@ -36,6 +37,7 @@ BEFORE_ANY_RECORD = {
     "events.load_schema": "asked for by readers",
     "events.schema_problems": "asked for by readers",
     "integrations.crewai._crewai": "switched on or off",
+    "integrations.http._recogniser": "switched on or off, or a library is being imported",
     "integrations.openai._clients": "switched on or off",
     "integrations.pydantic_ai.recorder": "switched on",
     "owner._exists": "asked by readers, on Windows",

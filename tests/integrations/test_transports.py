@@ -154,7 +154,7 @@ def _httpx_story(package: str) -> Callable[[str], list[Any]]:
         def all_of(response: Any) -> None:
             cookies = dict(response.cookies)
             seen.append((response.status_code, response.reason_phrase, response.http_version, cookies))
-            seen.append((response.headers.multi_items(), response.content))
+            seen.append((dict(response.headers), response.content))
 
         with library.Client() as client:
             for kind in ("whole", "gzip", "busy", "stream"):
@@ -222,7 +222,7 @@ def _urllib3_story(url: str) -> list[Any]:
     with library.PoolManager() as pool:
         for kind in ("whole", "gzip", "busy", "stream"):
             response = pool.request("POST", f"{url}/{kind}", body=json.dumps(QUESTION))
-            seen.append((response.status, response.reason, list(response.headers.items()), response.data))
+            seen.append((response.status, response.reason, dict(response.headers), response.data))
         response = pool.request("GET", f"{url}/whole", preload_content=False)
         seen.append((response.read(3), response.read()))
         response.release_conn()
@@ -242,7 +242,7 @@ def _aiohttp_story(url: str) -> list[Any]:
             for kind in ("whole", "gzip", "busy", "stream"):
                 async with session.post(f"{url}/{kind}", json=QUESTION) as response:
                     seen.append((response.status, response.reason, response.ok, await response.read()))
-                    seen.append((list(response.headers.items()), response.method, str(response.url)))
+                    seen.append((_joined(response.headers), response.method, str(response.url)))
                     assert isinstance(response.content, library.StreamReader)
                     assert isinstance(response, library.ClientResponse)
             async with session.get(f"{url}/whole") as response:
@@ -297,6 +297,11 @@ def test_what_was_noted_can_be_given_back(library: str, recorded: Recorded) -> N
     assert len(notes.exchanges) > asked  # those that reached nobody are exchanges too
     for run in recorded.all():
         assert run.types() == ["RUN_START", "RUN_END"]  # an exchange is no event
+
+
+def _joined(headers: Any) -> dict[str, str]:
+    """As all clients but this one show them; decompressing is done, and not told again in what is given back."""
+    return {name: ", ".join(headers.getall(name)) for name in headers if name != "Content-Encoding"}
 
 
 def _timeless(seen: list[Any]) -> str:
