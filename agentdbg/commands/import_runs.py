@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.wording import count_noun
+from agentdbg.commands.import_sessions import follow_session, wanted_sessions
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
+from agentdbg.interop.agent_homes import AGENTS
+from agentdbg.interop.import_ledger import Ledger
 from agentdbg.interop.importers import IMPORTERS
 from agentdbg.interop.imports import Importing, Outcome
 from agentdbg.interop.sources import NotReadable, find_sources
@@ -21,6 +24,10 @@ if TYPE_CHECKING:
     from agentdbg.interop.sources import Source
 
 EXAMPLES = """
+agentdbg import --from claude                    # pick from the sessions on this machine
+agentdbg import --from codex --latest            # the newest one
+agentdbg import --from claude --since 7d         # all of the last week
+agentdbg import --from claude --latest --follow  # keep it open in the page while it goes on
 agentdbg import gpt-4o-airline.json              # a file of many chat transcripts
 agentdbg import django__django-11099.traj        # SWE-agent
 agentdbg import spans.json --format otel         # OpenTelemetry, OpenInference
@@ -30,10 +37,23 @@ agentdbg import /backup/.agentdbg                # an earlier data folder
 """
 
 _PROBLEMS_SHOWN = 10
+_FILES_SHOWN = 40
 
 
 def command(
-    files: Annotated[list[str], Argument("FILE...", "Files to import, or folders of them.")],
+    files: Annotated[list[str] | None, Argument("[FILE...]", "Files to import, or folders of them.")] = None,
+    agent: Annotated[
+        str | None,
+        Option("--from", metavar="AGENT", help=f"Find the sessions of {', '.join(AGENTS[:-1])} or {AGENTS[-1]}."),
+    ] = None,
+    latest: Annotated[bool, Option("--latest", help="With --from: the newest session.")] = False,
+    everything: Annotated[bool, Option("--all", help="With --from: every session.")] = False,
+    since_when: Annotated[
+        str | None, Option("--since", metavar="WHEN", help="With --from: sessions changed since 7d, 12h, 2026-11-01 …")
+    ] = None,
+    follow: Annotated[
+        bool, Option("--follow", help="Keep one live session open in the page and add what comes, until Ctrl-C.")
+    ] = False,
     format_name: Annotated[
         str, Option("--format", "-f", metavar="FORMAT", help=f"auto, {', '.join(IMPORTERS[:-1])} or {IMPORTERS[-1]}.")
     ] = "auto",
@@ -43,22 +63,23 @@ def command(
     ] = False,
 ) -> None:
     """
-    Import traces from other tools: chat transcripts with tool calls, SWE-agent trajectories, OpenTelemetry and
-    OpenInference spans, Inspect AI logs, OpenHands events, exports of agentdbg and earlier data folders. Secrets are
-    removed like anywhere else. A run that is here already is skipped, so importing twice does no harm. The exit code
-    is 0 when everything was imported and 2 when something could not be.
+    Import sessions of coding agents and traces of other tools: Claude Code, Codex, Gemini CLI, Qwen Code, OpenHands,
+    SWE-agent, aider; LangSmith, Langfuse, OpenAI Agents, MLflow, Phoenix, OpenTelemetry, Inspect AI, chat transcripts;
+    exports of agentdbg and earlier data folders. `--from` finds the sessions of a coding agent on this machine. Secrets
+    are removed like anywhere else. A run that is here already is skipped, so importing twice does no harm. The exit
+    code is 0 when everything was imported and 2 when something could not be.
     """
     config = load_config()
     check_data_dir(config.data_dir)
     for notice in (*config.problems, *config.notices):
         problem(notice)
-    sources = find_sources(files, any_size=any_size)
-    importing = Importing(config)
     out = Terminal()
-    told: list[tuple[Source, str, list[Outcome]]] = []
-    with Progress("Importing") as progress:
-        for number, source in enumerate(sources):
-            told.append((source, *_take(importing, source, format_name, progress, number / len(sources), len(sources))))
+    paths = [str(path) for path in wanted_sessions(out, agent, latest or follow, everything, since_when, bool(files))]
+    sources = find_sources([*(files or ()), *paths], any_size=any_size)
+    if follow:
+        follow_session(out, config, sources, format_name)
+        return
+    told = _import_all(Importing(config), Ledger(config.data_dir), sources, format_name)
     with heard_or_not():
         if as_json:
             out.json(_as_json(told))
@@ -66,6 +87,31 @@ def command(
             _print(out, told)
     if _say_problems(told):
         raise SystemExit(2)
+
+
+def _import_all(
+    importing: Importing, ledger: Ledger, sources: list[Source], format_name: str
+) -> list[tuple[Source, str, list[Outcome]]]:
+    """Import each file, or recognise it as imported."""
+    told: list[tuple[Source, str, list[Outcome]]] = []
+    with Progress("Importing") as progress:
+        try:
+            for number, source in enumerate(sources):
+                known = ledger.runs_of(source.path, format_name)
+                if known is not None:
+                    told.append((source, known[0], [Outcome("", run=run) for run in known[1]]))
+                    progress.at(number / len(sources))
+                    continue
+                mark = ledger.mark_of(source.path)
+                title, outcomes = _take(importing, source, format_name, progress, number / len(sources), len(sources))
+                told.append((source, title, outcomes))
+                source.forget()
+                runs = [outcome.run for outcome in outcomes if outcome.run is not None]
+                if runs and not any(outcome.problem for outcome in outcomes):
+                    ledger.note(source.path, format_name, mark, title, runs)
+        finally:
+            ledger.save()
+    return told
 
 
 def _take(
@@ -87,11 +133,15 @@ def _take(
 def _print(out: Terminal, told: Sequence[tuple[Source, str, list[Outcome]]]) -> None:
     """One line for each file, and what to do next."""
     new = 0
-    for source, title, outcomes in told:
+    left_out = 0
+    for number, (source, title, outcomes) in enumerate(told):
         stored = [outcome.run for outcome in outcomes if outcome.run is not None]
         added = [run for run in stored if run.is_new]
         new += len(added)
         if not stored:
+            continue
+        if number >= _FILES_SHOWN:
+            left_out += 1
             continue
         known = len(stored) - len(added)
         said = f"{count_noun(len(added), 'run')}, {count_noun(sum(run.events for run in added), 'event')}"
@@ -102,6 +152,8 @@ def _print(out: Terminal, told: Sequence[tuple[Source, str, list[Outcome]]]) -> 
         out.sentence(Styled(source.path.name, "strong"), Styled(f"  {title}", "muted"), f"  {said}")
         if len(stored) == 1:
             out.line(f"  {stored[0].run_id[:8]}  {stored[0].run_name}")
+    if left_out:
+        out.sentence(f"… and {count_noun(left_out, 'file')} more; `--json` lists all of them.")
     if new:
         out.sentence(f"Imported {count_noun(new, 'run')}; `agentdbg list` and `agentdbg view` show what is there.")
     else:

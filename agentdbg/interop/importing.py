@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from agentdbg.interop.drafts import RunDraft, Step
     from agentdbg.interop.foreign_run import Names
 
-__all__ = ["EventIds", "NotWritten", "StoredRun", "event_ids", "run_id_of", "stable_id", "store_run", "writing_aside"]
+__all__ = [
+    "EventIds",
+    "NotWritten",
+    "StoredRun",
+    "discard_run",
+    "event_ids",
+    "run_id_of",
+    "stable_id",
+    "started_ms",
+    "store_run",
+    "writing_aside",
+]
 
 
 class NotWritten(OSError):
@@ -100,6 +111,14 @@ def writing_aside(data_dir: Path, run_id: str, *, replace: bool = False) -> Iter
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def discard_run(data_dir: Path, run_id: str) -> None:
+    """Take a stored run away; what writes it anew follows."""
+    gone = index_dir(data_dir) / f"import-{run_id}-{os.getpid()}-old"
+    make_private_folder(gone.parent)
+    os.rename(run_dir(data_dir, run_id), gone)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
 def _move_away(old: Path, new: Path) -> None:
     label = old / LABEL_FILE
     if label.is_file() and not label.is_symlink():
@@ -112,7 +131,7 @@ def _move_away(old: Path, new: Path) -> None:
 def _write(walk: ForeignRun, draft: RunDraft, file_ms: float, origin: dict[str, Any]) -> None:
     """The draft from its first event to its last."""
     known = None if draft.cwd is None else {"cwd": draft.cwd}
-    walk.begin(_started_ms(draft, file_ms), {**draft.meta, "imported_from": origin}, known)
+    walk.begin(started_ms(draft, file_ms), {**draft.meta, "imported_from": origin}, known)
     ids = event_ids(walk.run_id, draft.steps)
     now_ms = ended_ms = walk.started_ms
     for step, event_id in zip(draft.steps, ids.of_steps, strict=True):
@@ -154,7 +173,8 @@ def event_ids(run_id: str, steps: list[Step]) -> EventIds:
     return EventIds(of_steps, by_key)
 
 
-def _started_ms(draft: RunDraft, file_ms: float) -> float:
+def started_ms(draft: RunDraft, file_ms: float) -> float:
+    """When a drafted run began: as it says, else as its first step says, else as its file does."""
     if draft.started_ms is not None:
         return draft.started_ms
     timed: list[Step] = [step for step in draft.steps if step.at_ms is not None]

@@ -57,6 +57,11 @@ class Source:
         self.expected = 1
         """How many runs the file seems to hold, for telling how far an import is."""
 
+    def forget(self) -> None:
+        """Let go of what was read; it is read again when it is asked for."""
+        for name in ("content", "documents"):
+            self.__dict__.pop(name, None)
+
     @property
     def is_folder(self) -> bool:
         return self.path.is_dir()
