@@ -87,7 +87,9 @@ VALUES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("value", VALUES, ids=lambda value: f"{type(value).__name__}:{value!r:.30}")
+@pytest.mark.parametrize(
+    "value", VALUES, ids=[f"{number}-{type(value).__name__}" for number, value in enumerate(VALUES)]
+)
 def test_a_value_comes_back_with_its_type(value: Any) -> None:
     """A tool's result is given to the program again, which may ask for its type."""
     plain, unknown = encode_value(value)
@@ -252,7 +254,7 @@ FOREIGN: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("plain", FOREIGN, ids=lambda plain: str(plain)[:50])
+@pytest.mark.parametrize("plain", FOREIGN, ids=[str(number) for number in range(len(FOREIGN))])
 def test_a_strangers_value_loads_and_calls_nothing(plain: Any) -> None:
     """A recording that somebody sends may choose values, never code."""
     before = set(sys.modules)
