@@ -45,16 +45,17 @@ class Turn:
             self.text = f"{self.text}\n{text}" if self.text else text
 
 
-def turns(prompt: Any, last: int | None = None) -> list[Turn]:
+def turns(prompt: Any, last: int | None = None, *, on_tape: bool = False) -> list[Turn]:
     """
     The messages of a prompt, in order; only the `last` few when that is all the caller needs.
 
-    A turn without role and text stands for messages that were not stored; in an old run it may be the last one.
+    A turn without role and text stands for messages that are not in the log; in an old run it may be the last one.
+    `on_tape` says that the tape has them.
     """
     messages = _messages(prompt)
     if last is not None:
         messages = messages[-last:]
-    return [_turn(message) for message in messages]
+    return [_turn(message, on_tape=on_tape) for message in messages]
 
 
 def answer(response: Any) -> Turn:
@@ -111,9 +112,9 @@ def _type_of(item: dict[str, Any]) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def _turn(message: Any) -> Turn:
+def _turn(message: Any, *, on_tape: bool = False) -> Turn:
     if is_gap(message):
-        return Turn(missing=not_recorded(message))
+        return Turn(missing=not_recorded(message, on_tape=on_tape))
     if isinstance(message, str):
         return Turn(role="user", text=message)
     if isinstance(message, list) and len(message) == 2 and all(isinstance(item, str) for item in message):

@@ -34,6 +34,8 @@ from agentdbg.storage.layout import (
     EVENTS_GZIP_FILE,
     LABEL_FILE,
     RUN_FILE,
+    TAPE_FILE,
+    TAPE_GZIP_FILE,
     index_dir,
     is_run_id,
     open_private,
@@ -68,8 +70,8 @@ def command(
     """
     Replace a secret by __REDACTED__ in every stored run, the deleted ones too.
 
-    Names, labels, events and caches are rewritten, each file whole or not at all. A run that is still running is left
-    alone and named; scrub again when it has ended. This cannot be undone.
+    Names, labels, events, tapes and caches are rewritten, each file whole or not at all. A run that is still running
+    is left alone and named; scrub again when it has ended. This cannot be undone.
     """
     matcher = make_matcher(_secret(pattern), fixed=fixed or pattern == "-")
     data_dir = default_data_dir()
@@ -143,6 +145,10 @@ def _say(out: Terminal, done: Scrubbed, *, dry_run: bool) -> None:
 _KEPT_KEYS = frozenset(
     {"spec_version", "event_id", "run_id", "parent_id", "event_type", "ts", "started_at", "ended_at"}
 )
+# Names of values on a tape, and what they are found by.
+_KEPT_ON_TAPE = frozenset({"tape", "run_id", "process", "mac", "rules", "v", "l", "b", "c", "k", "h"})
+_REFERENCE = re.compile(r"@[A-Za-z0-9_-]{22}")
+_LONGEST_TAPE_LINE = 40_000_000
 _CHUNK = 1 << 18
 _PARTIAL = 8
 """So many first characters of the secret before a cut are taken for the secret itself."""
@@ -237,6 +243,7 @@ class Scrubber:
         self._data_dir = data_dir
         self._replace = replace
         self._count = 0
+        self._is_tape = False
 
     def scrub_folder(self, folder: Path) -> None:
         """All files of one run; one that is being written, or that holds more than is read, is only named."""
@@ -245,7 +252,7 @@ class Scrubber:
             self.done.running.append(folder.name)
             return
         before = self.done.matches
-        for name in (EVENTS_FILE, EVENTS_GZIP_FILE, RUN_FILE, LABEL_FILE):
+        for name in (EVENTS_FILE, EVENTS_GZIP_FILE, TAPE_FILE, TAPE_GZIP_FILE, RUN_FILE, LABEL_FILE):
             path = folder / name
             if path.is_file() and not path.is_symlink():
                 try:
@@ -266,8 +273,12 @@ class Scrubber:
         temporary = path.with_name(f"{path.name}.{os.urandom(8).hex()}.scrub.tmp")
         try:
             with _opened(path) as source:
-                # Events are a line each; the other files are one document, however it is laid out.
-                lines = _lines(source) if path.name.startswith(EVENTS_FILE) else [_whole(source)]
+                # Events and values are a line each; the other files are one document, however it is laid out.
+                self._is_tape = path.name.startswith(TAPE_FILE)
+                if self._is_tape:
+                    lines: Iterable[bytes] = _lines(source, _LONGEST_TAPE_LINE)
+                else:
+                    lines = _lines(source) if path.name.startswith(EVENTS_FILE) else [_whole(source)]
                 count = self._write_scrubbed(lines, None if self.dry_run else temporary, is_packed=path.suffix == ".gz")
             if count and not self.dry_run:
                 _make_durable(temporary)
@@ -299,6 +310,8 @@ class Scrubber:
         try:
             check_json_size(body)
             value = self._scrubbed(decode_json(body), at_top=True)
+            if self._count and self._is_tape and isinstance(value, dict):
+                value["scrubbed"] = True
             clean = encode_json(value) if self._count else body
         except (ValueError, TypeError, RecursionError):
             text, self._count = self._replace(body.decode("utf-8", "surrogateescape"))
@@ -307,7 +320,7 @@ class Scrubber:
 
     def _scrubbed(self, value: Any, *, at_top: bool = False) -> Any:
         if isinstance(value, str):
-            return self._text(value)
+            return value if self._is_tape and _REFERENCE.fullmatch(value) else self._text(value)
         if isinstance(value, list):
             return [self._scrubbed(item) for item in value]
         if isinstance(value, dict):
@@ -316,7 +329,8 @@ class Scrubber:
                 name = self._text(key)
                 while name in result:
                     name += "_"  # two secrets as keys of one object must not become one key
-                result[name] = item if at_top and key in _KEPT_KEYS else self._scrubbed(item)
+                kept = _KEPT_ON_TAPE if self._is_tape else _KEPT_KEYS
+                result[name] = item if at_top and key in kept else self._scrubbed(item)
             return result
         return value
 
@@ -341,7 +355,7 @@ def _whole(source: _Readable) -> bytes:
     return content
 
 
-def _lines(source: _Readable) -> Iterator[bytes]:
+def _lines(source: _Readable, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Every line that can be read: where a compressed file is damaged, nobody can read what follows."""
     rest = b""
     while True:
@@ -353,7 +367,7 @@ def _lines(source: _Readable) -> Iterator[bytes]:
             break
         *whole, rest = (rest + chunk).split(b"\n")
         yield from (line + b"\n" for line in whole)
-        if len(rest) > LONGEST_LINE:
+        if len(rest) > longest:
             raise TooMuch("a line is too long")
     if rest:
         yield rest

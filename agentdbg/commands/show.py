@@ -20,10 +20,12 @@ from agentdbg.analysis.wording import as_text, duration, grouped
 from agentdbg.commands.find_runs import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
-from agentdbg.commands.terminal import Styled, Terminal
+from agentdbg.commands.terminal import Styled, Terminal, problem
 from agentdbg.commands.times import local_time
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import in_words, text_in_words
+from agentdbg.storage.reader import run_folder
+from agentdbg.tape.whole_events import WholeEvents, is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,11 +38,13 @@ __all__ = []
 EXAMPLES = """
 agentdbg show                      # the latest run
 agentdbg show a41f                 # a run by a prefix of its id
-agentdbg show a41f --event 49      # one event in full
+agentdbg show a41f --event 49      # one event
+agentdbg show a41f -e 49 --full    # and what was cut of it in the log, from the tape
 agentdbg show latest --full | less
 agentdbg show latest --json
 """
 
+_LARGEST_PRINTED = 1 << 40
 _ROWS_AT_ONCE = 400
 _FIRST = 100
 
@@ -50,18 +54,14 @@ def command(
     event: Annotated[
         str | None, Option("--event", "-e", metavar="N", help="Only this event: its number or id.")
     ] = None,
-    full: Annotated[bool, Option("--full", help="Every row, and every line whole.")] = False,
+    full: Annotated[bool, Option("--full", help="Every row and line; of one event, every value whole.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print a run as a readable tree: what was asked, what was answered, errors and loops marked."""
     opened = open_run(run)
     out = Terminal()
     if event is not None:
-        number = opened.number_of(event)
-        if as_json:
-            out.json(opened.index.event(number))
-        else:
-            print_event(out, opened, number)
+        _show_event(out, opened, opened.number_of(event), full=full, as_json=as_json)
         return
     summary = _summary(opened)
     if as_json:
@@ -69,6 +69,21 @@ def command(
         return
     _print_head(out, opened, summary)
     _print_tree(out, opened, full=full)
+
+
+def _show_event(out: Terminal, opened: OpenedRun, number: int, *, full: bool, as_json: bool) -> None:
+    found: Any = opened.index.event(number)
+    with WholeEvents(run_folder(opened.run_id, opened.data_dir), _LARGEST_PRINTED) as kept:
+        if full:
+            found, _ = kept.whole(found)
+        on_tape = kept.has(str(found.get("event_id")))
+        if full and not on_tape and is_cut(payload_of(found)):
+            why = kept.problem or "this call is not on the tape"
+            problem(f"what was cut of this event cannot be fetched: {why}")
+    if as_json:
+        out.json(found)
+    else:
+        print_event(out, opened, number, found, on_tape=on_tape)
 
 
 def _summary(opened: OpenedRun) -> Summary:
@@ -152,26 +167,28 @@ def _print_json(out: Terminal, opened: OpenedRun, summary: Summary) -> None:
     out.bytes(b"]}\n")
 
 
-def print_event(out: Terminal, opened: OpenedRun, number: int) -> None:
-    """Print everything an event holds, nothing cut."""
-    event = opened.index.event(number)
+def print_event(out: Terminal, opened: OpenedRun, number: int, event: Any, *, on_tape: bool = False) -> None:
+    """Print everything an event holds; `on_tape` says that the tape has what was cut of it."""
     row = opened.builder.row(number, running=opened.is_live)
     payload, kind = payload_of(event), opened.index.kind[number - 1]
     print_row(out, row)
     out.sentence(Styled(_facts(row), "muted"), indent=5)
     out.line(Styled(f"     {row['event_type']} {row['event_id']}", "muted"), cut=False)
     if kind == LLM:
-        _print_conversation(out, payload)
+        _print_conversation(out, payload, on_tape=on_tape)
     elif kind == TOOL:
-        _print_value(out, "arguments", payload.get("args"))
+        _print_value(out, "arguments", payload.get("args"), on_tape=on_tape)
         if payload.get("error") is None:
-            _print_value(out, "result", payload.get("result"))
+            _print_value(out, "result", payload.get("result"), on_tape=on_tape)
     if opened.index.status[number - 1] == ERROR:
         _print_failure(out, payload)
     if kind not in (LLM, TOOL, EXCEPTION):
         _print_value(out, "payload", payload)
     if event.get("meta"):
         _print_value(out, "meta", event["meta"])
+    if on_tape and is_cut(payload):
+        out.line()
+        out.sentence(Styled("--full fetches what is not in the log from the tape.", "muted"), indent=3)
 
 
 def _facts(row: Row) -> str:
@@ -189,29 +206,30 @@ def _facts(row: Row) -> str:
     return " · ".join(said)
 
 
-def _print_conversation(out: Terminal, payload: dict[str, Any]) -> None:
-    for turn in conversation.turns(payload.get("prompt")):
+def _print_conversation(out: Terminal, payload: dict[str, Any], *, on_tape: bool) -> None:
+    for turn in conversation.turns(payload.get("prompt"), on_tape=on_tape):
         if turn.missing:
             out.line()
             out.line(Styled(f"… {turn.missing} …", "muted"), indent=3)
         else:
-            _print_turn(out, turn, turn.role or "message", "accent" if turn.role == "user" else "muted")
+            style = "accent" if turn.role == "user" else "muted"
+            _print_turn(out, turn, turn.role or "message", style, on_tape=on_tape)
     if payload.get("response") is not None:
         said = conversation.answer(payload["response"])
         if said.text or said.calls:
-            _print_turn(out, said, "answer", "llm")
+            _print_turn(out, said, "answer", "llm", on_tape=on_tape)
         else:
-            _print_value(out, "answer", payload["response"])
+            _print_value(out, "answer", payload["response"], on_tape=on_tape)
 
 
-def _print_turn(out: Terminal, turn: conversation.Turn, title: str, style: str) -> None:
+def _print_turn(out: Terminal, turn: conversation.Turn, title: str, style: str, *, on_tape: bool) -> None:
     _title(out, title, style)
     if turn.text:
-        out.block(text_in_words(turn.text.strip()), indent=5)
+        out.block(text_in_words(turn.text.strip(), on_tape=on_tape), indent=5)
     for call in turn.calls:
         out.line(Styled(f"calls {call.name}", "tool"), indent=5, cut=False)
         if call.args:
-            out.block(_pretty(in_words(call.args)), indent=7)
+            out.block(_pretty(in_words(call.args, on_tape=on_tape)), indent=7)
 
 
 def _print_failure(out: Terminal, payload: dict[str, Any]) -> None:
@@ -225,9 +243,9 @@ def _print_failure(out: Terminal, payload: dict[str, Any]) -> None:
         _print_value(out, "details", details)
 
 
-def _print_value(out: Terminal, title: str, value: Any) -> None:
+def _print_value(out: Terminal, title: str, value: Any, *, on_tape: bool = False) -> None:
     _title(out, title, "muted")
-    value = in_words(parse_embedded(value))
+    value = in_words(parse_embedded(value), on_tape=on_tape)
     out.block(value if isinstance(value, str) else _pretty(value), indent=5)
 
 

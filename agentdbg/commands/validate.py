@@ -30,7 +30,8 @@ def command(
 ) -> None:
     """
     Check every line of a run against the JSON Schemas, and the whole for what must agree: ids given once, parents that
-    exist, one start and one end, counters equal to the events. An older form that readers understand is a note, not a
+    exist, one start and one end, counters equal to the events; of a tape, that its references lead somewhere and that
+    nothing on it was changed. An older form that readers understand is a note, not a
     problem. Exits with 1 when something is wrong.
     """
     data_dir = default_data_dir()

@@ -15,7 +15,7 @@ from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import RunNotFound
 from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
-from agentdbg.storage.housekeeping import prune
+from agentdbg.storage.housekeeping import drop_tapes, prune
 from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
@@ -90,8 +90,7 @@ def open_viewer(
     if running is not None and host in (DEFAULT_HOST, running.host) and port in (None, running.port):
         ready(running, is_ours=False)
         return
-    if config.compress_after_days is not None:
-        threading.Thread(target=_compress_old, args=(config,), daemon=True).start()
+    threading.Thread(target=_tidy_up, args=(config,), daemon=True).start()
     port = DEFAULT_PORT if port is None else port
     serve(config.data_dir, host=host, port=port, allowed_hosts=allow_hosts, on_ready=ready)
 
@@ -110,7 +109,10 @@ def _open_browser(url: str) -> None:
         webbrowser.open(url)
 
 
-def _compress_old(config: Config) -> None:
+def _tidy_up(config: Config) -> None:
+    """What the settings `tape_days` and `compress_after_days` ask for."""
+    with contextlib.suppress(Exception):
+        drop_tapes(config.tape_days * 86_400, data_dir=config.data_dir)
     if config.compress_after_days is not None:
         with contextlib.suppress(Exception):
             prune(config.compress_after_days * 86_400, compress=True, data_dir=config.data_dir)

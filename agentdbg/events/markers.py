@@ -53,22 +53,25 @@ def missing_count(item: Any) -> int | None:
     return int(found[1]) if found else None
 
 
-def not_recorded(item: Any) -> str:
-    """What a gap means, as a sentence without its full stop."""
+def not_recorded(item: Any, *, on_tape: bool = False) -> str:
+    """What a gap means, as a sentence without its full stop; `on_tape` says that the tape has what is missing."""
     count = missing_count(item)
+    if on_tape:
+        return f"{missing_part(item)}, not in the log; the tape has {'it' if count in (None, 1) else 'them'}"
     if count is None:
         return "more was not recorded"
     return f"{missing_part(item)}, {'was' if count == 1 else 'were'} not recorded"
 
 
-def text_in_words(text: str) -> str:
-    """A text with words in the places of the marks."""
+def text_in_words(text: str, *, on_tape: bool = False) -> str:
+    """A text with words in the places of the marks; `on_tape` says that the tape has what is missing."""
     if TRUNCATED in text:
+        where = "is not in the log; the tape has it" if on_tape else "was not recorded"
         if text == TRUNCATED:
-            return "[not recorded]"
+            return "[not in the log; the tape has it]" if on_tape else "[not recorded]"
         if text.endswith(TRUNCATED):
-            text = text.removesuffix(TRUNCATED) + "… [the rest was not recorded]"
-        text = text.replace(TRUNCATED, "… [the middle was not recorded] …")
+            text = text.removesuffix(TRUNCATED) + f"… [the rest {where}]"
+        text = text.replace(TRUNCATED, f"… [the middle {where}] …")
     return media_in_words(text) if MEDIA in text else text
 
 
@@ -83,15 +86,18 @@ def _size(size: int) -> str:
     return f"{(size + 500) // 1000} kB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"
 
 
-def in_words(value: Any, depth: int = 0) -> Any:
+def in_words(value: Any, depth: int = 0, *, on_tape: bool = False) -> Any:
     """A stored value for people to read: with words in the places of all marks."""
     if isinstance(value, str):
-        return text_in_words(value)
+        return text_in_words(value, on_tape=on_tape)
     if depth > _DEEPEST:
         return value
     if isinstance(value, list):
-        return [f"… {not_recorded(item)} …" if is_gap(item) else in_words(item, depth + 1) for item in value]
+        return [
+            f"… {not_recorded(item, on_tape=on_tape)} …" if is_gap(item) else in_words(item, depth + 1, on_tape=on_tape)
+            for item in value
+        ]
     if not isinstance(value, dict):
         return value
-    said = {key: in_words(item, depth + 1) for key, item in value.items() if key != TRUNCATED}
-    return {**said, "…": "more was not recorded"} if TRUNCATED in value else said
+    said = {key: in_words(item, depth + 1, on_tape=on_tape) for key, item in value.items() if key != TRUNCATED}
+    return {**said, "…": not_recorded(TRUNCATED, on_tape=on_tape)} if TRUNCATED in value else said

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json
@@ -20,10 +21,11 @@ from agentdbg.storage.dialects import DamagedLine, parse_event, parse_timestamp
 from agentdbg.storage.layout import RUN_FILE
 from agentdbg.storage.lines import iter_lines, open_events, read_regular
 from agentdbg.storage.runfile import rebuild_run, run_from_json
+from agentdbg.tape.tape_check import tape_problems
+from agentdbg.tape.tape_reader import TapeDamaged, find_tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 __all__ = ["Problem", "RunCheck"]
 
@@ -40,7 +42,7 @@ class Problem:
     """One thing that is not as it should be. `line` counts from 1 in events.jsonl; None is about the whole run."""
 
     kind: str
-    """`damaged`: no JSON object; `schema`: the wrong shape; `integrity`: parts that disagree; `note`: an older form."""
+    """`damaged`: no JSON; `schema`: wrong shape; `integrity`: parts that disagree; `tape`; `note`: an older form."""
     line: int | None
     sentence: str
 
@@ -80,6 +82,17 @@ class RunCheck:
                     yield from self._line(line)
             yield from self._links()
         yield from self._run_json()
+        yield from self._tape()
+
+    def _tape(self) -> Iterator[Problem]:
+        path = find_tape(Path(self._folder))
+        if path is None:
+            return
+        try:
+            for sentence in tape_problems(path, self._run_id, self._ids, is_whole=self._end_line is not None):
+                yield Problem("tape", None, _cut(sentence))
+        except TapeDamaged as error:
+            yield Problem("tape", None, _cut(str(error)))
 
     def _line(self, line: bytes | None) -> Iterator[Problem]:
         if line is not None and not line.strip():

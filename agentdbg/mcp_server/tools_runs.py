@@ -16,6 +16,8 @@ from agentdbg.index.search_runs import RunsWithText, search_events
 from agentdbg.mcp_server.run_access import event_line, run_brief
 from agentdbg.mcp_server.tool import OFFSET, RUN, SINCE, Parameter, Tool, limit
 from agentdbg.mcp_server.tool_answers import paged, read_part
+from agentdbg.storage.layout import run_dir
+from agentdbg.tape.whole_events import WholeEvents, is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -171,12 +173,21 @@ READ_EVENTS = Tool(
 )
 
 
-def _read_event(reader: Reader, *, run: str, event: str, path: str, offset: int, max_bytes: int) -> dict[str, Any]:
+def _read_event(
+    reader: Reader, *, run: str, event: str, path: str, full: bool, offset: int, max_bytes: int
+) -> dict[str, Any]:
     _, view = reader.open(run)
     number = reader.event_number(view, event)
     with view.index.lock:
-        found = view.index.event(number)
-    return {"n": number, **read_part(found, path, offset, max_bytes - 100)}
+        found: Any = view.index.event(number)
+    said: dict[str, Any] = {"n": number}
+    if full:
+        with WholeEvents(run_dir(reader.data_dir, view.run_id)) as kept:
+            found, filled = kept.whole(found)
+            said["whole"] = filled
+            if not filled and is_cut(found):
+                said["whole_problem"] = kept.problem or "the tape does not have this call"
+    return {**said, **read_part(found, path, offset, max_bytes - 300)}
 
 
 READ_EVENT = Tool(
@@ -184,12 +195,18 @@ READ_EVENT = Tool(
     "Read one event in full",
     "Everything one event holds: prompt and response, arguments and result, error and stack, state, metadata. What "
     "does not fit is shortened and listed in `cut` with its path, length and how much is shown; ask again with that "
-    "`path` and `offset` to read on.",
+    "`path` and `offset` to read on. What the log itself left out (__TRUNCATED__, __MEDIA__) is fetched with `full`.",
     (
         RUN,
         Parameter("event", "string", "The event: its number `n`, or its event_id."),
         Parameter(
             "path", "string", "Only this part of the event, as a JSON Pointer such as /payload/prompt/0/content.", ""
+        ),
+        Parameter(
+            "full",
+            "boolean",
+            "Fetch what the log left out from the tape, where the run has one; `whole` names the fields.",
+            False,
         ),
         Parameter(
             "offset",

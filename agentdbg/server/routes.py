@@ -27,9 +27,12 @@ from agentdbg.server.open_runs import types_header
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
+from agentdbg.tape.whole_events import WholeEvents, is_cut
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from agentdbg.server.viewer import ViewerState
 
 __all__ = ["router"]
@@ -109,7 +112,25 @@ async def get_events(
 @router.get("/api/runs/{run_id}/events/{event_id}")
 def get_event(request: Request, run_id: str, event_id: str) -> Response:
     """One event by its id or its number."""
-    with _state(request).looking_at(run_id) as (_, view):
+    number, event, _ = _event(request, run_id, event_id)
+    return json_response(event, headers={"x-event-number": str(number)})
+
+
+@router.get("/api/runs/{run_id}/events/{event_id}/full")
+def get_whole_event(request: Request, run_id: str, event_id: str) -> Response:
+    """One event with what was cut of it in the log, from the run's tape; `whole` names the payload's fields."""
+    number, event, folder = _event(request, run_id, event_id)
+    with WholeEvents(folder) as kept:
+        found, filled = kept.whole(event)
+        problem = kept.problem
+        if not filled and problem is None and is_cut(event):
+            problem = "the tape does not have this call, or it is larger than a page takes"
+    return json_response({"event": found, "whole": filled, "problem": problem}, headers={"x-event-number": str(number)})
+
+
+def _event(request: Request, run_id: str, event_id: str) -> tuple[int, Any, Path]:
+    state = _state(request)
+    with state.looking_at(run_id) as (_, view):
         number = int(event_id) if event_id.isascii() and event_id.isdigit() and len(event_id) < 12 else None
         known = number or view.index.number_of(event_id)
         if known is None or known > view.index.total:
@@ -118,7 +139,7 @@ def get_event(request: Request, run_id: str, event_id: str) -> Response:
         if known is None:
             raise EventNotFound(event_id[:100], run_id)
         with view.index.lock:
-            return json_response(view.index.event(known), headers={"x-event-number": str(known)})
+            return known, view.index.event(known), run_dir(state.data_dir, view.run_id)
 
 
 @router.get("/api/runs/{run_id}/rows")

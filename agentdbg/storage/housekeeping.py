@@ -20,13 +20,16 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from agentdbg.bounded.files import GzipReader, is_within_bounds
 from agentdbg.config import load_config
-from agentdbg.encoding import encode_json
+from agentdbg.encoding import decode_json, encode_json
 from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
 from agentdbg.storage.layout import (
     EVENTS_FILE,
     EVENTS_GZIP_FILE,
     LABEL_FILE,
+    RUN_FILE,
+    TAPE_FILE,
+    TAPE_GZIP_FILE,
     is_run_id,
     make_private_folder,
     open_private,
@@ -48,6 +51,7 @@ __all__ = [
     "compress_run",
     "delete_run",
     "deleted_runs",
+    "drop_tapes",
     "empty_trash",
     "prune",
     "rename_run",
@@ -169,7 +173,7 @@ def empty_trash(
 
 def compress_run(run: str, data_dir: str | Path | None = None) -> int:
     """
-    Gzip a finished run's events; gives the bytes saved, 0 when there was nothing to do.
+    Gzip a finished run's events and its tape; gives the bytes saved, 0 when there was nothing to do.
 
     The original goes only after the copy was read back and found equal.
     """
@@ -179,15 +183,18 @@ def compress_run(run: str, data_dir: str | Path | None = None) -> int:
 
 
 def _compress(folder: Path, meta: RunMeta) -> int:
-    run_id = meta["run_id"]
-    plain, packed = folder / EVENTS_FILE, folder / EVENTS_GZIP_FILE
     if _is_in_use(meta, folder):
-        raise StillWritten(f"run {run_id} is still being written; it can be compressed when it has ended")
+        raise StillWritten(f"run {meta['run_id']} is still being written; it can be compressed when it has ended")
+    saved = _compress_file(folder / EVENTS_FILE, folder / EVENTS_GZIP_FILE, meta["run_id"])
+    return saved + _compress_file(folder / TAPE_FILE, folder / TAPE_GZIP_FILE, meta["run_id"])
+
+
+def _compress_file(plain: Path, packed: Path, run_id: str) -> int:
     try:
         source = open_regular(plain)
     except OSError:
         return 0
-    temporary = folder / f"{EVENTS_GZIP_FILE}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
+    temporary = packed.with_name(f"{packed.name}.{os.getpid()}.{os.urandom(4).hex()}.tmp")
     try:
         with source:
             before = os.fstat(source.fileno())
@@ -209,12 +216,53 @@ def _compress(folder: Path, meta: RunMeta) -> int:
     return saved
 
 
+def drop_tapes(
+    older_than_s: float,
+    keep: int | None = None,
+    *,
+    dry_run: bool = False,
+    data_dir: str | Path | None = None,
+    now: float | None = None,
+) -> Pruned:
+    """
+    Remove the tapes of finished runs older than a time, sparing the `keep` newest runs; the runs themselves stay.
+
+    run.json says why the tape is gone.
+    """
+    root = _data_dir(data_dir)
+    limit_s = (time.time() if now is None else now) - older_than_s
+    result = Pruned()
+    for meta in list_runs(data_dir=root)[max(0, keep or 0) :]:
+        folder = run_dir(root, meta["run_id"])
+        tapes = [path for name in (TAPE_FILE, TAPE_GZIP_FILE) if (path := folder / name).is_file()]
+        is_new = any(path.stat().st_mtime > limit_s for path in tapes)  # an old run may have been imported today
+        if not tapes or is_new or timestamp_ms(meta["started_at"]) > limit_s * 1000 or _is_in_use(meta, folder):
+            continue
+        result.without_tape.append(meta)
+        result.freed_bytes += sum(path.stat().st_size for path in tapes)
+        if not dry_run:
+            for path in tapes:
+                path.unlink()
+            _note_dropped_tape(folder, older_than_s / DAY_SECONDS)
+    return result
+
+
+def _note_dropped_tape(folder: Path, days: float) -> None:
+    """Let run.json say that there was a tape; it is a cache, so that one that cannot be read is left alone."""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        meta = decode_json((folder / RUN_FILE).read_bytes())
+        why = f"dropped after {days:g} days"
+        replace_file(folder / RUN_FILE, encode_json({**meta, "replay": {"state": "none", "why": why}}) + b"\n")
+
+
 @dataclass
 class Pruned:
     """What `prune` did, or would do."""
 
     deleted: list[RunMeta] = field(default_factory=list)
     compressed: list[RunMeta] = field(default_factory=list)
+    without_tape: list[RunMeta] = field(default_factory=list)
+    """Runs that lost their tapes alone."""
     freed_bytes: int = 0
 
 

@@ -138,13 +138,21 @@ class TapeReader:
         """The plain JSON that a reference stands for; raises TapeDamaged when the tape does not have it."""
         return _Resolving(self).value(reference, 0)
 
-    def line(self, name: str) -> dict[str, Any]:
-        """The line that has this name."""
+    def has(self, name: str) -> bool:
+        """Whether a value or a list of this name is on the tape."""
+        return name.encode() in self._values
+
+    def raw_line(self, name: str) -> bytes:
+        """The line that has this name, as it stands in the file."""
         place = self._values.get(name.encode())
         if place is None:
             raise TapeDamaged(f"the value {name:.40} is not on the tape {self.path}")
+        return self._read(*place)
+
+    def line(self, name: str) -> dict[str, Any]:
+        """The line that has this name."""
         try:
-            found = decode_json(self._read(*place))
+            found = decode_json(self.raw_line(name))
         except ValueError:
             raise TapeDamaged(f"the value {name:.40} on the tape {self.path} is damaged") from None
         return found if isinstance(found, dict) else {}

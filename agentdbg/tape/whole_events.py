@@ -1,0 +1,100 @@
+"""
+Events with their values whole: what was cut in the log is fetched from the tape.
+
+`WholeEvents` is for one run. A field is replaced only where it was cut, by what the tape has of it, in the form that a
+person reads. An event whose call is not on the tape stays as it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.events import MEDIA, TRUNCATED
+from agentdbg.tape.decoder import readable
+from agentdbg.tape.tape_reader import TapeDamaged, TapeReader, find_tape
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+    from agentdbg.tape.tape_reader import TapeCall
+
+__all__ = ["LARGEST_SHOWN", "WholeEvents", "is_cut"]
+
+LARGEST_SHOWN = 32_000_000
+"""Bytes of a field that is sent to a page or an assistant."""
+_MARKS = (TRUNCATED.encode(), MEDIA.encode())
+_INPUTS = {"LLM_CALL": "prompt", "TOOL_CALL": "args"}
+_OUTPUTS = {"LLM_CALL": "response", "TOOL_CALL": "result"}
+
+
+def is_cut(value: Any) -> bool:
+    """Whether something of a stored value was left out, or described instead."""
+    encoded = encode_json(value)
+    return any(mark in encoded for mark in _MARKS)
+
+
+class WholeEvents:
+    """The events of a run that has a tape, whole; without one, as they are."""
+
+    def __init__(self, folder: Path, largest: int = LARGEST_SHOWN) -> None:
+        self._largest = largest
+        self._tape: TapeReader | None = None
+        self.problem: str | None = None
+        """Why there is nothing to fetch from."""
+        path = find_tape(folder)
+        if path is None:
+            self.problem = "the run has no tape"
+            return
+        try:
+            self._tape = TapeReader(path)
+        except TapeDamaged as error:
+            self.problem = str(error)
+
+    def __enter__(self) -> WholeEvents:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._tape is not None:
+            self._tape.close()
+
+    @property
+    def has_tape(self) -> bool:
+        """Whether there is a tape that can be read."""
+        return self._tape is not None
+
+    def has(self, event_id: str) -> bool:
+        """Whether the tape has the values of an event."""
+        return self._tape is not None and self._tape.find(event_id) is not None
+
+    def whole(self, event: Any) -> tuple[Any, list[str]]:
+        """An event with what was cut of it put back, and the names of the payload's fields that are whole now."""
+        payload, event_type = event.get("payload"), str(event.get("event_type"))
+        call = None if self._tape is None else self._tape.find(str(event.get("event_id")))
+        if call is None or not isinstance(payload, dict) or event_type not in _INPUTS:
+            return event, []
+        filled: dict[str, Any] = {}
+        for field, value in ((_INPUTS[event_type], call.input), (_OUTPUTS[event_type], _outcome(call))):
+            if value is not None and field in payload and is_cut(payload[field]):
+                found = self._value(value, call)
+                if found is not None:
+                    filled[field] = found
+        return ({**event, "payload": {**payload, **filled}}, list(filled)) if filled else (event, [])
+
+    def _value(self, reference: Any, call: TapeCall) -> Any:
+        assert self._tape is not None
+        try:
+            found = readable(self._tape.value(reference))
+        except TapeDamaged:
+            return None
+        if "items" in call.out and reference is call.out["items"] and all(type(item) is str for item in found):
+            found = "".join(found)
+        return found if len(encode_json(found)) <= self._largest else None
+
+
+def _outcome(call: TapeCall) -> Any:
+    """The reference to what the event has as its result."""
+    return call.out.get("items", call.out.get("ok"))
