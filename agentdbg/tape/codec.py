@@ -210,7 +210,7 @@ class ValueEncoder:
             return self._exception(value, path, depth)
         fields = fields_of(kind)
         if fields is not None:
-            return self._tagged(fields[0], c=path, v=self._attributes(value, fields[1], depth))
+            return self._tagged(fields[0], c=path, v=self._attributes(value, kind, fields[1], depth))
         if static_attribute(kind, "__pydantic_fields_set__") is not None:
             return self._model(value, path, depth)
         return self._subclass(value, kind, path, depth)
@@ -233,9 +233,13 @@ class ValueEncoder:
             return self._opaque(path)
         return self._tagged("sub", c=path, b=base.__name__, v=self.encode(_as_base(value, base), depth + 1))
 
-    def _attributes(self, value: Any, names: list[str], depth: int) -> dict[str, Any]:
+    def _attributes(self, value: Any, kind: type, names: list[str], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
+        hidden = _hidden_fields(kind)
         for name in names:
+            if name in hidden:
+                found[name] = self._opaque(f"the hidden field {name}")
+                continue
             try:
                 found[name] = self.encode(object.__getattribute__(value, name), depth + 1)
             except AttributeError as error:  # not filled yet
@@ -322,6 +326,13 @@ def fields_of(kind: type) -> tuple[str, list[str]] | None:
     if isinstance(attributes, tuple):
         return "attrs", [attribute.name for attribute in attributes]
     return None
+
+
+def _hidden_fields(kind: type) -> set[str]:
+    """The fields that are not to be shown, `field(repr=False)`: they are not stored either."""
+    fields = static_attribute(kind, "__dataclass_fields__")
+    listed = list(fields.values()) if type(fields) is dict else static_attribute(kind, "__attrs_attrs__") or ()
+    return {field.name for field in listed if getattr(field, "repr", True) is False}
 
 
 def _is_bare_subclass(value: Any, kind: type, base: type) -> bool:

@@ -189,6 +189,20 @@ def test_what_has_no_form_is_named() -> None:
         decode_value(plain)
 
 
+@dataclasses.dataclass
+class Account:
+    name: str
+    pin: str = dataclasses.field(repr=False)
+
+
+def test_a_field_that_is_not_to_be_shown_is_not_stored() -> None:
+    """Whoever hides a field from its repr hides it from the log, and so from the tape."""
+    plain, unknown = encode_value(Account("me", "4711"))
+
+    assert "4711" not in str(plain)
+    assert unknown == "the hidden field pin"
+
+
 def test_a_program_can_teach_its_own_types() -> None:
     """`register_codec` is the way for everything else."""
     register_codec(Vector, lambda vector: [vector.x], lambda held: Vector(held[0]))
