@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_cache import RunCache, RunEntry, files_stamp
+from agentdbg.index.run_query import RunQuery, similar_key
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
 from agentdbg.storage.reader import default_data_dir, find_run, run_ids
@@ -43,7 +44,7 @@ class RunFilter:
     """Which runs are wanted; what is None or empty asks for nothing."""
 
     q: str = ""
-    """Text found in the name, the id, the metadata or the headline, whatever its case; every word must be there."""
+    """Words found in the name, the id, the metadata or the headline, whatever their case, and `key=value` terms."""
     status: str | None = None
     name: str | None = None
     since: str | None = None
@@ -123,6 +124,16 @@ class RunIndex:
                 alike = [run_id for run_id in alike if self._entries[run_id].status == wanted.status]
             end = None if limit is None else offset + limit
             return RunPage([self._entries[run_id].meta for run_id in alike[offset:end]], len(alike), counts)
+
+    def advice(self, query: str) -> str | None:
+        """What to say of a query that finds nothing because no run has its key."""
+        with self._lock:
+            runs = [entry.meta for entry in list(self._entries.values())[:2_000]]
+        for term in RunQuery(query).terms:
+            meant = similar_key(term.key, runs) if term.key != "is" else None
+            if meant is not None:
+                return f"No run has the key {term.key}. Did you mean {meant}?"
+        return None
 
     def encoded(self, ids: Iterable[str]) -> bytes:
         """Runs with their headlines as a JSON array, each made once; those that are gone are left out."""
@@ -288,17 +299,20 @@ class RunIndex:
         if self._sorted is None:
             keys = sorted(map(attrgetter("sort_key"), self._entries.values()), reverse=True)
             self._sorted = [run_id for _, run_id in keys]
-        words = wanted.q.casefold().split()
-        if not (words or wanted.since or wanted.name or wanted.meta or wanted.session):
+        query = RunQuery(wanted.q)
+        if not (wanted.q.strip() or wanted.since or wanted.name or wanted.meta or wanted.session):
             return self._sorted
-        return list(self._filtered(self._sorted, wanted, words))
+        return list(self._filtered(self._sorted, wanted, query))
 
-    def _filtered(self, ids: list[str], wanted: RunFilter, words: list[str]) -> Iterator[str]:
+    def _filtered(self, ids: list[str], wanted: RunFilter, query: RunQuery) -> Iterator[str]:
+        since = max(wanted.since or "", query.since or "")
         for run_id in ids:
             entry = self._entries[run_id]
-            if wanted.since and entry.sort_key[0] < wanted.since:
+            if since and entry.sort_key[0] < since:
                 break
-            if words and not all(word in entry.text for word in words):
+            if query.words and not all(word in entry.text for word in query.words):
+                continue
+            if query.terms and not query.fits(entry.meta):
                 continue
             if (wanted.name or wanted.meta or wanted.session) and not _fits(entry.meta, wanted):
                 continue

@@ -80,6 +80,7 @@ def list_runs(
             "runs": RawJson(state.headed(page.runs)),
             "total": page.total,
             "counts_by_status": page.counts_by_status,
+            "advice": state.runs.advice(q) if q and not page.total else None,
         }
     )
 

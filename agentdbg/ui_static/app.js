@@ -36,6 +36,7 @@ import { Screen } from "./views/screen.js";
  * @property {boolean} isShort whether the verdict is reduced to its cause
  * @property {boolean} rail
  * @property {string} theme
+ * @property {string | null} table what is looked for in the table of all runs; null while it is closed
  * @property {string | null} compare the run that the open one is compared with
  * @property {import("./core/compare-data.js").CompareData | null} compared
  * @property {string | null} picking the run to compare with one the reader is choosing
@@ -74,6 +75,7 @@ const store = new Store(
     timeline: null,
     refusal: null,
     isSearching: false,
+    table: null,
     compare: null,
     compared: null,
     picking: null,

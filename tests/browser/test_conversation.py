@@ -109,8 +109,8 @@ def test_what_changed_since_the_call_before_is_told(answer: Page) -> None:
     changes = answer.locator("event-changes")
 
     expect(changes.locator(".since")).to_contain_text("3 messages added, 1 edited · system prompt · 1 tool")
-    expect(changes.locator(".text-changes ins").last).to_have_text("16")
+    expect(changes.locator(".changed-part").first.locator("ins").last).to_have_text("16")
     expect(changes.locator(".lens-column")).to_have_count(18)
     expect(changes.locator(".lens-column[aria-pressed=true]")).to_contain_text("36")
     changes.locator(".lens-column", has_text="28").click()
-    expect(answer.locator("event-changes .since")).to_contain_text("6 messages dropped")
+    expect(answer.locator("event-changes .since")).to_contain_text("6 dropped")

@@ -15,6 +15,7 @@ const PLACE = {
   side: false,
   compare: null,
   sort: null,
+  table: false,
 };
 
 test("every state has an address, and the address gives the state back", () => {

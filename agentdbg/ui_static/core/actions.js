@@ -13,6 +13,7 @@ import { wantTab } from "./details-loader.js";
 import { preference, setPreference } from "./preferences.js";
 import { RunActions } from "./run-actions.js";
 import { RunOpener } from "./run-opener.js";
+import { TableActions } from "./table-actions.js";
 
 /** @typedef {import("../app.js").State} State */
 
@@ -38,6 +39,7 @@ export class Actions {
     this.copying = new Copying(this);
     this.compare = new CompareActions(this);
     this.runActions = new RunActions(this);
+    this.table = new TableActions(this);
   }
 
   get state() {
@@ -383,6 +385,10 @@ export class Actions {
       for (const open of document.querySelectorAll("[popover]:popover-open"))
         /** @type {HTMLElement} */ (open).hidePopover();
       /** @type {HTMLDialogElement | null} */ (document.querySelector("dialog[open]"))?.close();
+      return;
+    }
+    if (this.table.isOpen) {
+      this.table.escape();
       return;
     }
     if (this.compare.isPicking || this.compare.isOpen) {

@@ -17,7 +17,9 @@ export class AddressBar {
 
   /** @returns {Place} */
   #place() {
-    const { runId, view, filter, q, opened, sideOpen, side, compare, compared, sort } = this.actions.state;
+    const { runId, view, filter, q, opened, sideOpen, side, compare, compared, sort, table } = this.actions.state;
+    if (table !== null)
+      return { runId: null, view: "list", filter: "", q: table, event: null, side: false, table: true };
     // What stands open under a comparison is not what the reader looks at.
     if (compare !== null)
       return {
@@ -52,6 +54,10 @@ export class AddressBar {
 
   /** Go where the history says. @param {Place} place */
   #visit(place) {
+    if (place.table || this.actions.table.isOpen) {
+      this.actions.table.toggle(place.table ?? false, place.q);
+      if (place.table) return;
+    }
     this.actions.store.set({
       view: place.view,
       filter: filterOf(place),

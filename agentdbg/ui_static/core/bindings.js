@@ -14,7 +14,7 @@ export function bindings(actions) {
   const runs = "Runs";
   const copy = "Copy";
   const { compare } = actions;
-  /** `compared` is what a key does in a comparison; a key without it is silent there. @type {(import("./keys.js").Binding & {served?: boolean, compared?: (key: string) => void})[]} */
+  /** `compared` is what a key does in a comparison; a key without it is silent there. @type {(import("./keys.js").Binding & {served?: boolean, compared?: (key: string) => void, tabled?: (key: string) => void})[]} */
   const all = [
     {
       group: wrong,
@@ -108,6 +108,7 @@ export function bindings(actions) {
       shown: ["Esc"],
       run: () => actions.escape(),
       compared: () => actions.escape(),
+      tabled: () => actions.escape(),
     },
 
     {
@@ -123,8 +124,16 @@ export function bindings(actions) {
       keys: ["t"],
       run: () => actions.cycleTheme(),
       compared: () => actions.cycleTheme(),
+      tabled: () => actions.cycleTheme(),
     },
-    { group: view, label: "This list", keys: ["?"], run: () => actions.help(), compared: () => actions.help() },
+    {
+      group: view,
+      label: "This list",
+      keys: ["?"],
+      run: () => actions.help(),
+      compared: () => actions.help(),
+      tabled: () => actions.help(),
+    },
 
     {
       group: runs,
@@ -140,6 +149,16 @@ export function bindings(actions) {
       keys: ["r"],
       run: () => actions.runActions.findRun(),
       compared: () => actions.runActions.findRun(),
+      tabled: () => actions.screen.table.focusField(),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "All runs as a table",
+      keys: ["T"],
+      run: () => actions.table.toggle(),
+      compared: () => actions.table.toggle(),
+      tabled: () => actions.table.toggle(),
     },
     {
       group: runs,
@@ -168,6 +187,7 @@ export function bindings(actions) {
   const here = embeddedRun === null ? all : all.filter((binding) => !binding.served);
   return here.map((binding) => ({
     ...binding,
-    run: (key) => (compare.isOpen ? binding.compared?.(key) : binding.run(key)),
+    run: (key) =>
+      actions.table.isOpen ? binding.tabled?.(key) : compare.isOpen ? binding.compared?.(key) : binding.run(key),
   }));
 }

@@ -34,6 +34,13 @@ export function listen(actions) {
   on("fold", ({ n }) => actions.fold(n));
   on("filter", ({ chip }) => actions.filter(chip));
   on("show-hidden", () => actions.showHidden());
+  const { table } = actions;
+  on("table", (detail) => table.toggle(detail?.on));
+  on("find-table", ({ q }) => table.find(q));
+  on("open-from-table", ({ runId }) => table.open(runId));
+  on("compare-runs", ({ a, b }) => table.compare(a, b));
+  on("export-runs", ({ ids }) => table.share(ids));
+  on("delete-runs", ({ ids }) => table.remove(ids));
   on("sort", ({ by }) => actions.sort(by));
   on("fold-time", ({ folds }) => actions.foldTime(folds));
   on("slowest", () => actions.stepSlowest(1));

@@ -32,6 +32,10 @@ export class RunActions {
 
   /** @param {Place} place */
   async start(place) {
+    if (place.table) {
+      this.store.set({ q: "" });
+      this.actions.table.toggle(true, place.q);
+    }
     if (place.runId) this.actions.opener.open(place.runId, place.event);
     if (place.runId && place.compare)
       this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
@@ -62,7 +66,13 @@ export class RunActions {
 
   /** Without a run in the address, a wide page opens the newest; a phone shows the runs. */
   openLatest() {
-    if (this.state.runId !== null || this.runs.runs.length === 0 || matchMedia(PHONE).matches) return;
+    if (
+      this.actions.table.isOpen ||
+      this.state.runId !== null ||
+      this.runs.runs.length === 0 ||
+      matchMedia(PHONE).matches
+    )
+      return;
     if (this.runs.q || this.runs.status) return;
     this.openRun(this.runs.runs[0].run_id, { replace: true });
   }

@@ -3,7 +3,7 @@
 
 /** @typedef {"list" | "tree" | "waterfall"} View */
 /** @typedef {{by: "time" | "tokens" | "cost" | "at", descending: boolean}} Sort */
-/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null, sort?: Sort | null}} Place */
+/** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null, sort?: Sort | null, table?: boolean}} Place `table`: all runs, and `q` is what is looked for among them */
 
 const VIEWS = ["list", "tree", "waterfall"];
 
@@ -20,6 +20,7 @@ export function parseAddress(search) {
     side: parameters.get("open") === "side",
     compare: parameters.get("compare") || null,
     sort: parseSort(parameters.get("sort")),
+    table: parameters.get("view") === "runs",
   };
 }
 
@@ -36,7 +37,7 @@ export function formatAddress(place, current = "") {
   /** @type {[string, string | null][]} */
   const values = [
     ["run_id", place.runId],
-    ["view", place.view === "list" ? null : place.view],
+    ["view", place.table ? "runs" : place.view === "list" ? null : place.view],
     ["filter", place.filter || null],
     ["q", place.q || null],
     ["event", place.event],
@@ -56,6 +57,7 @@ export function formatAddress(place, current = "") {
 export function deservesEntry(before, after) {
   return (
     before.runId !== after.runId ||
+    (before.table ?? false) !== (after.table ?? false) ||
     (before.compare ?? null) !== (after.compare ?? null) ||
     before.view !== after.view ||
     (after.event !== null && before.event !== after.event)

@@ -93,10 +93,16 @@ export function startOf(run) {
   return Number.isNaN(start) ? 0 : start;
 }
 
+/** Whether a run finished and something in it went wrong. @param {RunMeta} run */
+export function hasProblems(run) {
+  return run.status === "ok" && run.state === "problems";
+}
+
 /** How a run stands, in the words and signs of the page. @param {RunMeta} run */
 export function standing(run) {
   const reason = run.status_reason ?? "";
   if (run.status === "running") return { glyph: "running", tone: "running", word: "Running" };
+  if (hasProblems(run)) return { glyph: "problem", tone: "problem", word: "Finished with problems" };
   if (run.status === "ok") return { glyph: "ok", tone: "ok", word: "Finished" };
   if (/process|died|killed|without closing/i.test(reason)) return { glyph: "died", tone: "error", word: "Died" };
   return { glyph: "failed", tone: "error", word: "Failed" };

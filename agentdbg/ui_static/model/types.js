@@ -42,6 +42,7 @@
  * @property {number | null} [loop_cost_usd]
  * @property {string | null} [status_reason]
  * @property {string | null} [headline]
+ * @property {string | null} [state] "problems" when a run finished and something in it went wrong
  * @property {Record<string, any>} [metadata]
  *
  * @typedef {{n: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}} VerdictLine

@@ -15,7 +15,8 @@ const OVERSCAN = 4;
 const STATUSES = [
   ["", "All", "all"],
   ["error", "Failed", "error"],
-  ["running", "Running", "running"],
+  ["problems", "Problems", "problems"],
+  ["running", "Live", "running"],
 ];
 
 export class RunRail extends HTMLElement {
@@ -37,8 +38,8 @@ export class RunRail extends HTMLElement {
 
   #field = h("input", {
     type: "search",
-    placeholder: "Find a run",
-    "aria-label": "Find a run",
+    placeholder: "Find a run, or key=value",
+    "aria-label": "Find a run, or key=value",
     autocomplete: "off",
     spellcheck: "false",
     "data-run-search": true,
@@ -75,6 +76,7 @@ export class RunRail extends HTMLElement {
         "div",
         { class: "brand" },
         h("p", { class: "product" }, "AgentDbg"),
+        button("table", "All runs as a table (T)", "table"),
         this.#themeButton,
         button("help", "Keyboard shortcuts (?)", "help"),
         button("panel", "Hide the runs (b)", "rail"),
@@ -162,7 +164,8 @@ export class RunRail extends HTMLElement {
   }
 
   #drawStatuses() {
-    const chips = STATUSES.map(([value, name, count]) =>
+    const shown = STATUSES.filter(([value]) => value !== "problems" || this.counts.problems || this.status === value);
+    const chips = shown.map(([value, name, count]) =>
       h(
         "button",
         {

@@ -37,6 +37,7 @@ const BESIDE_ROWS = new Set([
   "refusal",
   "isSearching",
   "seen",
+  "table",
 ]);
 
 export class Screen {
@@ -52,6 +53,7 @@ export class Screen {
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
     this.liveBar = /** @type {import("./live-bar.js").LiveBar} */ (document.querySelector("live-bar"));
     this.compare = /** @type {import("./compare/run-compare.js").RunCompare} */ (document.querySelector("run-compare"));
+    this.table = /** @type {import("./runs-table.js").RunsTable} */ (document.querySelector("runs-table"));
     this.notices = /** @type {import("./page-notices.js").PageNotices} */ (document.querySelector("page-notices"));
     this.empty = /** @type {import("./empty-state.js").EmptyState} */ (document.querySelector("empty-state"));
     this.keyHelp = /** @type {import("./key-help.js").KeyHelp} */ (document.querySelector("key-help"));
@@ -76,7 +78,7 @@ export class Screen {
       for (const name of ["data", "columns", "summary", "run", "findings"]) changed.add(name);
     }
     const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
-    if (has("rail", "runId", "runs", "theme", "compare", "picking")) this.#drawFrame(state);
+    if (has("rail", "runId", "runs", "theme", "compare", "picking", "table")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
     if (has("data", "run", "summary", "isShort", "clock", "compare") && state.compare === null)
       this.#drawVerdict(state);
@@ -117,7 +119,10 @@ export class Screen {
   }
 
   /** @param {State} state */
-  #drawFrame({ rail, runId, theme, compare, picking }) {
+  #drawFrame({ rail, runId, theme, compare, picking, table }) {
+    this.table.hidden = table === null;
+    this.app.toggleAttribute("data-table", table !== null);
+    if (table !== null) document.title = "All runs · AgentDbg";
     const nothing =
       this.runs.isLoaded && this.runs.runs.length === 0 && !this.runs.q && !this.runs.status && runId === null;
     this.app.dataset.rail = rail ? "open" : "closed";
@@ -197,15 +202,20 @@ export class Screen {
     if (answer) document.title = `${verdictSign(answer.verdict)} ${bothNames(answer)} · AgentDbg`;
   }
 
+  /** The table's code, which most visits never need. */
+  loadTable() {
+    return import("./runs-table.js");
+  }
+
   /** @param {State} state */
-  #drawVerdict({ data, isShort }) {
+  #drawVerdict({ data, isShort, table }) {
     this.verdict.data = data;
     this.verdict.isShort = isShort;
     this.verdict.update();
     if (!data?.run) return;
     const { tone, word } = standing(data.run);
-    const sign = { ok: "✓", error: "✕", running: "●" }[tone];
-    document.title = `${sign} ${nameOf(data.run)} · AgentDbg`;
+    const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
+    if (table === null) document.title = `${sign} ${nameOf(data.run)} · AgentDbg`;
     const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
     const href = `/static/icons/${tone}.svg`;
     if (embeddedRun === null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);

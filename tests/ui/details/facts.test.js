@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { costOf, factsOf, tokensOf } from "../../../agentdbg/ui_static/model/details/facts.js";
 import { dollars, tokensInColumn, word } from "../../../agentdbg/ui_static/model/details/format.js";
 
-const cases = JSON.parse(readFileSync(new URL("../../totals/cases.json", import.meta.url), "utf8"));
+const cases = JSON.parse(readFileSync(new URL("../../events/cases.json", import.meta.url), "utf8"));
 
 /** @param {Partial<import("../../../agentdbg/ui_static/model/details/types.js").StoredEvent>} more */
 const event = (more) => ({

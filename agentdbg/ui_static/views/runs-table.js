@@ -1,0 +1,598 @@
+// @ts-check
+/** `<runs-table>`: every run in one table, found by words and `key=value`, grouped, sorted, and chosen from. */
+
+import { emit, h } from "../core/dom.js";
+import { glyph } from "../core/glyphs.js";
+import { formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../model/format.js";
+import { visibleText } from "../model/details/text.js";
+import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
+import { median, scoreNames, scoresOf, tableItems } from "../model/run-groups.js";
+import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
+import { splitMatches } from "../model/search.js";
+
+/** @typedef {import("../model/types.js").RunMeta} RunMeta */
+/** @typedef {import("../model/run-groups.js").TableItem} TableItem */
+/** @typedef {import("../model/run-groups.js").Group} Group */
+
+const HEIGHTS = { run: 32, group: 44, more: 28 };
+const OVERSCAN = 8;
+const TYPING_MS = 150;
+const MOST_SCORES = 3;
+const BARS = 20;
+const GROUPS = [
+  ["name", "Group by name"],
+  ["version", "Group by version"],
+  ["session", "Group by session"],
+  ["", "No groups"],
+];
+const HELP = [
+  ["Plain words", "name, id, metadata and outcome"],
+  ["key=value  key!=value  key<1  key~part", "metadata, scores and figures (duration, tokens, cost, errors)"],
+  ["is:failed  is:problem  is:live", "how a run ended"],
+  ['"exact words"', "as written"],
+  ["since:2d", "no older"],
+];
+
+export class RunsTable extends HTMLElement {
+  /** @type {RunMeta[]} */
+  runs = [];
+  total = 0;
+  all = 0;
+  query = "";
+  /** @type {string | null} */
+  advice = null;
+  isLoading = false;
+  /** @type {Set<string>} */
+  chosen = new Set();
+
+  /** @type {import("../model/run-groups.js").GroupBy} */
+  #by = "name";
+  #sort = { by: "started", descending: true };
+  #closed = new Set();
+  #whole = new Set();
+  /** @type {TableItem[]} */
+  #items = [];
+  #heights = new RowHeights(0, () => 0);
+  #at = -1;
+  #top = 0;
+  #viewport = 0;
+  #typing = 0;
+  /** @type {string[]} */
+  #scores = [];
+  #hasVersions = false;
+  #field = h("input", {
+    type: "search",
+    placeholder: "Find runs, or key=value",
+    "aria-label": "Find runs",
+    autocomplete: "off",
+    spellcheck: "false",
+    "data-table-search": true,
+  });
+  #count = h("span", { class: "count digits", role: "status" });
+  #group = h("select", { "aria-label": "Group by" }, ...GROUPS.map(([value, label]) => h("option", { value }, label)));
+  #help = h(
+    "div",
+    { class: "syntax" },
+    ...HELP.map(([form, words]) => h("span", null, h("code", null, form), ` ${words}`)),
+  );
+  #heads = h("div", { class: "table-heads", role: "row" });
+  #window = h("div", { class: "window", role: "presentation" });
+  #track = h("div", { class: "track", role: "presentation" }, this.#window);
+  #scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "0", "aria-label": "Runs" }, this.#track);
+  #grid = h(
+    "div",
+    { class: "grid", role: "treegrid", "aria-label": "Runs", "aria-multiselectable": "true" },
+    this.#heads,
+    this.#scroller,
+  );
+  #nothing = h("p", { class: "nothing", hidden: true });
+  #bar = h("div", { class: "chosen-bar", role: "toolbar", "aria-label": "Chosen runs", hidden: true });
+
+  connectedCallback() {
+    if (this.firstChild) return;
+    const close = h(
+      "button",
+      {
+        class: "icon-button",
+        type: "button",
+        "aria-label": "Close the table (T)",
+        title: "Close the table (T)",
+        onclick: () => emit(this, "table", { on: false }),
+      },
+      glyph("panel"),
+    );
+    this.append(
+      h(
+        "div",
+        { class: "table-top" },
+        h("h2", null, "All runs"),
+        close,
+        h("label", { class: "field find" }, glyph("search"), this.#field, this.#count, h("kbd", null, "r")),
+        this.#group,
+      ),
+      this.#help,
+      this.#grid,
+      this.#nothing,
+      this.#bar,
+    );
+    this.#field.addEventListener("input", () => {
+      clearTimeout(this.#typing);
+      this.#typing = window.setTimeout(() => emit(this, "find-table", { q: this.#field.value }), TYPING_MS);
+    });
+    this.#field.addEventListener("keydown", (event) => this.#fieldKey(event));
+    this.#group.addEventListener("change", () => {
+      this.#by = /** @type {any} */ (this.#group.value);
+      this.update();
+    });
+    this.#scroller.addEventListener("scroll", () => {
+      this.#top = this.#scroller.scrollTop;
+      this.#draw();
+    });
+    this.#scroller.addEventListener("keydown", (event) => this.#key(event));
+    this.#window.addEventListener("click", (event) => this.#clicked(event));
+    new ResizeObserver(() => {
+      this.#viewport = this.#scroller.clientHeight;
+      this.#draw();
+    }).observe(this.#scroller);
+  }
+
+  focusField() {
+    this.#field.focus();
+    this.#field.select();
+  }
+
+  update() {
+    if (!this.firstChild) return;
+    if (document.activeElement !== this.#field) this.#field.value = this.query;
+    this.#scores = scoreNames(this.runs, MOST_SCORES);
+    this.#hasVersions = this.runs.some((run) => run.metadata?.version !== undefined);
+    this.#count.textContent = this.query
+      ? `${formatCount(this.total)} of ${formatCount(this.all)} runs`
+      : `${formatCount(this.total)} runs`;
+    this.#items = tableItems(this.runs, this.#by, this.#sort, this.#closed, this.#whole);
+    this.#heights = new RowHeights(this.#items.length, (index) => HEIGHTS[this.#items[index].kind]);
+    this.#track.style.height = `${this.#heights.total}px`;
+    this.#grid.setAttribute("aria-rowcount", String(this.#items.length + 1));
+    const known = new Set(this.runs.map((run) => run.run_id));
+    for (const id of this.chosen) if (!known.has(id)) this.chosen.delete(id);
+    this.#nothing.hidden = this.runs.length > 0 || this.isLoading;
+    this.#nothing.replaceChildren(
+      this.advice ?? "No run matches. ",
+      " ",
+      h(
+        "button",
+        { class: "link", type: "button", onclick: () => emit(this, "find-table", { q: "" }) },
+        "Clear the search",
+      ),
+    );
+    this.style.setProperty("--table-columns", this.#template());
+    this.#drawHeads();
+    this.#drawBar();
+    this.#draw(true);
+  }
+
+  #template() {
+    const scores = this.#scores.map(() => "76px").join(" ");
+    return `34px 28px minmax(150px, 1.1fr) minmax(180px, 3fr) ${this.#hasVersions ? "84px" : ""} ${scores} 96px 72px 76px 116px`;
+  }
+
+  #drawHeads() {
+    const focused = /** @type {HTMLElement | null} */ (this.#heads.querySelector(":focus"))?.dataset.by;
+    const head = (/** @type {string} */ by, /** @type {string} */ className) => {
+      const isOn = this.#sort.by === by;
+      const button = h(
+        "button",
+        { type: "button", "data-by": by, "data-way": isOn ? (this.#sort.descending ? "down" : "up") : null },
+        visibleText(by),
+      );
+      button.addEventListener("click", () => {
+        this.#sort = isOn
+          ? { by, descending: !this.#sort.descending }
+          : { by, descending: by !== "run" && by !== "outcome" };
+        this.update();
+      });
+      return h(
+        "span",
+        {
+          role: "columnheader",
+          class: className,
+          "aria-sort": isOn ? (this.#sort.descending ? "descending" : "ascending") : "none",
+        },
+        button,
+      );
+    };
+    const every = h("input", { type: "checkbox", "aria-label": "Choose all runs" });
+    every.checked = this.runs.length > 0 && this.chosen.size === this.runs.length;
+    every.indeterminate = this.chosen.size > 0 && !every.checked;
+    every.addEventListener("change", () => {
+      this.chosen = new Set(every.checked ? this.runs.map((run) => run.run_id) : []);
+      this.update();
+    });
+    this.#heads.replaceChildren(
+      h("span", { role: "columnheader" }, every),
+      h("span", { role: "columnheader" }, h("span", { class: "visually-hidden" }, "state")),
+      head("run", ""),
+      head("outcome", ""),
+      ...(this.#hasVersions ? [head("version", "")] : []),
+      ...this.#scores.map((name) => head(name, "figure")),
+      head("time", "figure"),
+      head("tokens", "figure"),
+      head("cost", "figure"),
+      head("started", "figure"),
+    );
+    if (focused)
+      /** @type {HTMLElement | null} */ (this.#heads.querySelector(`[data-by="${CSS.escape(focused)}"]`))?.focus();
+  }
+
+  /** @type {Map<string, {element: HTMLElement, source: any}>} */
+  #drawn = new Map();
+
+  /** @param {boolean} [anew] */
+  #draw(anew = false) {
+    const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
+    const items = this.#items.slice(seen.first, seen.last + 1);
+    const keep = new Set(items.map((item) => item.key));
+    for (const [key, { element }] of this.#drawn)
+      if (anew || !keep.has(key)) {
+        element.remove();
+        this.#drawn.delete(key);
+      }
+    this.#window.style.top = `${this.#heights.topOf(seen.first)}px`;
+    let cursor = this.#window.firstElementChild;
+    items.forEach((item, offset) => {
+      let drawn = this.#drawn.get(item.key);
+      if (!drawn) {
+        drawn = { element: this.#element(item), source: item };
+        this.#drawn.set(item.key, drawn);
+      }
+      drawn.element.toggleAttribute("data-at", seen.first + offset === this.#at);
+      drawn.element.setAttribute("aria-rowindex", String(seen.first + offset + 2));
+      if (drawn.element === cursor) cursor = cursor.nextElementSibling;
+      else this.#window.insertBefore(drawn.element, cursor);
+    });
+    const active = this.#items[this.#at] ? this.#drawn.get(this.#items[this.#at].key) : undefined;
+    if (active) this.#scroller.setAttribute("aria-activedescendant", active.element.id);
+    else this.#scroller.removeAttribute("aria-activedescendant");
+  }
+
+  /** @param {TableItem} item */
+  #element(item) {
+    if (item.kind === "group") return this.#groupRow(item.group, item.isOpen);
+    if (item.kind === "run") return this.#runRow(item.run, item.isGrouped);
+    const words = `Show ${formatCount(item.rest)} more ${visibleText(item.group.label)} runs`;
+    return h(
+      "div",
+      { class: "more-row", role: "row", id: rowId(item.key) },
+      h(
+        "span",
+        { role: "gridcell" },
+        h("button", { class: "link", type: "button", tabindex: "-1", "data-more": item.group.key }, words),
+      ),
+    );
+  }
+
+  /** @param {RunMeta} run @param {boolean} isGrouped */
+  #runRow(run, isGrouped) {
+    const { glyph: sign, tone, word } = standing(run);
+    const isChosen = this.chosen.has(run.run_id);
+    const scores = scoresOf(run);
+    const session = run.metadata?.session_id;
+    const cell = (/** @type {string} */ className, /** @type {(Node | string)[]} */ ...content) =>
+      h("span", { class: className, role: "gridcell" }, ...content);
+    const box = h("input", {
+      type: "checkbox",
+      tabindex: "-1",
+      "aria-label": `Choose ${nameOf(run)} ${run.run_id.slice(0, 8)}`,
+      "data-choose": run.run_id,
+    });
+    box.checked = isChosen;
+    const first =
+      isGrouped && this.#by === "name"
+        ? h("code", null, run.run_id.slice(0, 8))
+        : h("span", { class: "cut" }, visibleText(nameOf(run)));
+    return h(
+      "div",
+      {
+        class: "run-row",
+        role: "row",
+        "aria-level": isGrouped ? "2" : "1",
+        "aria-selected": String(isChosen),
+        id: rowId(run.run_id),
+        "data-run-id": run.run_id,
+        "data-tone": tone,
+      },
+      cell("", box),
+      cell("sign", glyph(sign, { title: word })),
+      cell("who", first, session === undefined ? "" : h("code", { class: "quiet cut" }, visibleText(String(session)))),
+      cell("outcome cut", ...marked(run.headline || "", this.query)),
+      ...(this.#hasVersions
+        ? [cell("cut", h("code", { class: "quiet" }, visibleText(String(run.metadata?.version ?? ""))))]
+        : []),
+      ...this.#scores.map((name) =>
+        cell(
+          "figure digits score",
+          scores[name] === undefined
+            ? "–"
+            : h("span", { "data-low": scores[name] < 1 && scores[name] <= 0.6 }, scores[name].toFixed(2)),
+        ),
+      ),
+      cell("figure digits", hasTimes(run) ? formatDuration(run.duration_ms) : "–"),
+      cell("figure digits", formatTokens(run.total_tokens)),
+      cell("figure digits", formatCost(run.cost_usd)),
+      cell("figure digits quiet", run.status === "running" ? "now" : formatStarted(startOf(run), Date.now())),
+    );
+  }
+
+  /** @param {Group} group @param {boolean} isOpen */
+  #groupRow(group, isOpen) {
+    const { runs, counts, passed } = group;
+    const cell = (/** @type {string} */ className, /** @type {(Node | string | null)[]} */ ...content) =>
+      h("span", { class: className, role: "gridcell" }, ...content);
+    const box = h("input", {
+      type: "checkbox",
+      tabindex: "-1",
+      "aria-label": `Choose all runs of ${group.label}`,
+      "data-choose-group": group.key,
+    });
+    const chosen = runs.filter((run) => this.chosen.has(run.run_id)).length;
+    box.checked = chosen === runs.length;
+    box.indeterminate = chosen > 0 && chosen < runs.length;
+    const mean = (/** @type {string} */ name) => {
+      const values = runs.flatMap((run) => (scoresOf(run)[name] === undefined ? [] : [scoresOf(run)[name]]));
+      return values.length === 0 ? "–" : (values.reduce((sum, one) => sum + one, 0) / values.length).toFixed(2);
+    };
+    const sum = (/** @type {(run: RunMeta) => number | null | undefined} */ of) =>
+      runs.reduce((total, run) => total + (of(run) ?? 0), 0);
+    const costs = runs.flatMap((run) => (run.cost_usd === null || run.cost_usd === undefined ? [] : [run.cost_usd]));
+    return h(
+      "div",
+      {
+        class: "group-row",
+        role: "row",
+        "aria-level": "1",
+        "aria-expanded": String(isOpen),
+        id: rowId(`group ${group.key}`),
+        "data-group": group.key,
+      },
+      cell("", box),
+      cell("", glyph(isOpen ? "chevron-down" : "chevron-right")),
+      cell(
+        "who",
+        h("b", { class: "cut" }, visibleText(group.label)),
+        h("span", { class: "quiet" }, `${formatCount(runs.length)} ${runs.length === 1 ? "run" : "runs"}`),
+      ),
+      cell("outcome", ...passBar(counts, passed)),
+      ...(this.#hasVersions ? [cell("")] : []),
+      ...this.#scores.map((name) => cell("figure digits", mean(name))),
+      cell("figure digits", durationBars(runs)),
+      cell("figure digits", formatTokens(sum((run) => run.total_tokens) || null)),
+      cell("figure digits", costLine(costs)),
+      cell("figure digits quiet", formatStarted(Math.max(...runs.map(startOf)), Date.now())),
+    );
+  }
+
+  #drawBar() {
+    const ids = [...this.chosen];
+    this.#bar.hidden = ids.length === 0;
+    const button = (
+      /** @type {string} */ label,
+      /** @type {string} */ key,
+      /** @type {string} */ className,
+      /** @type {() => void} */ act,
+      disabled = false,
+    ) =>
+      h(
+        "button",
+        { class: `button ${className}`, type: "button", disabled, onclick: act },
+        label,
+        key && h("kbd", null, key),
+      );
+    this.#bar.replaceChildren(
+      h("b", null, `${formatCount(ids.length)} chosen`),
+      h(
+        "span",
+        { class: "quiet mono" },
+        ids
+          .slice(0, 2)
+          .map((id) => id.slice(0, 8))
+          .join(", ") + (ids.length > 2 ? " …" : ""),
+      ),
+      button("Compare", "d", "primary", () => this.#compare(), ids.length !== 2),
+      button("Share as HTML", "", "", () => emit(this, "export-runs", { ids })),
+      button("Delete", "Del", "danger", () => emit(this, "delete-runs", { ids })),
+      button("Clear", "Esc", "", () => this.clear()),
+    );
+  }
+
+  /** Choose nothing any more. @returns {boolean} whether anything was chosen */
+  clear() {
+    const had = this.chosen.size > 0;
+    this.chosen = new Set();
+    this.update();
+    return had;
+  }
+
+  #compare() {
+    if (this.chosen.size !== 2) return;
+    // The older one is A: what was there before is what the other is held against.
+    const [a, b] = this.runs.filter((run) => this.chosen.has(run.run_id)).sort((x, y) => startOf(x) - startOf(y));
+    emit(this, "compare-runs", { a: a.run_id, b: b.run_id });
+  }
+
+  /** @param {string[]} ids @param {boolean} [wanted] */
+  #choose(ids, wanted) {
+    for (const id of ids) {
+      if (wanted ?? !this.chosen.has(id)) this.chosen.add(id);
+      else this.chosen.delete(id);
+    }
+    this.#drawHeads();
+    this.#drawBar();
+    this.#draw(true);
+  }
+
+  /** @param {string} key */
+  #toggleGroup(key) {
+    if (!this.#closed.delete(key)) this.#closed.add(key);
+    this.update();
+  }
+
+  /** @param {MouseEvent} event */
+  #clicked(event) {
+    const target = /** @type {HTMLElement} */ (event.target);
+    const row = /** @type {HTMLElement | null} */ (target.closest("[role=row]"));
+    if (!row) return;
+    this.#at = this.#items.findIndex((item) => rowId(item.key) === row.id);
+    if (target.dataset.choose) this.#choose([target.dataset.choose]);
+    else if (target.dataset.chooseGroup !== undefined) {
+      const item = this.#items[this.#at];
+      if (item.kind === "group")
+        this.#choose(
+          item.group.runs.map((run) => run.run_id),
+          /** @type {HTMLInputElement} */ (target).checked,
+        );
+    } else if (target.dataset.more !== undefined) {
+      this.#whole.add(target.dataset.more);
+      this.update();
+    } else if (row.dataset.group !== undefined) this.#toggleGroup(row.dataset.group);
+    else if (row.dataset.runId) emit(this, "open-from-table", { runId: row.dataset.runId });
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const item = this.#items[this.#at];
+    const moves = /** @type {Record<string, number>} */ ({
+      ArrowDown: 1,
+      ArrowUp: -1,
+      j: 1,
+      k: -1,
+      PageDown: 15,
+      PageUp: -15,
+      Home: -1e9,
+      End: 1e9,
+    });
+    if (event.key in moves) this.#move(moves[event.key], event.shiftKey);
+    else if (event.key === " " && item?.kind === "run") this.#choose([item.run.run_id]);
+    else if (event.key === " " && item?.kind === "group") this.#choose(item.group.runs.map((run) => run.run_id));
+    else if (
+      (event.key === "Enter" || event.key === "ArrowRight" || event.key === "ArrowLeft") &&
+      item?.kind === "group"
+    ) {
+      if (event.key === "Enter" || (event.key === "ArrowRight") !== item.isOpen) this.#toggleGroup(item.group.key);
+    } else if (event.key === "Enter" && item?.kind === "run") emit(this, "open-from-table", { runId: item.run.run_id });
+    else if (event.key === "Enter" && item?.kind === "more") {
+      this.#whole.add(item.group.key);
+      this.update();
+    } else if (event.key === "d") this.#compare();
+    else if (event.key === "Delete" && this.chosen.size > 0) emit(this, "delete-runs", { ids: [...this.chosen] });
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {number} by @param {boolean} extend */
+  #move(by, extend) {
+    this.#at = Math.max(0, Math.min(this.#items.length - 1, this.#at + by));
+    const item = this.#items[this.#at];
+    if (extend && item?.kind === "run") this.#choose([item.run.run_id], true);
+    const top = scrollToShow(this.#heights, this.#at, this.#top, this.#viewport, 8);
+    if (top !== null) this.#scroller.scrollTop = top;
+    this.#draw();
+  }
+
+  /** @param {KeyboardEvent} event */
+  #fieldKey(event) {
+    if (event.key === "ArrowDown" || event.key === "Enter") {
+      event.preventDefault();
+      clearTimeout(this.#typing);
+      if (event.key === "Enter" && this.#field.value !== this.query) emit(this, "find-table", { q: this.#field.value });
+      this.#scroller.focus();
+      if (this.#at < 0) this.#move(1, false);
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      if (this.#field.value) {
+        this.#field.value = "";
+        emit(this, "find-table", { q: "" });
+      } else this.#scroller.focus();
+    }
+  }
+}
+
+/** @param {string} key */
+function rowId(key) {
+  return `table-${key.replaceAll(/[^\w-]/g, "_")}`;
+}
+
+/** A headline with the words of the query marked. @param {string} text @param {string} query @returns {(Node | string)[]} */
+function marked(text, query) {
+  const word = query.split(/\s+/).find((one) => one && !/[=<>~:]/.test(one)) ?? "";
+  return splitMatches(visibleText(text), word).map((piece) => (piece.hit ? h("mark", null, piece.text) : piece.text));
+}
+
+/** How many passed, as a figure, a bar and words. @param {Record<string, number>} counts @param {number | null} passed */
+function passBar(counts, passed) {
+  const words = [
+    ["ok", "passed"],
+    ["problem", "with problems"],
+    ["error", "failed"],
+    ["running", "live"],
+  ].flatMap(([tone, word]) => (counts[tone] ? [`${formatCount(counts[tone])} ${word}`] : []));
+  const bar = h("span", { class: "pass-bar", "aria-hidden": "true" });
+  for (const tone of ["ok", "problem", "error"]) {
+    if (!counts[tone]) continue;
+    const part = h("span", { "data-tone": tone });
+    part.style.flexGrow = String(counts[tone]);
+    bar.append(part);
+  }
+  return [
+    h("b", { class: "digits" }, passed === null ? "–" : `${Math.round(passed * 100)} %`),
+    bar,
+    h("span", { class: "quiet" }, words.join(", ")),
+  ];
+}
+
+/** The last durations as bars, outliers in another colour, and their median. @param {RunMeta[]} runs */
+function durationBars(runs) {
+  const durations = runs
+    .flatMap((run) => (typeof run.duration_ms === "number" && hasTimes(run) ? [run.duration_ms] : []))
+    .slice(0, BARS)
+    .reverse();
+  const middle = median(durations);
+  if (middle === null) return "–";
+  const most = Math.max(...durations, 1);
+  const bars = h("span", { class: "spark", "aria-hidden": "true" });
+  for (const duration of durations) {
+    const bar = h("i", { "data-far": duration > middle * 2 && duration > 1000 });
+    bar.style.height = `${Math.max(2, (duration / most) * 18)}px`;
+    bars.append(bar);
+  }
+  return h("span", { class: "spark-cell" }, bars, h("small", null, `median ${formatDuration(middle)}`));
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** What runs cost, as a line from three on, and in all. @param {number[]} costs newest first */
+function costLine(costs) {
+  const total = costs.reduce((sum, cost) => sum + cost, 0);
+  const words = h("small", null, costs.length === 0 ? "–" : `${formatCost(total)} total`);
+  if (costs.length < 3) return h("span", { class: "spark-cell" }, words);
+  const shown = costs.slice(0, BARS).reverse();
+  const most = Math.max(...shown, 1e-9);
+  const points = shown
+    .map((cost, at) => `${((at / (shown.length - 1)) * 62).toFixed(1)},${(16 - (cost / most) * 14).toFixed(1)}`)
+    .join(" ");
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 62 18");
+  svg.setAttribute("width", "62");
+  svg.setAttribute("height", "18");
+  svg.setAttribute("aria-hidden", "true");
+  const line = document.createElementNS(SVG, "polyline");
+  line.setAttribute("points", points);
+  line.setAttribute("fill", "none");
+  line.setAttribute("stroke", "currentColor");
+  svg.append(line);
+  return h("span", { class: "spark-cell" }, svg, words);
+}
+
+customElements.define("runs-table", RunsTable);

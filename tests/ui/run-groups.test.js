@@ -1,0 +1,59 @@
+// @ts-check
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { groupsOf, median, scoreNames, scoresOf, tableItems } from "../../agentdbg/ui_static/model/run-groups.js";
+
+/** @param {number} n @param {Record<string, any>} given @returns {any} */
+const run = (n, given = {}) => ({
+  run_id: `r${n}`,
+  run_name: "agent",
+  status: "ok",
+  started_at: `2026-01-01T00:00:${String(59 - n).padStart(2, "0")}.000Z`,
+  duration_ms: n * 100,
+  ...given,
+});
+const NEWEST = { by: "started", descending: true };
+const keys = (/** @type {any[]} */ items) => items.map((item) => item.key);
+
+test("a group is summed up by how its runs ended, those that still run left out", () => {
+  const runs = [run(1), run(2, { status: "error" }), run(3, { state: "problems" }), run(4, { status: "running" })];
+  const [group] = groupsOf(runs, "name");
+
+  assert.deepEqual(group.counts, { ok: 1, error: 1, problem: 1, running: 1 });
+  assert.equal(group.passed, 1 / 3);
+});
+
+test("a run alone in its group needs no heading, and a long group shows its beginning", () => {
+  const runs = [run(1, { run_name: "alone" }), ...Array.from({ length: 20 }, (_, n) => run(n + 2))];
+  const items = tableItems(runs, "name", NEWEST, new Set(), new Set());
+
+  assert.deepEqual(keys(items).slice(0, 3), ["r1", "group agent", "r2"]);
+  assert.equal(items.at(-1)?.key, "more agent");
+  assert.equal(tableItems(runs, "name", NEWEST, new Set(), new Set(["agent"])).length, 22);
+  assert.equal(tableItems(runs, "name", NEWEST, new Set(["agent"]), new Set()).length, 2);
+});
+
+test("runs without the figure stand last, whichever way the others are sorted", () => {
+  const runs = [run(1, { cost_usd: 2 }), run(2), run(3, { cost_usd: 1 })];
+
+  assert.deepEqual(keys(tableItems(runs, "", { by: "cost", descending: true }, new Set(), new Set())), [
+    "r1",
+    "r3",
+    "r2",
+  ]);
+  assert.deepEqual(keys(tableItems(runs, "", { by: "cost", descending: false }, new Set(), new Set())), [
+    "r3",
+    "r1",
+    "r2",
+  ]);
+});
+
+test("scores are read from where runs have them, and only numbers count", () => {
+  const scored = run(1, { metadata: { scores: { correct: 0.5, passed: true, note: "fine", nested: { value: 1 } } } });
+
+  assert.deepEqual(scoresOf(scored), { correct: 0.5, passed: 1, nested: 1 });
+  assert.deepEqual(scoreNames([scored, run(2, { scores: { tone: 1, correct: 1 } })], 1), ["correct"]);
+  assert.equal(median([3, 1, 2]), 2);
+  assert.equal(median([]), null);
+});
