@@ -28,6 +28,7 @@ COMMANDS = {
     "list": "Show the recorded runs, newest first.",
     "view": "Open the viewer in the browser.",
     "run": "Record a program without changing it.",
+    "replay": "Run a recorded program again, answered from its recording.",
     "show": "Print a run as a readable tree.",
     "explain": "Explain what went wrong in a run.",
     "baseline": "Create a baseline from good runs.",
@@ -61,6 +62,10 @@ def main() -> None:
         from agentdbg.commands.run import main as run_program  # noqa: PLC0415
 
         run_program(sys.argv[2:])
+    if sys.argv[1:2] == ["replay"]:
+        from agentdbg.commands.replay import main as replay_program  # noqa: PLC0415 -- as above
+
+        replay_program(sys.argv[2:])
     print_any_text()
     sys.exit(_run(sys.argv[1:]))
 

@@ -4,6 +4,7 @@ Every exception of ours, and how the command line and the server answer it.
     Exception
     ├── AgentDbgGuardrailExceeded      a limit the user asked for; the only thing we raise into an agent
     │   └── AgentDbgLoopAbort          stop_on_loop
+    ├── AgentDbgReplayDiverged         a replayed program does something else than it did; raised into it
     ├── RunLeftOpen                    never raised; stored when a program exits inside a run
     └── AgentDbgError                  read side only: commands, server, library readers
         ├── UsageError                 what was asked for makes no sense
@@ -16,6 +17,7 @@ Every exception of ours, and how the command line and the server answer it.
         ├── DataFolderUnusable         the data folder is a file, or may not be read
         └── ViewerUnavailable          the port is taken, or nothing could be served
     BaseException
+    ├── ReplayReached                  a replay has come to the step it was to stop at
     └── RunStopped                     what a guardrail becomes once `except Exception` has swallowed it
 
 `exit_code` is what the command line exits with, `http_status` what the server answers.
@@ -23,7 +25,7 @@ Every exception of ours, and how the command line and the server answer it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +35,13 @@ __all__ = [
     "AgentDbgError",
     "AgentDbgGuardrailExceeded",
     "AgentDbgLoopAbort",
+    "AgentDbgReplayDiverged",
     "AmbiguousRun",
     "DataFolderUnusable",
     "DeletedRunNotFound",
     "EventNotFound",
     "InvalidRunId",
+    "ReplayReached",
     "RunLeftOpen",
     "RunNotFound",
     "RunStopped",
@@ -68,6 +72,25 @@ class AgentDbgLoopAbort(AgentDbgGuardrailExceeded):
     """The agent was going round in circles and `stop_on_loop` was set."""
 
 
+class AgentDbgReplayDiverged(Exception):
+    """A replayed program asked for something that its recording does not have, and is being stopped."""
+
+    def __init__(self, message: str, divergence: Any = None) -> None:
+        super().__init__(message)
+        self.divergence = divergence
+        """What is different, for programs: its `to_json()` is what `agentdbg replay --report` writes."""
+
+    def __reduce__(self) -> tuple[type[AgentDbgReplayDiverged], tuple[str]]:
+        return type(self), (str(self),)
+
+
+class ReplayReached(BaseException):
+    """A replay has come to the step that it was to stop at; not to be caught by the program."""
+
+    def __init__(self) -> None:
+        super().__init__("the replay has come to the step it was to stop at")
+
+
 class RunStopped(BaseException):
     """
     The stop that `except Exception` cannot hold.
@@ -76,11 +99,11 @@ class RunStopped(BaseException):
     back into `public`, so nobody outside ever sees it.
     """
 
-    def __init__(self, public: AgentDbgGuardrailExceeded) -> None:
+    def __init__(self, public: AgentDbgGuardrailExceeded | AgentDbgReplayDiverged) -> None:
         super().__init__(str(public))
         self.public = public
 
-    def __reduce__(self) -> tuple[type[RunStopped], tuple[AgentDbgGuardrailExceeded]]:
+    def __reduce__(self) -> tuple[type[RunStopped], tuple[AgentDbgGuardrailExceeded | AgentDbgReplayDiverged]]:
         return type(self), (self.public,)
 
 

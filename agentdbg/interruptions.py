@@ -25,14 +25,14 @@ from opcode import opmap
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgReplayDiverged, ReplayReached, RunStopped
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
 __all__ = ["is_interruption", "is_not_ours", "without_ours"]
 
-_STOPS = (AgentDbgGuardrailExceeded, RunStopped)
+_STOPS = (AgentDbgGuardrailExceeded, AgentDbgReplayDiverged, ReplayReached, RunStopped)
 _EVENTS = frozenset({"call", "line", "return", "exception", "opcode", "c_call", "c_return", "c_exception"})
 _VARARGS = 0x04
 _SIGNALS = tuple(map(int, valid_signals()))

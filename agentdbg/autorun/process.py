@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
+from agentdbg.control.surroundings import begin_random
 from agentdbg.faults import contain, pass_on
 from agentdbg.recorder.context import set_process_scope
 from agentdbg.recorder.run_lifecycle import (
@@ -24,15 +25,17 @@ from agentdbg.recorder.run_lifecycle import (
     is_switched_off,
     recently_ended,
     start_run,
+    whole_program,
 )
 from agentdbg.recorder.source_lines import function_source
+from agentdbg.tape import program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from agentdbg.recorder.active_run import ActiveRun
 
-__all__ = ["ProcessRun", "begin", "start_child", "start_for_environment"]
+__all__ = ["ProcessRun", "begin", "note_program", "start_child", "start_for_environment"]
 
 _PARENT = "AGENTDBG_PARENT_RUN_ID"
 _START_AND_END = {"RUN_START", "RUN_END"}
@@ -68,18 +71,25 @@ class ProcessRun:
             _say_where(run, "ok" if is_ok else "error")
 
 
-def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | None = None) -> ProcessRun | None:
-    """Start the run of this process; None when recording is off. A second call gives the first one's run."""
+def begin(
+    shown_name: str, name: str | None = None, limits: Mapping[str, Any] | None = None, *, is_quiet: bool = False
+) -> ProcessRun | None:
+    """
+    Start the run of this process; None when recording is off. A second call gives the first one's run.
+
+    `is_quiet` leaves it to others to say where the run is.
+    """
     global _current  # noqa: PLW0603 -- a process has one
     if _current is not None or is_switched_off():
         return _current
     parent_run_id = os.environ.get(_PARENT)
     meta = {"parent_run_id": parent_run_id} if parent_run_id else None
-    scope = start_run(name, default_run_name(function_source(shown_name), None), limits or {}, {}, meta)
+    with whole_program():
+        scope = start_run(name, default_run_name(function_source(shown_name), None), limits or {}, {}, meta)
     if scope is None:
         return None
     set_process_scope(scope)
-    _current = ProcessRun(scope.run, is_child=bool(parent_run_id))
+    _current = ProcessRun(scope.run, is_child=bool(parent_run_id) or is_quiet)
     atexit.register(_current.close)
     try:
         _lead_children_here(scope.run.run_id)
@@ -87,6 +97,17 @@ def begin(shown_name: str, name: str | None = None, limits: Mapping[str, Any] | 
     except Exception as fault:  # noqa: BLE001
         contain(fault, "prepare the recording of the program", scope.run.count_fault)
     return _current
+
+
+def note_program(module: str | None, seed: int | None = None) -> None:
+    """
+    Let the tape say how the program was started, and begin its random numbers with a seed that the tape has.
+
+    A program that does not seed them itself cannot tell; one that does has its own seed.
+    """
+    program["module"] = module
+    program["seed"] = int.from_bytes(os.urandom(7), "big") if seed is None else seed
+    begin_random(program["seed"])
 
 
 def start_for_environment() -> None:

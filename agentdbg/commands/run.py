@@ -60,8 +60,9 @@ def main(words: Sequence[str]) -> NoReturn:
     os.environ.update(options.settings)  # so that the program's Python children have the same limits
     prepare(program, len(words))
 
-    from agentdbg.autorun.process import begin  # noqa: PLC0415 -- after the command line made sense
+    from agentdbg.autorun.process import begin, note_program  # noqa: PLC0415 -- after the command line made sense
 
+    note_program(program.target if program.is_module else None)
     process_run = begin(program.shown_name, options.name)
     if process_run is None:
         sys.stderr.write("agentdbg: recording is off, so nothing is recorded (agentdbg config says why)\n")

@@ -1,7 +1,9 @@
 """
-Acting on a program that runs: replaying a recording, forking it, pausing at breakpoints.
+Run a recorded program again: answer its calls from the tape (replay), and build on that (fork, breakpoints).
 
-Everything here stands at the recorder's one door as a `Decider`. The recorder knows nothing of it.
+A `Session` is a decider. For each call it finds the recorded one (`matching`), asks its `Plan` what to do with it
+(`plan`), lets calls end in the order in which they ended (`gate`), tells what is different (`divergence`), and keeps
+the machine closed meanwhile (`effects_guard`).
 """
 
 from __future__ import annotations

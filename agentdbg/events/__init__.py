@@ -167,10 +167,14 @@ _second_shown: tuple[int, str] = (-_SECOND, "")
 _MILLISECONDS = tuple(f".{number:03d}Z" for number in range(1000))
 
 
+clock_ns = time.time_ns
+"""The clock of everything that is recorded; a replay sets the program's own to another time."""
+
+
 def utc_timestamp(seconds: float | None = None) -> str:
     """Now (or the given Unix time) as UTC ISO 8601 with milliseconds and a trailing Z."""
     global _second_shown  # noqa: PLW0603 -- a cache of one string; a race only recomputes it
-    now = time.time_ns() if seconds is None else int(seconds * 1000) * 1_000_000
+    now = clock_ns() if seconds is None else int(seconds * 1000) * 1_000_000
     begin, shown = _second_shown
     into = now - begin
     if not 0 <= into < _SECOND:

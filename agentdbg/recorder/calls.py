@@ -227,6 +227,8 @@ class Call:
         taped = self._taped
         if taped is None or taped.is_ended:
             return taped
+        if (in_round := lanes.current_round()) is not None:
+            taped.fields["i"] = in_round
         if self._items is not None:
             raised = error if isinstance(error, BaseException) else None
             taped.yielded(self._items, self._returned, raised, is_closed=self._is_closed)

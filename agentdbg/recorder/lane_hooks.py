@@ -7,6 +7,7 @@ Installed once, when the first run that is followed begins. Without a followed r
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -25,6 +26,7 @@ __all__ = ["follow_run"]
 # The threads of these take jobs from others, each of which is a lane; the threads themselves are none.
 _POOLS = {"concurrent.futures.thread", "multiprocessing.pool", "anyio._backends._asyncio"}
 _LOOPS = ("uvloop", "winloop")
+_ROUNDS = "_agentdbg_rounds"
 
 
 def follow_run(run_id: str) -> None:
@@ -150,9 +152,45 @@ def _follow_tasks(asyncio: Any) -> None:
     lanes.ask_for_tasks(lambda: None if get_loop() is None else current_task())
     base = asyncio.base_events.BaseEventLoop
     base.create_task = _creating(base.create_task)
+    _count_rounds(base, get_loop)
     eager = getattr(asyncio, "eager_task_factory", None)
     if eager is not None:  # 3.12; some call it themselves, past the loop
         asyncio.eager_task_factory = asyncio.tasks.eager_task_factory = _creating(eager)
+
+
+class _Rounds:
+    """How often a loop has looked for work: what happens in one round of it, nobody can come in between."""
+
+    __slots__ = ("count", "number")
+
+    def __init__(self) -> None:
+        self.number = next(_loop_numbers)
+        self.count = 0
+
+
+_loop_numbers = itertools.count()
+
+
+def _count_rounds(base: Any, get_loop: Callable[[], Any]) -> None:
+    run_once = getattr(base, "_run_once", None)
+    if run_once is None:  # a Python that does it another way
+        return
+
+    @functools.wraps(run_once)
+    def run_once_counted(self: Any) -> None:
+        rounds = self.__dict__.get(_ROUNDS)
+        if rounds is None:
+            rounds = self.__dict__[_ROUNDS] = _Rounds()
+        rounds.count += 1
+        run_once(self)
+
+    def current_round() -> tuple[int, int] | None:
+        loop = get_loop()
+        rounds = None if loop is None else getattr(loop, _ROUNDS, None)
+        return None if rounds is None else (rounds.number, rounds.count)
+
+    base._run_once = run_once_counted  # noqa: SLF001 -- nobody else tells
+    lanes.count_rounds(current_round)
 
 
 def _follow_loop(module: Any) -> None:

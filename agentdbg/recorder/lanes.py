@@ -36,7 +36,9 @@ __all__ = [
     "begin",
     "bind_thread",
     "continue_in_child",
+    "count_rounds",
     "current",
+    "current_round",
     "end",
     "enter",
     "here",
@@ -63,6 +65,7 @@ class Lane:
         "_number",
         "_own",
         "_starts",
+        "is_bound",
         "is_left",
         "late",
         "outer",
@@ -78,6 +81,8 @@ class Lane:
         """What its thread or task does besides: the lane around the call, or one of another run."""
         self.runner: _Runner | None = None
         self.is_left = True
+        self.is_bound = maker is None
+        """Whether its name is settled: a replay finds out at its first call which recorded lane it is."""
         self._maker = maker
         self._own = own
         self._number = -1
@@ -93,6 +98,16 @@ class Lane:
             own = self._own if self._number < 0 else f"/{_shown(self._own)}~{self._number}"
             self._name = own if self._maker is None else f"{self._maker.name}{own}"
         return self._name
+
+    @property
+    def maker(self) -> Lane | None:
+        """The lane that started it, or that the call it stands for was made in."""
+        return self._maker
+
+    @property
+    def is_started(self) -> bool:
+        """Whether it was started as a thread, a job or a task; else it is a run's first one, or what a call does."""
+        return self._number >= 0
 
     def rename(self, name: str) -> None:
         """Take the name of the recorded lane that this one turned out to be."""
@@ -110,11 +125,6 @@ class Lane:
         taken = self._calls
         self._calls += 1
         return taken
-
-    @property
-    def has_called(self) -> bool:
-        """Whether a place was taken in it."""
-        return self._calls > 0
 
     def inside(self, place: int) -> Lane:
         """The lane of what the call at this place does."""
@@ -158,6 +168,7 @@ _of_thread: weakref.WeakKeyDictionary[threading.Thread, Lane] = weakref.WeakKeyD
 _roots: dict[str, Lane] = {}
 _maker: ContextVar[Lane | None] = ContextVar("agentdbg_lane_of_maker", default=None)
 _lock = threading.RLock()  # re-entrant: a signal handler may start a thread in the middle of it
+_round: Callable[[], tuple[int, int] | None] = lambda: None  # noqa: E731 -- as below
 _running_task: Callable[[], Any] = lambda: None  # noqa: E731 -- asyncio is not loaded to find out that nobody uses it
 
 
@@ -165,6 +176,17 @@ def ask_for_tasks(running_task: Callable[[], Any]) -> None:
     """From now on tasks are told apart; called when the program has loaded asyncio."""
     global _running_task  # noqa: PLW0603 -- one for the process
     _running_task = running_task
+
+
+def count_rounds(round_of: Callable[[], tuple[int, int] | None]) -> None:
+    """From now on the rounds of event loops are told apart; called when the program has loaded asyncio."""
+    global _round  # noqa: PLW0603 -- one for the process
+    _round = round_of
+
+
+def current_round() -> tuple[int, int] | None:
+    """The number of the event loop that runs here, and of the round it is in; None outside loops, or of other make."""
+    return _round()
 
 
 # Runs.

@@ -8,6 +8,7 @@ process exits is closed here.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import sys
@@ -33,9 +34,10 @@ from agentdbg.recorder.context import (
 from agentdbg.recorder.lane_hooks import follow_run
 from agentdbg.recorder.source_lines import forget_paths
 from agentdbg.recorder.stopping import is_stop
+from agentdbg.tape import program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from agentdbg.config import Config
@@ -51,6 +53,7 @@ __all__ = [
     "scope_elsewhere",
     "start_run",
     "variables",
+    "whole_program",
 ]
 
 # Reading os.environ costs more than all the rest of a record outside a run; its table of bytes does not.
@@ -197,7 +200,8 @@ def implicit_scope() -> Scope | None:
 def _start_implicit_run(run_id: str) -> Scope | None:
     script = sys.argv[0] if getattr(sys, "argv", None) and sys.argv[0] else "python"
     try:
-        scope = start_run(None, default_run_name(script, None), {}, {}, None, run_id)
+        with whole_program():
+            scope = start_run(None, default_run_name(script, None), {}, {}, None, run_id)
         if scope is not None:
             set_process_scope(scope)
             note_uncaught()
@@ -206,6 +210,16 @@ def _start_implicit_run(run_id: str) -> Scope | None:
             end_run(live_runs[run_id], error)
         raise
     return scope
+
+
+@contextlib.contextmanager
+def whole_program() -> Iterator[None]:
+    """Let the tape of a run that is begun meanwhile say that the whole program is that run."""
+    program["whole"] = True
+    try:
+        yield
+    finally:
+        program["whole"] = False
 
 
 def note_uncaught() -> None:

@@ -37,6 +37,7 @@ def data_folder_key(data_dir: Path, *, make: bool = True) -> bytes | None:
         pass_on(error)
         return None
     try:
+        os.makedirs(data_dir, 0o700, exist_ok=True)  # the first run of all is prepared before there is a folder
         descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         return data_folder_key(data_dir, make=False)  # another process was faster

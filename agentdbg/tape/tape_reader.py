@@ -73,6 +73,12 @@ class TapeCall(NamedTuple):
     source: str | None
     late: bool
     scrubbed: bool
+    begun: int
+    """`o`: its number among the calls of the run, in the order in which they began."""
+    had_begun: int
+    """`b`: how many calls had begun when it ended."""
+    round: tuple[int, int] | None
+    """`i`: the event loop that it ended in, and how many rounds that had made."""
 
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda _: "MISSING", "__bool__": lambda _: False})()
@@ -233,6 +239,9 @@ def _call_of(fields: dict[str, Any]) -> TapeCall:
         source=fields.get("src"),
         late=fields.get("late") is True,
         scrubbed=fields.get("scrubbed") is True,
+        begun=int(fields.get("o", 0)),
+        had_begun=int(fields.get("b", 0)),
+        round=None if "i" not in fields else (int(fields["i"][0]), int(fields["i"][1])),
     )
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +26,7 @@ from agentdbg.events import new_id
 from agentdbg.faults import contain, pass_on
 from agentdbg.storage.layout import TAPE_FILE
 from agentdbg.storage.writer import RunWriter
+from agentdbg.tape import program
 from agentdbg.tape.exchanges import clean_chunks, kept_headers, unpacked_chunks
 from agentdbg.tape.origin import data_folder_key, proven
 from agentdbg.tape.value_store import Lost, Taken, ValueStore, name_of, pieces_in_order, raw_bytes, read_body
@@ -36,13 +38,11 @@ if TYPE_CHECKING:
     from agentdbg.config import Config
     from agentdbg.redaction import Redactor
 
-__all__ = ["TapeCall", "TapeWriter", "program"]
+__all__ = ["TapeCall", "TapeWriter"]
 
 _PROCESS = new_id()
 _process_id = os.getpid()
 
-program: dict[str, Any] = {"module": None, "seed": None}
-"""What whoever started the program knows of it: the module it was run as, the seed of its random numbers."""
 _MB = 1_000_000
 _MOST_NAMES = 1_000
 
@@ -214,8 +214,10 @@ class TapeWriter:
     """One run's tape.jsonl. `begin` may be called from any thread, `write` under the run's lock."""
 
     __slots__ = (
+        "_begun",
         "_clean_texts",
         "_config",
+        "_counting",
         "_folder",
         "_head",
         "_is_begun",
@@ -236,6 +238,8 @@ class TapeWriter:
         self._left = int(config.tape_max_mb * _MB)
         self._head = b""
         self._is_begun = False
+        self._begun = 0
+        self._counting = threading.RLock()
         self._clean_texts: dict[str, str] = {}
         self._started = time.monotonic()
         self.why: str | None = None
@@ -262,7 +266,8 @@ class TapeWriter:
             "seed": program["seed"],
             "hash_seed": os.environ.get("PYTHONHASHSEED") or "random",
             "argv": argv,
-            "module": program["module"],
+            "module": program["module"] or _module_of_main(),
+            "whole": program["whole"],
             "cwd": _current_folder(),
             "call": call,
             "rules": self._rules(),
@@ -297,6 +302,9 @@ class TapeWriter:
     ) -> TapeCall:
         """A call is about to be made with `given`, in a lane and at a place of it."""
         fields: dict[str, Any] = {"k": kind, "n": self._clean(name), "lane": lane.name, "p": place}
+        with self._counting:
+            fields["o"] = self._begun
+            self._begun += 1
         if place == 0 and (digest := lane.first_digest):
             fields["g"] = digest
         if lane.late:
@@ -325,6 +333,7 @@ class TapeWriter:
             return False
 
     def _write(self, call: TapeCall, event_id: str | None) -> bool:
+        call.fields["b"] = self._begun
         line = call.line(event_id, time.monotonic() - self._started)
         lines, new = self._new_lines(call.values())
         data = self._head + lines + line
@@ -392,6 +401,13 @@ def _reason(fault: Exception) -> str:
 
 def _as_dict(given: Any) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
+
+
+def _module_of_main() -> str | None:
+    """The module that `python -m` was given; None for a script."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    name = getattr(spec, "name", None)
+    return name.removesuffix(".__main__") if type(name) is str else None
 
 
 def _current_folder() -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.cli import COMMANDS
+from agentdbg.commands.replay import main as replay_program
 from agentdbg.commands.run import main as run_program
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, store
@@ -41,7 +42,7 @@ WORKS: dict[str, tuple[str, str]] = {
     "demo": ("demo --no-view --live-seconds 0", "refund"),
 }
 # These serve until they are stopped, or run a program in this process's place; real processes try them elsewhere.
-SERVES = {"view", "receive", "push", "mcp", "run"}
+SERVES = {"view", "receive", "push", "mcp", "run", "replay"}
 
 # What is typed, the exit code, and a part of the sentence that says what is wrong.
 FAILS: dict[str, tuple[str, int, str]] = {
@@ -71,6 +72,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "doctor": ("doctor --nonsense", 2, "nonsense"),
     "demo": ("demo --live-seconds long", 2, "--live-seconds"),
     "run": ("run", 2, ""),
+    "replay": ("replay nowhere", 2, "`agentdbg list`"),
 }
 
 
@@ -104,7 +106,7 @@ def test_a_command_does_what_it_is_for(cli: Callable[..., Ran], runs: dict[str, 
     assert prints in ran.out + ran.err
 
 
-@pytest.mark.parametrize("command", sorted(set(FAILS) - {"run"}))
+@pytest.mark.parametrize("command", sorted(set(FAILS) - {"run", "replay"}))
 def test_a_wrong_command_says_what_is_wrong(cli: Callable[..., Ran], runs: dict[str, str], command: str) -> None:
     """The second thing a user types is often wrong; the exit code and the sentence are what scripts and people see."""
     typed, code, sentence = FAILS[command]
@@ -139,6 +141,31 @@ def test_run_records_a_program_and_says_where(
     assert left.value.code in {0, None}
     assert capfd.readouterr().out == "hello\n"
     assert len(list((data_dir / "runs").iterdir())) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "which run?"),
+        (["nowhere"], "is not a run id"),
+        (["3f2a", "--nonsense"], "has no option --nonsense"),
+        (["3f2a", "--on-divergence", "panic"], "it can be stop, live, nearest"),
+        (["3f2a", "agent.py"], "behind `--`"),
+        (["3f2a", "--"], "no program behind"),
+        (["3f2a", "--until"], "--until needs EVENT"),
+        (["GOOD"], "has no tape"),
+        (["nowhere.jsonl"], "there is no file"),
+    ],
+)
+def test_a_replay_that_cannot_be_says_why(
+    capfd: pytest.CaptureFixture[str], runs: dict[str, str], words: list[str], sentence: str
+) -> None:
+    """Nothing is run, and the exit status is that of a wrong command."""
+    with pytest.raises(SystemExit) as left:
+        replay_program([runs.get(word, word) for word in words])
+
+    assert left.value.code == 2
+    assert sentence in capfd.readouterr().err
 
 
 def test_run_of_nothing_says_what_it_needs(capfd: pytest.CaptureFixture[str]) -> None:

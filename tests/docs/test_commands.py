@@ -16,8 +16,8 @@ from tests.docs.pages import PAGES, ROOT, blocks, without_blocks
 if TYPE_CHECKING:
     from pathlib import Path
 
-# `run` hands everything after the program's name to the program, so it reads its own command line.
-READS_ITS_OWN = {"run"}
+# These hand everything after the program's name to the program, so they read their own command line.
+READS_ITS_OWN = {"run", "replay"}
 GLOBAL_OPTIONS = {"--help", "-h", "--version", "--install-completion", "--show-completion"}
 
 

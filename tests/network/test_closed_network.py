@@ -47,6 +47,7 @@ CASES: dict[str, list[Case]] = {
     "list": [Case(), Case(("--json",))],
     "view": [Case(("--no-browser", "--port", "0"), serves=True)],
     "run": [Case(("OUT/agent.py",))],
+    "replay": [Case(("latest", "--", "OUT/agent.py"), needs=("run", "OUT/agent.py"))],
     "show": [Case(("RUN",)), Case(("RUN", "--event", "2"))],
     "explain": [Case(("RUN",))],
     "baseline": [Case(("RUN", "--out", "OUT/baseline.json"))],
@@ -95,7 +96,9 @@ def test_every_command_has_a_case_here() -> None:
 def test_a_command_works_and_asks_nobody(command: str, case: Case, data_dir: Path, tmp_path: Path) -> None:
     """Recorded prompts are often confidential; that nothing leaves the machine has to be a fact, not an intention."""
     places = {"RUN": ordinary(data_dir), "OTHER": ordinary(data_dir, "other", "Lima"), "OUT": str(tmp_path)}
-    (tmp_path / "agent.py").write_text("import agentdbg\nagentdbg.record_llm_call('m', prompt='p', response='r')\n")
+    (tmp_path / "agent.py").write_text(
+        "import agentdbg\nagentdbg.record_llm_call('m', prompt='p', response='r')\nagentdbg.tool(len)([1])\n"
+    )
     if case.needs:
         assert _closed(tmp_path, [*_agentdbg(), *_placed(case.needs, places)])["code"] == 0
 

@@ -1,0 +1,36 @@
+"""
+`agentdbg replay`: run a recorded program again, answered from its recording.
+
+What stands behind `--` is the program and belongs to it, whatever it looks like; that is why this command reads its own
+command line. The program runs in this process, as under `agentdbg run`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from agentdbg.commands.replay_words import EXAMPLES, read_words
+from agentdbg.exceptions import AgentDbgError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["EXAMPLES", "command", "main"]
+
+
+def command() -> None:
+    """Run a recorded program again, answered from its recording. Its options: docs/replay.md, `agentdbg replay -h`."""
+    main(sys.argv[2:])
+
+
+def main(words: Sequence[str]) -> NoReturn:
+    """Replay what these words name, and exit."""
+    try:
+        read = read_words(list(words))
+        from agentdbg.commands.replay_program import replay_program  # noqa: PLC0415 -- after the words made sense
+
+        replay_program(read)
+    except AgentDbgError as error:
+        sys.stderr.write(f"agentdbg: {error}\n")
+        sys.exit(error.exit_code)

@@ -1,0 +1,191 @@
+"""
+The command line of `agentdbg replay`, and which program it means.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from agentdbg.exceptions import UsageError
+
+if TYPE_CHECKING:
+    from agentdbg.autorun.launcher import Program
+    from agentdbg.control.recorded_runs import Opened
+
+__all__ = ["EXAMPLES", "Words", "read_words", "recorded_program"]
+
+EXAMPLES = """
+agentdbg replay 3f2a                            # the same program, nothing live
+agentdbg replay 3f2a --until error              # stop at the first error
+agentdbg replay 3f2a --ignore 'tool:search args.request_id'
+agentdbg replay 3f2a --call                     # the traced function, without the server around it
+agentdbg replay tests/agentdbg/refund.jsonl -- agent.py --fast
+agentdbg replay latest --report report.json --allow net:localhost:5432
+"""
+
+_HELP = """
+Run a recorded program again: its model and tool calls are answered from the recording, in the order in which they
+ended. Nothing goes over the network, no process is started, and files are written to a private temporary folder only.
+The first thing that differs is told, with both sides and the place in your code.
+
+Exit status: 0 equal, 1 different, 2 it cannot be replayed (the message says why).
+"""
+
+_OPTIONS: dict[str, tuple[str, str]] = {
+    # name: what it takes ("" for nothing), help
+    "--report": ("FILE", "Write what was found as JSON."),
+    "--until": ("EVENT", "Stop at this step: a number as `agentdbg show` has it, an id, error, loop or last."),
+    "--loose": ("", "Serve a call from any thread of control, in recorded order."),
+    "--on-divergence": (
+        "WHAT",
+        "stop (default), live: make what is not recorded, or nearest: serve what stands there.",
+    ),
+    "--ignore": ("'CALL PATH'", "Pass over a part of inputs: 'tool:search args.query'. May be given again."),
+    "--allow": ("RULE", "net:HOST[:PORT], write:PATH or run:COMMAND. May be given again."),
+    "--clock": ("WHICH", "recorded (default) or now."),
+    "--keep-sleep": ("", "Sleep as long as the program wants to."),
+    "--no-record": ("", "Keep no run of the replay."),
+    "--call": ("[MODULE:FUNCTION]", "Call the traced function with its recorded arguments, not the script."),
+}
+_REPEATED = {"--ignore", "--allow"}
+_CHOICES = {"--on-divergence": ("stop", "live", "nearest"), "--clock": ("recorded", "now")}
+
+
+class Words(NamedTuple):
+    """The command line, read."""
+
+    run: str
+    options: dict[str, Any]
+    program: Program | None
+    own_words: int
+    """How many words stand before the program."""
+    folder: Path
+    """Where the command was given: the paths in it begin there."""
+
+
+def read_words(words: list[str]) -> Words:
+    """Read the command line. Raises UsageError."""
+    count, run = len(words), None
+    options: dict[str, Any] = {}
+    program: Program | None = None
+    while words:
+        word = words.pop(0)
+        if word in ("-h", "--help"):
+            _help()
+        elif word == "--":
+            program = _program(words)
+            break
+        elif word.startswith("-") and word != "-":
+            _read_option(word, words, options)
+        elif run is None:
+            run = word
+        else:
+            raise UsageError(f"{word!r} is one word too many; the program to run goes behind `--`")
+    if run is None:
+        raise UsageError("which run? `agentdbg list` shows them, `agentdbg replay --help` has examples")
+    program_words = 0 if program is None else len(program.arguments) + (2 if program.is_module else 1)
+    return Words(run, options, program, count - program_words, Path.cwd())
+
+
+def _read_option(word: str, words: list[str], options: dict[str, Any]) -> None:
+    name, equals, value = word.partition("=")
+    if name not in _OPTIONS:
+        raise UsageError(f"`agentdbg replay` has no option {name}; options of the program go behind `--`")
+    takes = _OPTIONS[name][0]
+    if name == "--call":
+        if not equals and words and ":" in words[0] and not words[0].startswith("-"):
+            value = words.pop(0)
+        options[name] = value
+    elif not takes:
+        if equals:
+            raise UsageError(f"{name} takes no value")
+        options[name] = True
+    else:
+        if not equals:
+            if not words:
+                raise UsageError(f"{name} needs {takes}")
+            value = words.pop(0)
+        if name in _CHOICES and value not in _CHOICES[name]:
+            raise UsageError(f"{name} is {value!r}; it can be {', '.join(_CHOICES[name])}")
+        if name in _REPEATED:
+            options.setdefault(name, []).append(value)
+        else:
+            options[name] = value
+
+
+def _program(words: list[str]) -> Program:
+    from agentdbg.autorun.launcher import Program  # noqa: PLC0415
+
+    words = words[1:] if words[:1] and os.path.basename(words[0]).startswith("python") and len(words) > 1 else words
+    if words[:1] == ["-m"]:
+        if len(words) < 2:
+            raise UsageError("-m needs a module")
+        return Program(words[1], words[2:], is_module=True)
+    if not words:
+        raise UsageError("there is no program behind `--`; give a script, or -m and a module")
+    return Program(words[0], words[1:], is_module=False)
+
+
+def _help() -> NoReturn:
+    from agentdbg.commands.streams import let_go_of_stdout, print_any_text  # noqa: PLC0415
+    from agentdbg.commands.terminal import Terminal  # noqa: PLC0415
+
+    print_any_text()
+    try:
+        rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in _OPTIONS.items()]
+        rows.append(("-h, --help", "Show this."))
+        width = max(len(left) for left, _ in rows) + 2
+        out = Terminal()
+        out.width = out.width or 80
+        out.sentence("Usage: agentdbg replay [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]", hang=7)
+        for paragraph in _HELP.strip().split("\n\n"):
+            out.line()
+            out.sentence(paragraph, indent=2)
+        out.line()
+        out.line("Options:")
+        for left, right in rows:
+            out.sentence(left.ljust(width), right, indent=2, hang=4)
+        out.line()
+        out.line("Examples:")
+        for line in EXAMPLES.strip().splitlines():
+            out.line(line, indent=2, cut=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    sys.exit(0)
+
+
+def recorded_program(opened: Opened) -> Program:
+    """The program that a tape of our own names. Raises CannotReplay."""
+    from agentdbg.autorun.launcher import Program  # noqa: PLC0415
+    from agentdbg.control.recorded_runs import CannotReplay  # noqa: PLC0415
+
+    if not opened.is_own:
+        raise CannotReplay(
+            f"{opened.place} was not recorded in this data folder, so what it names is not run;"
+            f" name the program yourself: agentdbg replay {opened.place} -- agent.py"
+        )
+    argv = opened.argv
+    if argv is None:
+        raise CannotReplay(
+            f"the command line of {opened.place} was redacted; name the program: agentdbg replay {opened.place} --"
+            " agent.py …"
+        )
+    module = opened.head.get("module")
+    if isinstance(module, str) and module:
+        return Program(module, argv[1:], is_module=True)
+    if argv[0] in ("", "-c", "-"):
+        raise CannotReplay(
+            f"there is no program to run: {opened.place} was recorded in an interactive session or with `python -c`;"
+            f" name a script: agentdbg replay {opened.place} -- agent.py"
+        )
+    cwd = opened.head.get("cwd")
+    if not os.path.exists(os.path.join(cwd if isinstance(cwd, str) else "", argv[0])):
+        raise CannotReplay(
+            f"the script {argv[0]!r} of {opened.place} is gone (it was run in {cwd});"
+            f" name it: agentdbg replay {opened.place} -- path/to/agent.py"
+        )
+    return Program(argv[0], argv[1:], is_module=False)

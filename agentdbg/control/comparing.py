@@ -1,0 +1,89 @@
+"""
+Compare a running call with a recorded one, and describe what differs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.control.differences import are_permuted, differences
+from agentdbg.control.divergence import Divergence
+from agentdbg.control.inputs import matches_wildcard
+from agentdbg.control.tapes import shown_input
+from agentdbg.control.volatile_inputs import without_volatile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from agentdbg.control.inputs import LiveInputs
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.control.tapes import RecordedRun
+    from agentdbg.control.volatile_inputs import VolatileRule
+    from agentdbg.recorder.deciders import AnnouncedCall
+
+__all__ = ["Comparison", "missing", "replay_mode"]
+
+
+class Comparison:
+    """Compares inputs under the rules of a session."""
+
+    def __init__(self, inputs: LiveInputs, volatile: Sequence[VolatileRule]) -> None:
+        self._inputs = inputs
+        self._volatile = volatile
+
+    def is_same_but(self, run: RecordedRun, expected: RecordedCall, call: AnnouncedCall) -> bool:
+        """Whether the call that is expected here is this one, but for what was redacted or is volatile."""
+        name = self._inputs.name(call.name)
+        if (expected.kind, expected.name) != (call.kind, name):
+            return False
+        was, now = run.input_of(expected), self._inputs.plain(call.input)
+        if matches_wildcard(was, now):
+            return True
+        rules = [rule for rule in self._volatile if rule.holds_for(call.kind, name)]
+        if not rules:
+            return False
+        shown = without_volatile(shown_input(call.kind, was), rules)
+        return matches_wildcard(shown, without_volatile(shown_input(call.kind, now), rules))
+
+    def tell_differences(
+        self, divergence: Divergence, run: RecordedRun, expected: RecordedCall, call: AnnouncedCall
+    ) -> None:
+        """Say where the inputs of the two calls differ."""
+        was = shown_input(call.kind, run.input_of(expected))
+        now = shown_input(call.kind, self._inputs.plain(call.input))
+        divergence.differences = differences(was, now)
+        if are_permuted(was, now):
+            divergence.hint = "the same items in another order: a set? Record with PYTHONHASHSEED=0"
+
+    def described(self, kind_of: str, call: AnnouncedCall, recorded: RecordedCall | None) -> Divergence:
+        """A divergence at a call of the program."""
+        return Divergence(
+            kind_of,
+            number=None if recorded is None else recorded.number,
+            event_id=None if recorded is None else recorded.event_id,
+            kind=call.kind,
+            name=self._inputs.name(call.name),
+            lane="" if call.lane is None else call.lane.name,
+            place=call.place,
+            source=call.source,
+        )
+
+
+def replay_mode(call: AnnouncedCall) -> str:
+    """What `@tool(replay=…)` says: serve, run or refuse."""
+    return str(call.meta.get("replay") or "serve")
+
+
+def missing(recorded: RecordedCall) -> Divergence:
+    """A recorded call that the program has not made."""
+    return Divergence(
+        "missing",
+        number=recorded.number,
+        event_id=recorded.event_id,
+        kind=recorded.kind,
+        name=recorded.name,
+        lane=recorded.lane,
+        place=recorded.place,
+        source=recorded.source,
+        what="recorded, but not made now",
+    )

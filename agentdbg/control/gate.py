@@ -1,0 +1,188 @@
+"""
+Let calls end in the order in which they ended in the recording.
+
+Results alone are not enough: with `as_completed`, queues and first-answer-wins the order in which calls end is what a
+program acts on. A call waits until every recorded call that had ended before it has ended now, its event written, and
+until every one that had begun before it ended has begun. This cannot lock up a program that repeats itself: what had
+happened before this call ended had happened without it. A program that does something else may wait for a call that
+never comes; after a while without any progress the lowest waiting call goes on, which is counted.
+
+Between two ends that were apart in the recording a moment is left, so that whoever waits for the first one runs before
+the second comes: as many rounds of the event loop as there were, else a little time.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["Gate", "Turn"]
+
+_APART_MS = 2
+_LONGEST_MOMENT_S = 0.002
+_ROUNDS_ANYWAY = 1
+"""A call hears that another has ended one round before those who wait for the other do."""
+_MOST_ROUNDS = 24
+_sleep = time.sleep
+"""The real one: a replay lets the program's own sleeps take no time."""
+
+
+class Turn(NamedTuple):
+    """What is known of one call of the recording: `begun` is its number in the order in which calls began."""
+
+    begun: int
+    had_begun: int
+    """How many calls had begun when it ended."""
+    gap_ms: int
+    """How long before it the last call of another lane had ended; 0 when it was of the same lane."""
+    rounds: int | None
+    """How many rounds of its event loop lie between those two; None where that is not known."""
+
+
+class Gate:
+    """Who may end now. A turn is a call's number in the order in which calls ended."""
+
+    def __init__(self, turns: Sequence[Turn], patience: Callable[[int], float]) -> None:
+        self._turns = turns
+        self._patience = patience
+        """How many seconds to wait for a turn in which nothing moves."""
+        self._ended = bytearray(len(turns))
+        self._begun = bytearray(len(turns))
+        self._next_end = 0
+        self._next_begin = 0
+        self._lock = threading.RLock()
+        self._waiting: dict[int, Callable[[], None]] = {}
+        self._moved = time.monotonic()
+        self.forced = 0
+        """How many calls went on before their turn."""
+        self._is_open = False
+
+    def open(self) -> None:
+        """Let everybody pass from here on."""
+        with self._lock:
+            self._is_open = True
+            waiting, self._waiting = self._waiting, {}
+        for wake in waiting.values():
+            wake()
+
+    def begin(self, turn: int) -> None:
+        """This call has begun."""
+        with self._lock:
+            self._begun[self._turns[turn].begun] = 1
+            self._advance()
+
+    def end(self, turns: Iterable[int]) -> None:
+        """These calls have ended, or will not be made."""
+        with self._lock:
+            for turn in turns:
+                self._ended[turn] = 1
+                self._begun[self._turns[turn].begun] = 1
+            self._advance()
+
+    def _advance(self) -> None:
+        before = self._next_end, self._next_begin
+        self._next_end = _first_zero(self._ended, self._next_end)
+        self._next_begin = _first_zero(self._begun, self._next_begin)
+        if (self._next_end, self._next_begin) != before:
+            self._moved = time.monotonic()
+            # All before it have ended, so of those that wait only this one can have its turn.
+            wake = self._waiting.get(self._next_end)
+            if wake is not None and self._may_end(self._next_end):
+                del self._waiting[self._next_end]
+                wake()
+
+    def _may_end(self, turn: int) -> bool:
+        return self._is_open or (self._next_end >= turn and self._next_begin >= self._turns[turn].had_begun)
+
+    def wait(self, turn: int) -> None:
+        """Wait for a turn. A thread that runs an event loop must not wait for what that loop may have to do."""
+        if _running_loop() is not None:
+            return
+        if not self._may_end(turn):
+            woken = threading.Event()
+            with self._lock:
+                if not self._may_end(turn):
+                    self._waiting[turn] = woken.set
+                else:
+                    woken.set()
+            while not woken.wait(self._time_left()):
+                self._force_if_stuck(turn)
+        moment = self._moment(turn)
+        if moment:
+            _sleep(moment)
+
+    async def wait_async(self, turn: int) -> None:
+        """Do the same without keeping the event loop from its other work."""
+        loop = _running_loop()
+        if not self._may_end(turn):
+            woken = loop.create_future()
+            with self._lock:
+                if not self._may_end(turn):
+                    self._waiting[turn] = lambda: loop.call_soon_threadsafe(_settle, woken)
+                else:
+                    woken.set_result(None)
+            timer = loop.call_later(self._time_left(), self._look, turn, loop, woken)
+            try:
+                await woken
+            finally:
+                timer.cancel()
+                self._waiting.pop(turn, None)
+        rounds = self._turns[turn].rounds
+        if rounds is not None:
+            for _ in range(min(rounds, _MOST_ROUNDS) - _ROUNDS_ANYWAY):
+                await _next_round(loop)
+        elif moment := self._moment(turn):
+            later = loop.create_future()
+            loop.call_later(moment, _settle, later)
+            await later
+
+    def _look(self, turn: int, loop: Any, woken: Any) -> None:
+        if not woken.done():
+            self._force_if_stuck(turn)
+            loop.call_later(self._time_left(), self._look, turn, loop, woken)
+
+    def _moment(self, turn: int) -> float:
+        gap = self._turns[turn].gap_ms
+        return 0.0 if gap < _APART_MS or self._is_open else min(_LONGEST_MOMENT_S, gap / 20_000)
+
+    def _time_left(self) -> float:
+        return max(0.05, self._moved + self._patience(self._next_end) - time.monotonic())
+
+    def _force_if_stuck(self, turn: int) -> None:
+        """Go on when nothing has moved for long, and this is the first of those that wait."""
+        with self._lock:
+            is_stuck = time.monotonic() - self._moved >= self._patience(self._next_end)
+            if not is_stuck or min(self._waiting, default=turn) != turn or self._may_end(turn):
+                return
+            self.forced += 1
+            missing = [at for at, known in enumerate(self._turns) if known.begun < self._turns[turn].had_begun]
+            for at in missing:  # who comes after need not wait for them again
+                self._begun[self._turns[at].begun] = 1
+            self.end(range(self._next_end, turn))
+            self._advance()
+
+
+def _first_zero(flags: bytearray, start: int) -> int:
+    found = flags.find(0, start)
+    return len(flags) if found < 0 else found
+
+
+async def _next_round(loop: Any) -> None:
+    future = loop.create_future()
+    loop.call_soon(_settle, future)
+    await future
+
+
+def _settle(future: Any) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def _running_loop() -> Any:
+    asyncio: Any = sys.modules.get("asyncio")
+    return None if asyncio is None else asyncio._get_running_loop()  # noqa: SLF001 -- the other one raises

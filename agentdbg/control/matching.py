@@ -1,0 +1,148 @@
+"""
+Find the recorded call that a call of the running program is.
+
+A call is looked for in its own lane, by what it asks for and how many times the lane has asked for that. Lanes have
+the names that they had in the recording; where a set or a race started them in another order, a lane takes the name of
+a recorded one that began with the same call. Nothing here waits, serves or raises.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, NamedTuple
+
+from agentdbg.control.recorded import shape_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.control.recorded import Key, RecordedCall, Recording
+    from agentdbg.recorder.lanes import Lane
+
+__all__ = ["Found", "Matcher"]
+
+
+class Found(NamedTuple):
+    """What the recording has for a call."""
+
+    call: RecordedCall | None
+    """The same call; None when there is none."""
+    expected: RecordedCall | None
+    """The next recorded call of the lane that was not made yet; None when the lane made no more."""
+    is_moved: bool = False
+    """Whether the lane has made a later call already."""
+    is_ambiguous: bool = False
+    """Whether it could be another one with another outcome, because its lane has no certain name."""
+
+
+class Matcher:
+    """Which recorded calls were made so far, and which lane of the recording each running lane is."""
+
+    def __init__(self, recording: Recording, *, any_lane: bool = False) -> None:
+        self._recording = recording
+        self._any_lane = any_lane
+        self._lock = threading.Lock()
+        self._bound: dict[str, bool] = {}
+        """Names of recorded lanes that a running one has."""
+        self.made: set[int] = set()
+        """Turns of the calls that were made."""
+        self._reached: dict[str, int] = {}
+        """By lane: the place after the last one that was made."""
+
+    def find(self, lane: Lane, key: Key) -> Found:
+        """The recorded call that this is; it counts as made from here on."""
+        with self._lock:
+            if not lane.is_bound:
+                self._bind(lane, key)
+            expected = self._next_of(lane.name)
+            call = self._first_left(self._recording.by_key.get((lane.name, key), ()))
+            if call is None and self._any_lane:
+                call = self._first_left(sorted(self._everywhere(key)))
+            if call is None:
+                return Found(None, expected)
+            is_ambiguous = call.is_late and self._has_rival(call)
+            is_moved = call.lane == lane.name and call.place < self._reached.get(lane.name, 0)
+            self._make(call)
+            return Found(call, expected, is_moved, is_ambiguous)
+
+    def take(self, call: RecordedCall) -> None:
+        """Count a call as made that was found otherwise: by wildcards, or as the nearest one."""
+        with self._lock:
+            self._make(call)
+
+    def passed_over(self, call: RecordedCall) -> list[int]:
+        """The turns of the calls that its lane made before it in the recording, and has not made now."""
+        with self._lock:
+            before = (other for other in self._recording.by_lane[call.lane] if other.place < call.place)
+            return [other.turn for other in before if other.turn not in self.made]
+
+    def _make(self, call: RecordedCall) -> None:
+        self.made.add(call.turn)
+        self._reached[call.lane] = max(self._reached.get(call.lane, 0), call.place + 1)
+
+    def _first_left(self, calls: list[RecordedCall] | tuple[RecordedCall, ...]) -> RecordedCall | None:
+        return next((call for call in calls if call.turn not in self.made), None)
+
+    def _next_of(self, lane: str) -> RecordedCall | None:
+        reached = self._reached.get(lane, 0)
+        return next((call for call in self._recording.by_lane.get(lane, ()) if call.place >= reached), None)
+
+    def _everywhere(self, key: Key) -> Iterator[RecordedCall]:
+        for (_, known), calls in self._recording.by_key.items():
+            if known == key:
+                yield from calls
+
+    def _has_rival(self, call: RecordedCall) -> bool:
+        """Whether another call of a late lane that was not made asks for the same and came to something else."""
+        out = call.tape_call.out
+        return any(
+            other.is_late and other.turn not in self.made and other.turn != call.turn and other.tape_call.out != out
+            for other in self._everywhere(call.key)
+        )
+
+    # Lanes.
+
+    def _bind(self, lane: Lane, key: Key) -> None:
+        """At a lane's first call: find the recorded lane that it is."""
+        lane.is_bound = True
+        if not lane.is_started:  # what a call does; its name follows from the lane around it
+            return
+        fitting = [name for name in self._candidates(lane) if self._recording.by_lane[name][0].key == key]
+        digest = lane.first_digest
+        alike = [name for name in fitting if self._recording.by_lane[name][0].digest == digest]
+        own = lane.name
+        chosen = next((name for name in (*([own] if own in alike else []), *alike, *fitting)), own)
+        self._bound[chosen] = True
+        self._name_makers(lane, chosen)
+
+    def _candidates(self, lane: Lane) -> list[str]:
+        """The recorded lanes of that kind that are free, and whose makers are the makers of this one."""
+        names = self._recording.by_shape.get(shape_of(lane.name), ())
+        return [name for name in names if name not in self._bound and self._makers_agree(lane, name)]
+
+    def _makers_agree(self, lane: Lane, name: str) -> bool:
+        for maker, of_recorded in _ancestors(lane, name):
+            if maker.name != of_recorded and (maker.is_bound or (maker.is_started and of_recorded in self._bound)):
+                return False
+        return True
+
+    def _name_makers(self, lane: Lane, name: str) -> None:
+        """The lane is this one, so the lanes that started it are those that started this one."""
+        lane.rename(name)
+        for maker, of_recorded in _ancestors(lane, name):
+            if maker.is_bound:
+                break
+            maker.rename(of_recorded)
+            maker.is_bound = self._bound[of_recorded] = True
+
+
+def _ancestors(lane: Lane, name: str) -> Iterator[tuple[Lane, str]]:
+    """The lanes that started a running lane, each with the name that it has if the lane has this name."""
+    maker = lane.maker
+    while maker is not None:
+        at = max(name.rfind("/"), name.rfind(":"))
+        if at < 0:
+            return
+        name = name[:at]
+        yield maker, name
+        maker = maker.maker

@@ -1,0 +1,80 @@
+"""
+What is to be done with each call of a session. A replay serves every one; a fork and mocks do more.
+
+For every call the session finds the recorded one and asks its plan for a step:
+
+- `Serve()` gives the recorded outcome; `Serve(edit)` gives what `edit` makes of it (a fork's `--set result=…`).
+- `Give(answer)` gives another outcome (a mock, a fault).
+- `Live(…)` makes the call, perhaps with another input (what comes after a fork's cut).
+- `Refuse(error)` makes it not (a write that is denied).
+- `Diverge()` is the usual for a call that is not on the tape, and stops the program.
+
+To build a fork, derive from `Plan`: serve what had ended at the cut (`recorded.turn`), edit the call at the cut, say
+`Live()` for all else, and call `session.go_live()` once the cut is passed, so that the machine is open. Breakpoints are
+no plan but a decider of their own, added before the session: they see every call first, wait, and may answer in its
+place; with `session.recorded_of(call)` they know which recorded call it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.recorder.deciders import AnnouncedCall, Answer, Refuse
+
+__all__ = ["Diverge", "Give", "Live", "Plan", "ReplayPlan", "Serve"]
+
+_UNCHANGED: Any = object()
+
+
+class Serve:
+    """Give the recorded outcome, or what `edit` makes of it."""
+
+    def __init__(self, edit: Callable[[Answer], Answer] | None = None) -> None:
+        self.edit = edit
+
+
+class Give:
+    """Give this outcome."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+class Live:
+    """Make the call, with another input if one is given."""
+
+    def __init__(self, new_input: Any = _UNCHANGED) -> None:
+        self.is_edited = new_input is not _UNCHANGED
+        self.new_input = new_input if self.is_edited else None
+
+
+class Diverge:
+    """The call is not as it was recorded; the session says how, and does what `on_divergence` says."""
+
+
+class Plan:
+    """Derive from this to do more than replay."""
+
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+        """Say what to do with a call; `recorded` is the same call on the tape, None when there is none."""
+        raise NotImplementedError
+
+    def expects(self, recorded: RecordedCall) -> bool:  # noqa: ARG002 -- for those who derive
+        """Say whether the program is to make this recorded call, so that it is missing when it does not."""
+        return True
+
+
+class ReplayPlan(Plan):
+    """Serve what was recorded, and nothing else."""
+
+    def step(
+        self,
+        call: AnnouncedCall,  # noqa: ARG002 -- for those who derive
+        recorded: RecordedCall | None,
+    ) -> Serve | Give | Live | Diverge | Refuse:
+        """Say what to do with a call."""
+        return Diverge() if recorded is None else Serve()

@@ -1,0 +1,147 @@
+"""
+The calls of a recording, as a replay looks for them.
+
+A `Recording` is a tape with its indexes: by lane and place, by what was asked, by what stands inside what. It holds
+the small fields of every call; inputs and outcomes are read from the tape when they are needed.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.control.gate import Turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+__all__ = ["Key", "RecordedCall", "Recording", "shape_of"]
+
+Key = tuple[str, str, str]
+"""What a call asks for: its kind, its name, the hash of its input."""
+_NUMBER = re.compile(r"~\d+")
+_DIGITS = re.compile(r"\d+")
+
+
+class RecordedCall(NamedTuple):
+    """One call on the tape. `turn` is its number in the order in which calls ended, from 0."""
+
+    turn: int
+    event_id: str
+    kind: str
+    name: str
+    lane: str
+    place: int
+    digest: str
+    input_hash: str
+    is_servable: bool
+    is_late: bool
+    began_ms: int
+    ended_ms: int
+    source: str | None
+    begun: int
+    """Its number in the order in which calls began."""
+    had_begun: int
+    """How many calls had begun when it ended."""
+    round: tuple[int, int] | None
+    """The event loop that it ended in, and its round; None outside loops."""
+    tape_call: Any
+    """The line as the tape's reader gives it."""
+
+    @property
+    def key(self) -> Key:
+        return self.kind, self.name, self.input_hash
+
+    @property
+    def number(self) -> int:
+        """As people count."""
+        return self.turn + 1
+
+
+class Recording:
+    """The calls of one run, found by lane, by place and by what they ask for."""
+
+    def __init__(self, calls: Iterable[RecordedCall], *, is_whole: bool = True) -> None:
+        self.calls = list(calls)
+        self.is_whole = is_whole
+        """Whether the program came to its end; else its process was killed, and the recording just stops."""
+        self.by_key: dict[tuple[str, Key], list[RecordedCall]] = {}
+        self.by_lane: dict[str, list[RecordedCall]] = {}
+        self.by_id: dict[str, RecordedCall] = {}
+        for call in self.calls:
+            self.by_key.setdefault((call.lane, call.key), []).append(call)
+            self.by_lane.setdefault(call.lane, []).append(call)
+            self.by_id.setdefault(call.event_id, call)
+        for same in self.by_key.values():
+            same.sort(key=_place)
+        for lane in self.by_lane.values():
+            lane.sort(key=_place)
+        self.by_shape: dict[str, list[str]] = {}
+        """Lanes that were started the same way, whatever their numbers; the lowest numbers first."""
+        for name in sorted(self.by_lane, key=_in_numeric_order):
+            self.by_shape.setdefault(shape_of(name), []).append(name)
+        self._inside = _insides(self.calls)
+
+    def turns(self) -> list[Turn]:
+        """What the gate has to know of each call, in the order in which they ended."""
+        in_order = sorted(self.calls, key=lambda call: call.begun)
+        rank = {call.turn: at for at, call in enumerate(in_order)}
+        begins = [call.begun for call in in_order]
+        turns: list[Turn] = []
+        for at, call in enumerate(self.calls):
+            before = self.calls[at - 1] if at else None
+            gap = 0 if before is None or before.lane == call.lane else call.ended_ms - before.ended_ms
+            turns.append(Turn(rank[call.turn], bisect_left(begins, call.had_begun), gap, _rounds_between(before, call)))
+        return turns
+
+    def inside(self, call: RecordedCall) -> list[int]:
+        """The turns of all calls that were made inside this one."""
+        return self._inside.get(f"{call.lane}:{call.place}", [])
+
+    def computed_ms(self, call: RecordedCall) -> int:
+        """How long its lane had worked by itself before it made the call."""
+        before = [other.ended_ms for other in self.by_lane[call.lane] if other.place < call.place]
+        return max(0, call.began_ms - max(before, default=0))
+
+    def __len__(self) -> int:
+        return len(self.calls)
+
+
+def _rounds_between(before: RecordedCall | None, call: RecordedCall) -> int | None:
+    """How many rounds of one event loop lie between the ends of two calls; None when it was not the same loop."""
+    if before is None or before.round is None or call.round is None or before.round[0] != call.round[0]:
+        return None
+    return 0 if before.lane == call.lane else max(0, call.round[1] - before.round[1])
+
+
+def shape_of(lane: str) -> str:
+    """The name of a lane without its numbers."""
+    return _NUMBER.sub("~", lane)
+
+
+def _place(call: RecordedCall) -> int:
+    return call.place
+
+
+def _in_numeric_order(name: str) -> list[int]:
+    return [int(number) for number in _DIGITS.findall(name)]
+
+
+def _insides(calls: Iterable[RecordedCall]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for call in calls:
+        for outer in _enclosing(call.lane):
+            found.setdefault(outer, []).append(call.turn)
+    return found
+
+
+def _enclosing(lane: str) -> Iterator[str]:
+    """`m/a~0:3/b~1:2` stands inside `m/a~0:3` and `m/a~0:3/b~1:2`."""
+    at = lane.find(":")
+    while at >= 0:
+        end = at + 1
+        while end < len(lane) and lane[end].isdigit():
+            end += 1
+        yield lane[:end]
+        at = lane.find(":", end)

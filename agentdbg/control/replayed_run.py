@@ -1,0 +1,58 @@
+"""
+One run of a program that is replayed, and the recorded run that answers it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from agentdbg.control.gate import Gate
+from agentdbg.control.matching import Matcher
+from agentdbg.control.recorded_answers import waits_at_its_end
+
+if TYPE_CHECKING:
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.control.tapes import RecordedRun
+    from agentdbg.recorder.deciders import Answer
+
+__all__ = ["OpenCall", "ReplayedRun"]
+
+_PATIENCE_S = 2.0
+
+
+class ReplayedRun:
+    """One run of the program, and the recorded run that answers it."""
+
+    def __init__(self, recorded: RecordedRun, *, any_lane: bool) -> None:
+        self.recorded = recorded
+        self.run_id = ""
+        recording = recorded.recording
+        self.matcher = Matcher(recording, any_lane=any_lane)
+        self.gate = Gate(recording.turns(), self._patience)
+        self.counts = dict.fromkeys(("served", "edited", "mock", "live", "run_again", "observed"), 0)
+        self.hidden: set[int] = set()
+        """Turns of the calls that stand inside a served one, so nobody makes them."""
+
+    def _patience(self, turn: int) -> float:
+        """Longer where the lane that has the turn worked for long before its call."""
+        calls = self.recorded.recording.calls
+        if not 0 <= turn < len(calls):
+            return _PATIENCE_S
+        return _PATIENCE_S + 2 * self.recorded.recording.computed_ms(calls[turn]) / 1000
+
+    @property
+    def total(self) -> int:
+        """How many calls of the recording are to be made."""
+        return len(self.recorded.recording) - len(self.hidden - self.matcher.made)
+
+
+class OpenCall:
+    """A call between its announcement and its end."""
+
+    __slots__ = ("answer", "call", "is_late", "run")
+
+    def __init__(self, run: ReplayedRun, call: RecordedCall, answer: Answer | None) -> None:
+        self.run = run
+        self.call = call
+        self.answer = answer
+        self.is_late = answer is not None and waits_at_its_end(call.tape_call)

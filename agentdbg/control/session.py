@@ -1,0 +1,359 @@
+"""
+A replay while it lasts: the decider that answers each call from the tape.
+
+For every call it finds the recorded one, asks its plan what to do, and lets the call end in its turn. What is different
+is kept here and not only raised: programs swallow exceptions. After a divergence that stops the program, nothing more
+is executed for it: the first call in each task or thread raises AgentDbgReplayDiverged, every later one a
+BaseException, and the effects guard stays armed.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.control.comparing import Comparison, missing, replay_mode
+from agentdbg.control.divergence import STOPPING, Divergence
+from agentdbg.control.plan import Diverge, Give, Live, ReplayPlan, Serve
+from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
+from agentdbg.control.replayed_run import OpenCall, ReplayedRun
+from agentdbg.control.tapes import undated
+from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
+from agentdbg.recorder.context import live_runs
+from agentdbg.recorder.deciders import Answer, Decider, Proceed, Refuse
+from agentdbg.recorder.stopping import running_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from agentdbg.control.inputs import LiveInputs
+    from agentdbg.control.plan import Plan
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.control.tapes import RecordedRun
+    from agentdbg.control.volatile_inputs import VolatileRule
+    from agentdbg.recorder.deciders import AnnouncedCall, Outcome
+
+__all__ = ["Session"]
+
+
+class Session(Decider):
+    """Answers the calls of a program from its recorded runs."""
+
+    asks_http = True
+
+    def __init__(
+        self,
+        runs: Sequence[RecordedRun],
+        inputs: LiveInputs,
+        *,
+        plan: Plan | None = None,
+        any_lane: bool = False,
+        on_divergence: str = "stop",
+        until: str | None = None,
+        volatile: Sequence[VolatileRule] = (),
+    ) -> None:
+        self.runs = [ReplayedRun(run, any_lane=any_lane) for run in runs]
+        self.inputs = inputs
+        self.plan = plan or ReplayPlan()
+        self.volatile = list(volatile)
+        self._compare = Comparison(inputs, self.volatile)
+        self._any_lane = any_lane
+        self._on_divergence = on_divergence
+        self._until = until
+        self.divergences: list[Divergence] = []
+        self.stopped: Divergence | None = None
+        """What stopped the program; it gets no further call through."""
+        self.reached: RecordedCall | None = None
+        """The call that the replay was to stop at."""
+        self.is_live = False
+        """Whether calls that are not on the tape are made."""
+        self.on_served: list[Callable[[RecordedRun, RecordedCall], None]] = []
+        """Told of each call that is handed over, at its end; the clock jumps there."""
+        self.on_live: list[Callable[[], None]] = []
+        self._by_run: dict[str, ReplayedRun | None] = {}
+        self._open: dict[str, OpenCall] = {}
+        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lock = threading.RLock()
+        self.started = time.monotonic()
+
+    # Runs.
+
+    def run_of(self, run_id: str) -> ReplayedRun | None:
+        """What answers a run of the program: the next recorded run of its name, else the next of all."""
+        with self._lock:
+            if run_id not in self._by_run:
+                free = [run for run in self.runs if not run.run_id]
+                active = live_runs.get(run_id)
+                name = "" if active is None else undated(active.name)
+                chosen = next((run for run in free if run.recorded.undated_name == name), free[0] if free else None)
+                if chosen is not None:
+                    chosen.run_id = run_id
+                self._by_run[run_id] = chosen
+            return self._by_run[run_id]
+
+    def recorded_of(self, call: AnnouncedCall) -> RecordedCall | None:
+        """The recorded call that a call of the program is, while it is open; for whoever stands around it too."""
+        known = self._open.get(call.call_id)
+        return None if known is None else known.call
+
+    # The decision.
+
+    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """Say what to do with a call."""
+        run = self.run_of(call.run_id)
+        if self.stopped is not None or self.reached is not None:
+            return self._refused_again()
+        if run is None or call.lane is None:
+            return self._diverged(self._compare.described("extra", call, None), None, call)
+        key = call.kind, self.inputs.name(call.name), self.inputs.hash(call.input)
+        found = run.matcher.find(call.lane, key)
+        recorded = found.call
+        is_alike = found.expected is not None and self._compare.is_same_but(run.recorded, found.expected, call)
+        if recorded is None and is_alike:
+            recorded = found.expected
+            assert recorded is not None
+            run.matcher.take(recorded)
+        if recorded is not None:
+            self._made(run, recorded, call, is_moved=found.is_moved)
+            if recorded.event_id and recorded.event_id == self._until:
+                self.reached = recorded
+                return self._refused_again()
+            if found.is_ambiguous and not self._any_lane:
+                return self._diverged(self._compare.described("ambiguous", call, recorded), recorded, call)
+        return self._follow(run, call, recorded, found.expected)
+
+    def _made(self, run: ReplayedRun, recorded: RecordedCall, call: AnnouncedCall, *, is_moved: bool) -> None:
+        run.gate.end(run.matcher.passed_over(recorded))
+        run.gate.begin(recorded.turn)
+        if is_moved:
+            moved = self._compare.described("moved", call, recorded)
+            moved.what = "made later than in the recording"
+            self._note(moved)
+        if self.inputs.has_secrets:
+            self.inputs.learn(run.recorded.input_of(recorded), call.input)
+
+    def _follow(
+        self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall | None, expected: RecordedCall | None
+    ) -> Proceed | Answer | Refuse | None:
+        """Do what the plan says."""
+        step = self.plan.step(call, recorded)
+        if isinstance(step, Refuse):
+            return step
+        if isinstance(step, Give):
+            return self._give(run, call, recorded, step.answer)
+        if isinstance(step, Live):
+            run.counts["live"] += 1
+            self._remember(run, call, recorded, None)
+            return Proceed(step.new_input) if step.is_edited else None
+        if recorded is None or isinstance(step, Diverge):
+            return self._unknown(run, call, expected)
+        return self._serve(run, call, recorded, step)
+
+    def _give(self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall | None, answer: Answer) -> Answer:
+        run.counts["edited" if answer.served == "edited" else "mock"] += 1
+        self._remember(run, call, recorded, answer)
+        return answer
+
+    def _serve(
+        self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall, step: Serve
+    ) -> Proceed | Answer | Refuse | None:
+        if not call.can_answer:  # only observed: it goes on by itself, and what it asks of others is served
+            run.counts["observed"] += 1
+            self._remember(run, call, recorded, None)
+            return None
+        try:
+            answer = make_answer(run.recorded, recorded, self.inputs, replay_mode(call))
+        except CannotServe as reason:
+            return self._run_again(run, call, recorded, str(reason))
+        if step.edit is not None:
+            answer = step.edit(answer)
+        run.counts["edited" if answer.served == "edited" else "served"] += 1
+        self._remember(run, call, recorded, answer)
+        return answer
+
+    def _run_again(
+        self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall, reason: str
+    ) -> Proceed | Answer | Refuse | None:
+        calls = run.recorded.recording.calls
+        inside = [calls[turn] for turn in run.recorded.recording.inside(recorded)]
+        can_repeat = inside and all(inner.is_servable or run.recorded.recording.inside(inner) for inner in inside)
+        if replay_mode(call) == "run" or (can_repeat and replay_mode(call) != "refuse"):
+            run.counts["run_again"] += 1
+            self._remember(run, call, recorded, None)
+            return None
+        unservable = self._compare.described("unservable", call, recorded)
+        unservable.what = f"its result cannot be served: {reason}"
+        unservable.hint = f'@tool(replay="run") on {recorded.name} lets it run again' if call.kind == "tool" else ""
+        return self._diverged(unservable, recorded, call)
+
+    def _remember(
+        self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall | None, answer: Answer | None
+    ) -> None:
+        if recorded is None:
+            return
+        self._open[call.call_id] = OpenCall(run, recorded, answer)
+        if answer is not None:
+            inside = run.recorded.recording.inside(recorded)
+            run.hidden.update(inside)
+            run.gate.end(inside)
+
+    # What is different.
+
+    def _unknown(
+        self, run: ReplayedRun, call: AnnouncedCall, expected: RecordedCall | None
+    ) -> Proceed | Answer | Refuse | None:
+        """A call that the recording does not have."""
+        if not call.can_answer:  # what it asks of others will tell
+            run.counts["observed"] += 1
+            return None
+        if expected is None and not run.recorded.recording.is_whole:
+            return self._diverged(self._compare.described("ended", call, None), None, call)
+        is_changed = expected is not None and (expected.kind, expected.name) == (call.kind, self.inputs.name(call.name))
+        divergence = self._compare.described("changed" if is_changed else "extra", call, expected)
+        if is_changed and expected is not None:
+            self._compare.tell_differences(divergence, run.recorded, expected, call)
+        elif expected is not None:
+            divergence.what = f"the recording has {expected.name} here"
+        return self._diverged(divergence, expected if is_changed else None, call)
+
+    def _diverged(
+        self, divergence: Divergence, nearest: RecordedCall | None, call: AnnouncedCall
+    ) -> Proceed | Answer | Refuse | None:
+        """Note it, and do what is to be done about it."""
+        self._note(divergence)
+        if divergence.kind_of != "ended" and self._on_divergence == "live":
+            self.go_live()
+            self._count(call, "live")
+            return None
+        run = self.run_of(call.run_id)
+        if self._on_divergence == "nearest" and nearest is not None and run is not None:
+            run.matcher.take(nearest)
+            return self._serve(run, call, nearest, Serve())
+        return self._refused_again()
+
+    def _count(self, call: AnnouncedCall, what: str) -> None:
+        run = self.run_of(call.run_id)
+        if run is not None:
+            run.counts[what] += 1
+
+    def note_effect(self, what: str, source: str | None) -> BaseException | None:
+        """The program was about to do something outside every served call; gives what to raise in its place."""
+        if self.is_live:
+            return None
+        effect = Divergence("effect", source=source, what=what)
+        effect.hint = "nothing was done"
+        if self.stopped is None:
+            self._note(effect)
+        return AgentDbgReplayDiverged(effect.text(), effect)
+
+    def _note(self, divergence: Divergence) -> None:
+        with self._lock:
+            divergence.equal_before = sum(run.counts["served"] for run in self.runs)
+            divergence.total = sum(run.total for run in self.runs)
+            self.divergences.append(divergence)
+            is_stopping = divergence.kind_of in STOPPING or divergence.kind_of == "ended"
+            if (
+                is_stopping
+                and self.stopped is None
+                and (self._on_divergence == "stop" or divergence.kind_of in ("effect", "ended"))
+            ):
+                self.stopped = divergence
+        if self.stopped is not None:
+            for run in self.runs:
+                run.gate.open()
+
+    def _refused_again(self) -> Refuse:
+        """What every call raises once the program is stopped: first what can be caught, then what cannot."""
+        stopped = self.stopped
+        if stopped is None:
+            return Refuse(ReplayReached())
+        public = AgentDbgReplayDiverged(stopped.text(), stopped)
+        place = running_task() or threading.current_thread()
+        with self._lock:
+            if place in self._told or stopped.kind_of == "ended":
+                return Refuse(RunStopped(public))
+            self._told.add(place)
+        return Refuse(public)
+
+    def go_live(self) -> None:
+        """From here on calls that are not on the tape are made, and the machine is open."""
+        if not self.is_live:
+            self.is_live = True
+            for tell in self.on_live:
+                tell()
+
+    # Waiting and ending.
+
+    def wait(self, call: AnnouncedCall) -> None:
+        """Wait for the turn of a call that is served whole."""
+        known = self._open.get(call.call_id)
+        if known is not None and known.answer is not None and not known.is_late:
+            known.run.gate.wait(known.call.turn)
+            self._hand_over(known, call)
+
+    async def wait_async(self, call: AnnouncedCall) -> None:
+        """Do the same where the call is awaited."""
+        known = self._open.get(call.call_id)
+        if known is not None and known.answer is not None and not known.is_late:
+            if "cancelled" in known.call.tape_call.out:
+                await _until_cancelled()
+            await known.run.gate.wait_async(known.call.turn)
+            self._hand_over(known, call)
+
+    def ended(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002 -- nothing is replaced
+        """A served stream waits for its turn here: its consumer may have made calls meanwhile."""
+        known = self._open.get(call.call_id)
+        if known is not None and known.is_late:
+            known.run.gate.wait(known.call.turn)
+            self._hand_over(known, call)
+
+    async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002
+        """Do the same where the call is awaited."""
+        known = self._open.get(call.call_id)
+        if known is not None and known.is_late:
+            await known.run.gate.wait_async(known.call.turn)
+            self._hand_over(known, call)
+
+    def _hand_over(self, known: OpenCall, call: AnnouncedCall) -> None:
+        change_arguments(known.run.recorded, known.call, self.inputs, call.input)
+        for tell in self.on_served:
+            tell(known.run.recorded, known.call)
+
+    def released(self, call: AnnouncedCall) -> None:
+        """The event is on disk: who is next may end."""
+        known = self._open.pop(call.call_id, None)
+        if known is not None:
+            known.run.gate.end([known.call.turn])
+
+    # The end.
+
+    def finish(self) -> None:
+        """The program is over: what was recorded and never made is missing, unless the program was stopped."""
+        if self.stopped is not None or self.reached is not None or self.is_live:
+            return
+        for run in self.runs:
+            for recorded in run.recorded.recording.calls:
+                is_due = recorded.turn not in run.matcher.made and recorded.turn not in run.hidden
+                if is_due and recorded.tape_call.why != "it was only observed" and self.plan.expects(recorded):
+                    self._note(missing(recorded))
+
+    @property
+    def first(self) -> Divergence | None:
+        """The divergence to be told: what stopped the program, else the first in recorded order."""
+        if self.stopped is not None:
+            return self.stopped
+        return min(self.divergences, key=lambda found: found.in_recorded_order, default=None)
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the program did what it had done."""
+        return all(found.kind_of == "ended" for found in self.divergences)
+
+
+async def _until_cancelled() -> None:
+    """A call that was cancelled waits to be cancelled again."""
+    import asyncio  # noqa: PLC0415 -- loaded: this is a coroutine
+
+    await asyncio.get_running_loop().create_future()

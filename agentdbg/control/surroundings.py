@@ -1,0 +1,119 @@
+"""
+What a program meets besides its calls: the clock, random numbers, sleeping.
+
+In a replay the clock shows the time of the recording, random numbers begin with the recorded seed, and nobody sleeps
+for long. What cannot be controlled is listed in the report.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from agentdbg import events
+from agentdbg.import_hook import when_imported
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.control.tapes import RecordedRun
+
+__all__ = ["RecordedClock", "begin_random", "seed_random", "skip_sleep"]
+
+_SHORT_SLEEP_S = 0.05
+_NO_CLOCK = "the clock shows the present: `pip install agentdbg[replay]` brings time-machine, which sets it"
+
+
+class RecordedClock:
+    """The time of the recording: it starts there, ticks, and jumps to the end of each served call."""
+
+    def __init__(self, started: float) -> None:
+        self._started = started
+        self._traveller: Any = None
+        self._now: Any = None
+
+    def set_back(self) -> str | None:
+        """Set the clock; gives what to say when that is not possible."""
+        try:
+            import time_machine  # noqa: PLC0415 -- an extra
+        except ImportError:
+            return _NO_CLOCK
+        hatch = time_machine.escape_hatch.time
+        events.clock_ns = hatch.time_ns  # what we record happens now
+        moment = dt.datetime.fromtimestamp(self._started, tz=dt.timezone.utc)
+        self._traveller = time_machine.travel(moment, tick=True)
+        self._now = self._traveller.start()
+        return None
+
+    def jump(self, run: RecordedRun, call: RecordedCall) -> None:
+        """A recorded call was handed over: it is as late as it was then. The clock never goes back."""
+        if self._now is None:
+            return
+        began = run.tape.head.get("started")
+        if isinstance(began, (int, float)):
+            moment = began + call.ended_ms / 1000
+            if moment > time.time():
+                self._now.move_to(moment)
+
+    def stop(self) -> None:
+        """Show the present again."""
+        if self._traveller is not None:
+            self._traveller.stop()
+            self._traveller = self._now = None
+            events.clock_ns = time.time_ns
+
+
+def seed_random(seed: Any) -> str | None:
+    """Begin random numbers as they began in the recording; gives what to say when that is not known."""
+    if not isinstance(seed, int):
+        return "random numbers: the recording has no seed (`agentdbg run` notes one)"
+    begin_random(seed)
+    return None
+
+
+def begin_random(seed: int) -> None:
+    """Seed `random` and numpy's global generator, as soon as the program has loaded them. Its own seed wins."""
+    when_imported(["random"], lambda _: sys.modules["random"].seed(seed))
+    when_imported(["numpy.random"], lambda _: sys.modules["numpy.random"].seed(seed % 2**32))
+
+
+def skip_sleep() -> Callable[[], None]:
+    """Let sleeps of more than 50 ms take no time; gives what undoes it."""
+    undo: list[tuple[Any, str, Any]] = []
+
+    def replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+        original = getattr(owner, name)
+        undo.append((owner, name, original))
+        setattr(owner, name, functools.wraps(original)(make(original)))
+
+    replace(time, "sleep", _short)
+    when_imported(["asyncio"], lambda _: _replace_in_asyncio(replace))
+
+    def restore() -> None:
+        for owner, name, original in undo:
+            setattr(owner, name, original)
+
+    return restore
+
+
+def _replace_in_asyncio(replace: Callable[[Any, str, Callable[[Any], Any]], None]) -> None:
+    for module in ("asyncio", "asyncio.tasks"):
+        replace(sys.modules[module], "sleep", _short_async)
+
+
+def _short(sleep: Callable[[float], None]) -> Callable[[float], None]:
+    def sleep_shortly(seconds: float, /) -> None:
+        sleep(0 if seconds > _SHORT_SLEEP_S else seconds)
+
+    return sleep_shortly
+
+
+def _short_async(sleep: Callable[..., Any]) -> Callable[..., Any]:
+    async def sleep_shortly(delay: float, result: Any = None, **kwargs: Any) -> Any:
+        return await sleep(0 if delay > _SHORT_SLEEP_S else delay, result, **kwargs)
+
+    return sleep_shortly

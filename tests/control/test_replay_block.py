@@ -1,0 +1,625 @@
+"""Replaying in one process: the right result to the right caller, and what differs named exactly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import queue
+import random
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import llm, tool, tool_call, traced_run
+from agentdbg.control.replay_block import replay
+from agentdbg.exceptions import AgentDbgReplayDiverged
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from tests.conftest import Recorded
+
+ran: list[Any] = []
+"""Every body that was really executed."""
+nap = random.SystemRandom()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_ran() -> None:
+    ran.clear()
+
+
+@tool
+def look(what: Any) -> str:
+    ran.append(what)
+    time.sleep(nap.random() / 200)
+    return os.urandom(4).hex()
+
+
+DELAYS = [0.002, 0.008, 0.014, 0.02]
+delays: list[float] = []
+
+
+@tool
+async def slowly(what: Any) -> str:
+    ran.append(what)
+    await asyncio.sleep(delays.pop())
+    return os.urandom(4).hex()
+
+
+@tool
+async def alook(what: Any) -> str:
+    ran.append(what)
+    await asyncio.sleep(nap.random() / 200)
+    return os.urandom(4).hex()
+
+
+def record(program: Callable[[], Any], name: str = "program") -> tuple[Any, str]:
+    with traced_run(name) as run:
+        result = program()
+    ran.clear()
+    return result, run.run_id
+
+
+def again(program: Callable[[], Any], run_id: str, **options: Any) -> Any:
+    with replay(run_id, **options) as replayed, traced_run("program"):
+        result = program()
+    assert replayed.live == 0
+    assert not ran
+    return result
+
+
+def steps(recorded: Recorded, run_id: str) -> list[tuple[Any, ...]]:
+    """The events of a run, line by line, without ids, times and what says that they were served."""
+    run = next(run for run in recorded.all() if run.path.name == run_id)
+    return [
+        (event["event_type"], event["name"], event["payload"].get("args"), event["payload"].get("result"))
+        for event in run.events
+        if event["event_type"] != "CALL_START"
+    ]
+
+
+def test_a_replay_gives_the_recorded_results_and_runs_nothing(recorded: Recorded) -> None:
+    """The promise in one test."""
+
+    def program() -> list[str]:
+        return [look(n) for n in range(3)]
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+    first, second = (run.path.name for run in recorded.all())
+    assert steps(recorded, first) == steps(recorded, second)
+
+
+def _gathered() -> list[str]:
+    async def main() -> list[str]:
+        return list(await asyncio.gather(*(alook("same") for _ in range(20))))
+
+    return asyncio.run(main())
+
+
+def _as_completed() -> list[str]:
+    async def main() -> list[str]:
+        return [await first for first in asyncio.as_completed([alook(n % 3) for n in range(12)])]
+
+    return asyncio.run(main())
+
+
+def _first_of_three() -> list[str]:
+    async def main() -> list[str]:
+        winners = []
+        for _ in range(5):
+            delays[:] = nap.sample(DELAYS, 3)
+            tasks = {asyncio.ensure_future(slowly(n)) for n in range(3)}
+            done, pending = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            winners += sorted(task.result() for task in done)
+            winners += sorted(await asyncio.gather(*pending))
+        return winners
+
+    return asyncio.run(main())
+
+
+def _queue() -> list[str]:
+    found: queue.Queue[str] = queue.Queue()
+
+    def worker(number: int) -> None:
+        for _ in range(3):
+            found.put(look(f"w{number % 2}"))
+
+    threads = [threading.Thread(target=worker, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    answers = []
+    for _ in range(12):
+        answer = found.get()
+        answers.append(look(answer))
+    for thread in threads:
+        thread.join()
+    return answers
+
+
+def _pools() -> list[str]:
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(look, "same") for _ in range(12)]
+        answers = [look(job.result()) for job in as_completed(jobs)]
+        racing = [pool.submit(look, n) for n in range(3)]
+        first = wait(racing, return_when=FIRST_COMPLETED).done
+        answers.append(look(sorted(job.result() for job in first)))
+    return answers
+
+
+def _agents_without_calls_of_their_own() -> list[str]:
+    async def agent(name: str) -> list[str]:
+        return list(await asyncio.gather(alook(name), alook(name)))
+
+    async def main() -> list[str]:
+        tasks = {asyncio.ensure_future(agent(name)) for name in "abcdef"}
+        done, _ = await asyncio.wait(tasks)
+        return sorted(answer for task in done for answer in task.result())
+
+    return asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "program", [_gathered, _as_completed, _first_of_three, _queue, _pools, _agents_without_calls_of_their_own]
+)
+def test_who_was_first_is_first_again(program: Callable[[], Any], recorded: Recorded) -> None:
+    """A program that acts on the first answer must get the same first answer, so the order is replayed too."""
+    live, run_id = record(program)
+    for _ in range(3):
+        assert again(program, run_id) == live
+
+    first, *others = (run.path.name for run in recorded.all())
+    for other in others:
+        assert steps(recorded, first) == steps(recorded, other)
+
+
+@dataclasses.dataclass
+class Order:
+    number: int
+    total: Decimal
+    tags: tuple[str, ...] = ()
+
+
+class OutOfStock(Exception):
+    def __init__(self, item: str, left: int) -> None:
+        super().__init__(f"{item}: {left} left")
+        self.item = item
+        self.left = left
+
+
+@tool
+def order(number: int) -> Order:
+    ran.append(number)
+    return Order(number, Decimal("9.90"), ("a", "b"))
+
+
+@tool
+def fail(item: str) -> None:
+    ran.append(item)
+    raise OutOfStock(item, 2)
+
+
+@tool
+def count(to: int) -> Iterator[int]:
+    ran.append(to)
+    yield from range(to)
+    return
+
+
+@llm(model="m")
+async def words(prompt: str) -> AsyncIterator[str]:
+    ran.append(prompt)
+    for word in prompt.split():
+        yield word
+    raise ValueError("cut off")
+
+
+async def _read() -> list[str]:
+    heard: list[str] = []
+    try:
+        async for word in words("one two three"):
+            heard += [word]
+    except ValueError as error:
+        heard.append(str(error))
+    return heard
+
+
+def _some() -> list[Any]:
+    seen = []
+    for number in count(10):
+        seen.append((number, look(number)))
+        if number == 2:
+            break
+    return seen
+
+
+def _failure() -> Any:
+    try:
+        fail("shoe")
+    except OutOfStock as error:
+        return error.item, error.left, str(error)
+
+
+def test_every_kind_of_function_is_served_as_what_it_is() -> None:
+    """Generators, closed generators, exceptions with fields of their own, objects."""
+
+    def program() -> Any:
+        return order(7), _failure(), _some(), list(count(3)), asyncio.run(_read())
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+
+
+def test_a_list_that_a_tool_changed_is_changed_again() -> None:
+    """A tool that appends to the list it was given would otherwise leave it as it was."""
+
+    @tool
+    def add(basket: list[str], item: str) -> int:
+        basket.append(item + os.urandom(2).hex())
+        return len(basket)
+
+    def program() -> list[str]:
+        basket: list[str] = []
+        add(basket, "a")
+        add(basket, "b")
+        return basket
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+
+
+def test_what_cannot_be_stored_is_run_again_and_its_inside_is_served() -> None:
+    """A tool that returns a connection has to run; what it asks of others has not."""
+
+    class Handle:
+        def __init__(self, answer: str) -> None:
+            self.answer = answer
+
+    opened: list[str] = []
+
+    @tool
+    def open_handle(name: str) -> Handle:
+        opened.append(name)
+        return Handle(look(name))
+
+    def program() -> str:
+        return open_handle("db").answer
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
+    assert opened == ["db", "db"]
+
+
+def test_a_result_that_cannot_be_served_stops_the_replay() -> None:
+    """A guess would be worse than a stop."""
+
+    @tool
+    def open_handle(name: str) -> object:
+        ran.append(name)
+        return object()
+
+    _, run_id = record(lambda: open_handle("db"))
+
+    with pytest.raises(AgentDbgReplayDiverged) as stopped:
+        again(lambda: open_handle("db"), run_id)
+    assert stopped.value.divergence.kind_of == "unservable"
+    assert not ran
+
+
+def test_a_tool_that_is_declared_to_run_runs() -> None:
+    """A scratchpad lives in the program's own memory, so it has to be written again."""
+    pad: list[str] = []
+
+    @tool(replay="run")
+    def note(text: str) -> int:
+        pad.append(text)
+        return len(pad)
+
+    def program() -> list[str]:
+        pad.clear()
+        note("x")
+        look("y")
+        return list(pad)
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live == ["x"]
+
+
+# What is different.
+
+WORDS = ["zero", "one", "two", "three", "four", "five"]
+
+
+def _say(words: list[str]) -> Callable[[], None]:
+    def program() -> None:
+        for word in words:
+            look(word)
+
+    return program
+
+
+@pytest.mark.parametrize("k", range(len(WORDS)))
+@pytest.mark.parametrize("change", ["character", "dropped", "added", "swapped"])
+def test_the_first_difference_is_named_exactly(change: str, k: int) -> None:
+    """Class, number, path, how many were equal; and nothing runs."""
+    _, run_id = record(_say(WORDS))
+    words = list(WORDS)
+    if change == "character":
+        words[k] += "!"
+    elif change == "dropped":
+        del words[k]
+    elif change == "added":
+        words.insert(k, "new")
+    elif k + 1 < len(words):
+        words[k], words[k + 1] = words[k + 1], words[k]
+    else:
+        words[0], words[k] = words[k], words[0]
+
+    with pytest.raises(AgentDbgReplayDiverged) as caught:
+        again(_say(words), run_id)
+
+    found = caught.value.divergence
+    expected = {"character": "changed", "dropped": "missing", "added": "changed", "swapped": "moved"}
+    assert found.kind_of == expected[change]
+    assert found.number == (1 if change == "swapped" and k == 5 else k + 1)
+    if change == "character":
+        assert found.to_json()["differences"] == [{"path": "args.what", "recorded": WORDS[k], "now": WORDS[k] + "!"}]
+        assert found.equal_before == k
+    assert not ran
+
+
+def test_a_call_that_the_recording_does_not_have_is_extra() -> None:
+    """At the end of the recording nothing is left that it could be a change of."""
+    _, run_id = record(_say(WORDS))
+
+    with pytest.raises(AgentDbgReplayDiverged) as caught:
+        again(_say([*WORDS, "six"]), run_id)
+
+    assert caught.value.divergence.kind_of == "extra"
+    assert not ran
+
+
+def test_a_program_that_swallows_the_stop_gets_no_further() -> None:
+    """Frameworks catch everything; nothing may be executed after the difference all the same."""
+    _, run_id = record(_say(WORDS))
+
+    def program() -> None:
+        for word in ["zero", "changed", "two"]:
+            with contextlib.suppress(Exception):
+                look(word)
+
+    with pytest.raises(AgentDbgReplayDiverged) as caught:
+        again(program, run_id)
+
+    assert caught.value.divergence.number == 2
+    assert not ran
+
+
+def test_a_missing_thread_is_missing_and_nobody_waits_long() -> None:
+    """A call that never comes must not hold all others for ever."""
+
+    def program(threads: int) -> None:
+        started = [threading.Thread(target=look, args=(n,)) for n in range(threads)]
+        for thread in started:
+            thread.start()
+        for thread in started:
+            thread.join()
+        look("end")
+
+    _, run_id = record(lambda: program(3))
+    began = time.monotonic()
+
+    with pytest.raises(AgentDbgReplayDiverged) as caught:
+        again(lambda: program(2), run_id)
+
+    assert caught.value.divergence.kind_of == "missing"
+    assert time.monotonic() - began < 5
+
+
+def test_ignored_parts_of_inputs_may_differ() -> None:
+    """A request id in a prompt is no difference."""
+
+    def program(tag: str) -> Callable[[], str]:
+        return lambda: look({"q": "oslo", "id": tag, "at": f"at {tag} o'clock"})
+
+    live, run_id = record(program("2026-01-01"))
+
+    with pytest.raises(AgentDbgReplayDiverged):
+        again(program("2027-12-24"), run_id)
+    both = ["tool:look args.what.id", "tool:look args.what.at date"]
+    assert again(program("2027-12-24"), run_id, ignore=both) == live
+
+
+def test_a_secret_may_be_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys are rotated, and a colleague has his own; the recording has neither."""
+
+    @tool
+    def sign_in(api_key: str) -> dict[str, str]:
+        return {"echo": f"signed with {api_key}"}
+
+    old, new = "sk-proj-" + "a1B2" * 10, "sk-proj-" + "c3D4" * 10
+    _, run_id = record(lambda: sign_in(old))
+
+    assert again(lambda: sign_in(new), run_id) == {"echo": f"signed with {new}"}
+
+
+# What may not happen.
+
+
+def _effects(folder: Path) -> dict[str, Callable[[], Any]]:
+    victim = folder / "victim.txt"
+    return {
+        "write": lambda: victim.write_text("changed"),
+        "append": lambda: victim.open("a"),
+        "os.open": lambda: os.open(victim, os.O_WRONLY),
+        "remove": victim.unlink,
+        "rename": lambda: victim.rename(folder / "elsewhere"),
+        "chmod": lambda: victim.chmod(0o777),
+        "truncate": lambda: os.truncate(victim, 0),
+        "mkdir": (folder / "new").mkdir,
+        "symlink": lambda: (folder / "link").symlink_to(victim),
+        "sqlite": lambda: sqlite3.connect(folder / "victim.db"),
+        "subprocess": lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
+        "system": lambda: os.system("true"),
+        "connect": lambda: socket.create_connection(("127.0.0.1", 9)),
+        "lookup": lambda: socket.getaddrinfo("example.com", 80),
+        "sendto": _send,
+        "kill": lambda: os.kill(os.getppid(), 0),
+        "system temp": lambda: Path("/tmp/agentdbg-test-victim").write_text("x"),
+    }
+
+
+def _send() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.sendto(b"x", ("127.0.0.1", 9))
+
+
+@pytest.mark.parametrize("name", list(_effects(Path())))
+@pytest.mark.parametrize("inside", [False, True])
+def test_strict_replay_stops_before_an_effect(name: str, inside: bool, tmp_path: Path) -> None:
+    """Between two served calls a program may do anything; in a replay it does nothing."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "victim.txt").write_text("untouched")
+
+    @tool(replay="run")
+    def work(dangerous: bool) -> None:
+        if dangerous:
+            _effects(folder)[name]()
+
+    def program(dangerous: bool) -> None:
+        look("before")
+        if inside:
+            work(dangerous)
+        elif dangerous:
+            _effects(folder)[name]()
+
+    _, run_id = record(lambda: program(False))
+    with pytest.raises(AgentDbgReplayDiverged) as caught:
+        again(lambda: program(True), run_id, ignore=["tool:work args"])
+
+    assert caught.value.divergence.kind_of == "effect"
+    assert [path.name for path in folder.iterdir()] == ["victim.txt"]
+    assert (folder / "victim.txt").read_text() == "untouched"
+    assert not Path("/tmp/agentdbg-test-victim").exists()
+
+
+def test_temporary_files_are_private_and_go_away(tmp_path: Path) -> None:
+    """Programs unpack things; they may, in a folder of their own."""
+    import tempfile
+
+    seen: list[str] = []
+
+    def program() -> None:
+        look(1)
+        with tempfile.NamedTemporaryFile("w", delete=False) as file:
+            file.write("x")
+        seen.append(file.name)
+
+    _, run_id = record(program)
+    Path(seen.pop()).unlink()
+    again(program, run_id)
+
+    assert "agentdbg-replay-" in seen[0]
+    assert not Path(seen[0]).exists()
+
+
+def test_what_is_allowed_happens(tmp_path: Path) -> None:
+    """A local database may be needed by a replay; the user says so."""
+
+    def program() -> None:
+        look(1)
+        (tmp_path / "out.txt").write_text("x")
+
+    _, run_id = record(lambda: look(1))
+
+    again(program, run_id, allow=[f"write:{tmp_path}"])
+    assert (tmp_path / "out.txt").exists()
+
+
+def test_the_guard_is_gone_when_the_block_is_over(tmp_path: Path) -> None:
+    """An audit hook cannot be removed, so it must fall silent."""
+    _, run_id = record(lambda: look(1))
+    again(lambda: look(1), run_id)
+
+    (tmp_path / "file").write_text("x")
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+
+
+def test_sleeps_take_no_time() -> None:
+    """A replay is free; waiting for nothing would not be."""
+
+    def program() -> None:
+        time.sleep(0.06)
+        asyncio.run(asyncio.sleep(0.06))
+        look(1)
+
+    _, run_id = record(program)
+    slept: list[float] = []
+
+    def slow() -> None:
+        time.sleep(30)
+        asyncio.run(asyncio.sleep(30))
+        look(1)
+
+    began = time.monotonic()
+    again(slow, run_id)
+    slept.append(time.monotonic() - began)
+
+    assert slept[0] < 10
+
+
+def test_the_clock_shows_the_time_of_the_recording() -> None:
+    """A date in a prompt is the most usual reason for a different prompt."""
+    pytest.importorskip("time_machine")
+    import datetime as dt
+
+    def program() -> str:
+        look(dt.datetime.now(tz=dt.timezone.utc).strftime("%Y-%m-%d %H:%M"))
+        return dt.datetime.now(tz=dt.timezone.utc).strftime("%Y-%m-%d %H")
+
+    live, run_id = record(program)
+    time.sleep(1.1)
+
+    assert again(program, run_id) == live
+
+
+def test_mocks_answer_before_the_recording() -> None:
+    """What if the tool had said something else?"""
+    _, run_id = record(lambda: look(1))
+
+    with replay(run_id, mocks={"look": "mocked"}) as replayed, traced_run("program"):
+        assert look("anything") == "mocked"
+    assert replayed.report()["calls"]["mock"] == 1
+
+
+def test_a_block_can_ask_whether_it_is_served() -> None:
+    """Python cannot skip a block, so the block has to."""
+
+    def program() -> Any:
+        with tool_call("fetch", {"n": 1}) as call:
+            if not call.served:
+                ran.append(1)
+                call.result = os.urandom(3).hex()
+        return call.result
+
+    live, run_id = record(program)
+
+    assert again(program, run_id) == live
