@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from agentdbg.interop.drafts import Step, model_call, tool_call
+from agentdbg.interop.drafts import Step, message_step, model_call, tool_call, unanswered_call
 from agentdbg.interop.shapes import as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
@@ -53,7 +53,7 @@ def steps_of(messages: list[Any], *, model: Any = None, tools: Any = None) -> li
         if not isinstance(message, dict):
             raise NoTranscript(f"message {number} is {_kind(message)}, not an object with a role")
         conversation.add(message)
-    return conversation.steps
+    return conversation.close()
 
 
 class Conversation:
@@ -65,6 +65,9 @@ class Conversation:
         self._tools = tools
         self._messages: list[dict[str, Any]] = []
         self._asked: dict[str, tuple[Any, Any, str]] = {}
+        self._resolved: set[str] = set()
+        self._unheard: list[dict[str, Any]] = []
+        """What was said since the last answer."""
         self._latest = ""
 
     def add(self, message: dict[str, Any], **more: Any) -> None:
@@ -80,9 +83,27 @@ class Conversation:
                     self._result(block, block.get("content"), more)
         self.remember(message)
 
+    def close(self) -> list[Step]:
+        """All steps; what was said after the last answer, which no prompt holds, and calls that got no result, too."""
+        for message in self._unheard:
+            place = {"at_ms": _moment(message), "meta": {"speaker": message["name"]} if message.get("name") else {}}
+            role = as_word(message.get("role")) or "user"
+            said = {key: message[key] for key in ("name",) if message.get(key)}
+            self.steps.append(message_step(role, message.get("content"), said=said, **place))
+        for call_id, (name, args, parent) in self._asked.items():
+            if call_id not in self._resolved:
+                key = f"call {call_id}"
+                self.steps.append(unanswered_call(name, args, call=key, parent=parent, meta={"source_id": call_id}))
+        return self.steps
+
     def remember(self, message: dict[str, Any]) -> None:
         """A message that later prompts hold."""
         self._messages.append(message)
+        role = as_word(message.get("role"))
+        if role in _MODEL:
+            self._unheard = []
+        elif role not in ("tool", "function") and not _is_result(message):
+            self._unheard.append(message)
 
     def prompt(self) -> list[Any]:
         """All messages so far."""
@@ -93,9 +114,12 @@ class Conversation:
         given: dict[str, Any] = {
             "usage": message.get("usage"),
             "stop_reason": message.get("finish_reason") or message.get("stop_reason"),
-            "at_ms": moment_ms(message.get("timestamp") or message.get("created_at")),
+            "at_ms": _moment(message),
+            "cost_usd": message.get("cost_usd", message.get("cost")),
             **more,
         }
+        if as_word(message.get("name")):
+            given["meta"] = {"speaker": message["name"]}
         model = message.get("model") or self._model
         step = model_call(model, self.prompt(), message, tools=self._tools, key=self._latest, **given)
         self.steps.append(step)
@@ -106,7 +130,10 @@ class Conversation:
         ids = message.get("tool_call_ids") or [message.get("tool_call_id") or message.get("tool_use_id")]
         call_id = str(ids[0]) if isinstance(ids, list) and ids else ""
         name, args, parent = self._asked.get(call_id) or self._asked.get("function_call") or (None, None, self._latest)
-        given: dict[str, Any] = {"at_ms": moment_ms(message.get("timestamp") or message.get("created_at")), **more}
+        self._resolved |= {str(each) for each in ids} if isinstance(ids, list) else set()
+        if call_id not in self._asked:
+            self._resolved.add("function_call")
+        given: dict[str, Any] = {"at_ms": _moment(message), **more}
         error = _error_of(message, content)
         self.steps.append(
             tool_call(
@@ -118,6 +145,18 @@ class Conversation:
                 **given,
             )
         )
+
+
+def _moment(message: dict[str, Any]) -> float | None:
+    return moment_ms(message.get("timestamp") or message.get("created_at"))
+
+
+def _is_result(message: dict[str, Any]) -> bool:
+    """Whether a user's message holds nothing but results of tools."""
+    content = message.get("content")
+    if not isinstance(content, list) or not content:
+        return False
+    return all(isinstance(block, dict) and block.get("type") == "tool_result" for block in content)
 
 
 def calls_in(message: dict[str, Any]) -> list[tuple[str, Any, Any]]:

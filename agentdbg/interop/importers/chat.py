@@ -8,12 +8,13 @@ the messages (task, trial, reward) becomes the run's metadata.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.sources import moment_ms
-from agentdbg.interop.transcripts import is_message, is_transcript, steps_of
+from agentdbg.interop.transcripts import error_in_text, is_message, is_transcript, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,8 @@ TITLE = "chat transcript"
 
 _MESSAGES = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "transcript", "dialog")
 _RUNS = ("runs", "results", "simulations", "samples", "data", "items", "conversations", "trajectories", "rollouts")
+_JUDGES = re.compile(r"score|reward|metric|eval|grade|rating|feedback|judg|verdict", re.IGNORECASE)
+_LONGEST_FACT, _LONGEST_FACTS = 500, 4_000
 _NAMES = ("name", "run_name", "title", "task_name", "task_id", "instance_id", "id")
 
 
@@ -85,6 +88,7 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
     steps = steps_of(whole, model=entry.get("model"), tools=entry.get("tools"))
     facts = {key: value for key, value in entry.items() if isinstance(value, (str, int, float, bool))}
     facts.pop("model", None)
+    failure = _failure(facts.pop("error", None) or entry.get("error"))
     return RunDraft(
         identity=entry or messages,
         name=_name(source, where, entry),
@@ -92,8 +96,28 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
         steps=steps,
         entry=where,
         started_ms=moment_ms(entry.get("started_at") or entry.get("start_time") or entry.get("created")),
-        meta={key: value for key, value in facts.items() if not isinstance(value, str) or len(value) <= 500},
+        error=failure,
+        meta={
+            **{key: value for key, value in facts.items() if not isinstance(value, str) or len(value) <= _LONGEST_FACT},
+            **{key: entry[key] for key in entry if _JUDGES.search(key) and _is_small(entry[key])},
+        },
     )
+
+
+def _failure(told: Any) -> dict[str, Any] | None:
+    """What ended the run, where the entry says so."""
+    if isinstance(told, str) and told.strip():
+        return error_in_text(told) or {"error_type": "Error", "message": told}
+    if isinstance(told, dict) and told:
+        kind = told.get("type") or told.get("error_type") or told.get("name")
+        message = told.get("message") or told.get("detail") or told
+        return {"error_type": kind if isinstance(kind, str) else "Error", "message": message}
+    return None
+
+
+def _is_small(value: Any) -> bool:
+    """Whether nested facts (scores, what a reward is made of) are few enough to stand in the metadata."""
+    return isinstance(value, (dict, list)) and len(str(value)) <= _LONGEST_FACTS
 
 
 def _name(source: Source, where: str, entry: dict[str, Any]) -> str:

@@ -1,0 +1,89 @@
+"""
+What a file that cannot be imported seems to be, and what to do with it.
+
+Told from its first bytes where it is no text, and from the names in it where it is JSON of another kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.bounded.files import read_start
+from agentdbg.interop.shapes import as_dict, as_list
+
+if TYPE_CHECKING:
+    from agentdbg.interop.sources import Source
+
+__all__ = ["seems_in_documents", "seems_to_be"]
+
+_MAGIC = (
+    (b"SQLite format 3\x00", "is a SQLite database; export what is in it as JSON and import that"),
+    (b"PAR1", "is a Parquet file; write its rows as JSON lines (duckdb: COPY (FROM 'file') TO 'rows.jsonl') first"),
+    (b"%PDF", "is a PDF; there is no trace in it that could be read"),
+    (b"\x89PNG", "is a picture; there is no trace in it that could be read"),
+    (b"\xff\xd8\xff", "is a picture; there is no trace in it that could be read"),
+    (b"\x7fELF", "is a program; there is no trace in it"),
+    (b"\x28\xb5\x2f\xfd", "is packed with zstd; unpack it first (zstd -d)"),
+    (b"BZh", "is packed with bzip2; unpack it first (bunzip2)"),
+    (b"\xfd7zXZ", "is packed with xz; unpack it first (unxz)"),
+    (b"\x80\x04", "is a Python pickle, which is not opened, since it may run code; save it as JSON"),
+    (b"\x80\x05", "is a Python pickle, which is not opened, since it may run code; save it as JSON"),
+    (b"ARROW1", "is an Arrow file; write its rows as JSON lines first"),
+)
+_HEAD = 4096
+_PAGE = (b"<!doctype html", b"<html")
+_MOST_NAMES = 6
+_LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"resourceMetrics"}), "holds OpenTelemetry metrics; export the traces (spans) instead"),
+    (frozenset({"resourceLogs"}), "holds OpenTelemetry logs; export the traces (spans) instead"),
+    (frozenset({"traceEvents"}), "is a Chrome or Perfetto profile; import the trace it was made from"),
+    (frozenset({"log", "entries"}), "is a HAR file of a browser; import the agent's own log instead"),
+    (frozenset({"cells", "nbformat"}), "is a Jupyter notebook; import the agent's own log instead"),
+    (
+        frozenset({"mapping", "current_node"}),
+        "is a ChatGPT conversation, whose form is not read; save its messages as a list",
+    ),
+    (
+        frozenset({"chat_messages", "uuid"}),
+        "is a conversation of claude.ai, whose form is not read; save its messages as a list",
+    ),
+    (frozenset({"openapi", "paths"}), "is a description of an API (OpenAPI); there is no trace in it"),
+    (frozenset({"$schema", "properties"}), "is a JSON Schema; there is no trace in it"),
+    (frozenset({"name", "version", "dependencies"}), "is a package.json; there is no trace in it"),
+    (frozenset({"mcpServers"}), "is a list of MCP servers; there is no trace in it"),
+)
+
+
+def seems_to_be(source: Source) -> str:
+    """What a file that is not text is, with what to do; empty where it may be read."""
+    if source.is_folder:
+        return ""
+    try:
+        head = read_start(source.path, _HEAD)
+    except OSError:
+        return ""
+    found = next((said for magic, said in _MAGIC if head.startswith(magic)), "")
+    if not found and head.lstrip().lower().startswith(_PAGE):
+        return "is a web page; if it was shared by AgentDbg, ask for the run as JSON (`agentdbg export`)"
+    return found
+
+
+def seems_in_documents(source: Source) -> str:
+    """What a file of JSON that nobody reads holds, with what to do."""
+    known = "`agentdbg import --help` lists the formats, and `--format` tells which one to try"
+    if source.is_folder or source.is_zip:
+        return f"is in no format that is known here; {known}"
+    first = source.documents[0][1]
+    entry = first if isinstance(first, dict) else next(iter(as_list(first)), None)
+    names = set(as_dict(entry)) | set(as_dict(as_dict(entry).get("log")))
+    found = next((said for marks, said in _LOOKALIKES if marks <= names), "")
+    if found:
+        return found
+    return f"is in no format that is known here; it holds {_described(first, entry)}. {known}"
+
+
+def _described(first: Any, entry: Any) -> str:
+    shown = ", ".join(sorted(map(str, as_dict(entry)))[:_MOST_NAMES])
+    if isinstance(first, list):
+        return f"a list of objects with {shown}" if shown else f"a list of {len(first)} values that are no objects"
+    return f"an object with {shown}" if shown else "an empty object"

@@ -1,0 +1,95 @@
+"""What a file says besides answers and results: who spoke, what was said last, how it was judged, how it failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.interop.files import CHAT, asks, imported, kinds, take, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_was_said_after_the_last_answer_is_kept(tmp_path: Path, data_dir: Path) -> None:
+    """Simulated users end a conversation with the word that tells why, and no prompt holds it."""
+    chat = [*CHAT, {"role": "user", "content": "###STOP###"}, {"role": "user", "content": "really"}]
+
+    events = imported(write(tmp_path / "chat.json", chat), data_dir)
+
+    assert kinds(events)[-3:] == ["MESSAGE", "MESSAGE", "RUN_END"]
+    assert [event["payload"]["content"] for event in events[-3:-1]] == ["###STOP###", "really"]
+
+
+def test_a_conversation_that_ends_with_an_answer_says_nothing_twice(tmp_path: Path, data_dir: Path) -> None:
+    """What a prompt holds is not told again."""
+    assert "MESSAGE" not in kinds(imported(write(tmp_path / "chat.json", CHAT), data_dir))
+
+
+def test_a_call_that_got_no_result_is_there(tmp_path: Path, data_dir: Path) -> None:
+    """A conversation that broke off in a call says in which."""
+    chat = [*CHAT[:2], asks("search", {"to": "SEA"}), {"role": "assistant", "content": "I wait."}]
+
+    events = imported(write(tmp_path / "chat.json", chat), data_dir)
+
+    (begun,) = [event for event in events if event["event_type"] == "CALL_START"]
+    assert (begun["payload"]["name"], begun["payload"]["input"]) == ("search", {"to": "SEA"})
+    assert begun["parent_id"] == events[1]["event_id"]
+
+
+def test_speakers_of_a_group_chat_keep_their_names(tmp_path: Path, data_dir: Path) -> None:
+    """All of them are assistants to the model; to a reader they are the planner and the critic."""
+    chat: list[dict[str, Any]] = [
+        {"role": "user", "name": "admin", "content": "Plan it."},
+        {"role": "assistant", "name": "planner", "content": "First this."},
+        {"role": "assistant", "name": "critic", "content": "No."},
+        {"role": "user", "name": "admin", "content": "Enough."},
+    ]
+
+    events = imported(write(tmp_path / "group.json", chat), data_dir)
+
+    assert [event["meta"].get("speaker") for event in events[1:-1]] == ["planner", "critic", "admin"]
+    assert events[2]["payload"]["prompt"][1]["name"] == "planner"
+
+
+def test_nested_scores_and_the_error_of_an_entry_are_kept(tmp_path: Path, data_dir: Path) -> None:
+    """Benchmarks say how a run was judged in an object, and why it broke beside it."""
+    entry = {
+        "messages": CHAT,
+        "reward_info": {"reward": 0.0, "checks": [{"db": False}]},
+        "scores": {"accuracy": 1},
+        "error": {"type": "Timeout", "message": "took too long"},
+    }
+
+    events = imported(write(tmp_path / "runs.json", [entry]), data_dir)
+
+    assert events[0]["meta"]["reward_info"] == {"reward": 0.0, "checks": [{"db": False}]}
+    assert events[0]["meta"]["scores"] == {"accuracy": 1}
+    assert events[-1]["payload"]["error"]["error_type"] == "Timeout"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"SQLite format 3\x00" + b"\0" * 50, "is a SQLite database; export"),
+        (b"PAR1" + b"\0" * 50, "is a Parquet file; write its rows"),
+        (b"<!DOCTYPE html><html>", "is a web page"),
+        (b"\x80\x04\x95abc", "is a Python pickle, which is not opened"),
+        (b'{"resourceMetrics": []}', "holds OpenTelemetry metrics; export the traces"),
+        (b'{"cells": [], "nbformat": 4}', "is a Jupyter notebook"),
+        (b'[{"mapping": {}, "current_node": "x"}]', "is a ChatGPT conversation"),
+        (b'{"colour": 1, "size": 2}', "it holds an object with colour, size"),
+        (b"[1, 2]", "a list of 2 values that are no objects"),
+    ],
+)
+def test_a_refused_file_is_named_by_what_it_seems_to_be(
+    tmp_path: Path, data_dir: Path, content: bytes, said: str
+) -> None:
+    """`not JSON: line 1 column 1` helps nobody who picked the wrong file."""
+    from agentdbg.interop.sources import NotReadable
+
+    path = tmp_path / "given.json"
+    path.write_bytes(content)
+    with pytest.raises(NotReadable, match=said.replace("(", r"\(")):
+        take(path)
