@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
+from agentdbg.autorun.known_packages import loaded_packages
 from agentdbg.control.surroundings import begin_random
 from agentdbg.faults import contain, pass_on
 from agentdbg.recorder.context import set_process_scope
@@ -39,6 +40,8 @@ __all__ = ["ProcessRun", "begin", "note_program", "start_child", "start_for_envi
 
 _PARENT = "AGENTDBG_PARENT_RUN_ID"
 _START_AND_END = {"RUN_START", "RUN_END"}
+_CALLS = {"LLM_CALL", "TOOL_CALL"}
+_MOST_NAMED = 5
 _STARTUP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")
 _current: ProcessRun | None = None
 
@@ -231,7 +234,25 @@ def _say_where(run: ActiveRun, status: str) -> None:
     try:
         sys.stderr.write(
             f"agentdbg: {recorded} {short_id} ({status}, {events}); open it with: agentdbg view {short_id}\n"
+            f"{_unseen([run, *inner])}"
         )
         sys.stderr.flush()
     except Exception as error:  # noqa: BLE001 -- stderr may be closed, None or the program's own object
         pass_on(error, of_user_code=True)
+
+
+def _unseen(runs: list[ActiveRun]) -> str:
+    """A line that names what was loaded, or asked, and left no trace; empty when something was recorded."""
+    recorded = {event_type for run in runs for event_type in run.counters.by_type()}
+    if not recorded.isdisjoint(_CALLS):
+        return ""
+    packages, exchanges = loaded_packages(), sys.modules.get("agentdbg.integrations._http_exchange")
+    hosts = [] if exchanges is None else [f"requests to {host}" for host in sorted(exchanges.unread_hosts)]
+    if not packages and not hosts:
+        return ""
+    named = [*packages[:_MOST_NAMED], *hosts[:_MOST_NAMED]]
+    script = " SCRIPT" if not _first_word().endswith(".py") else f" {os.path.basename(_first_word())}"
+    return (
+        f"agentdbg: no model or tool call was recorded, although the program used {', '.join(named)}; "
+        f"see what can be recorded: agentdbg doctor{script}\n"
+    )

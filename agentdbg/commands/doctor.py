@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from agentdbg.analysis.wording import count_noun
 from agentdbg.autorun.installed import offered_integrations
+from agentdbg.autorun.known_packages import KNOWN_PACKAGES
 from agentdbg.commands.find_runs import newest_runs
-from agentdbg.commands.options import Option
+from agentdbg.commands.options import Argument, Option
+from agentdbg.commands.script_imports import packages_imported_by
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
 from agentdbg.integrations import INTEGRATIONS
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 agentdbg doctor
+agentdbg doctor agent.py
 agentdbg doctor --json
 """
 
@@ -45,11 +48,18 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def command(as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False) -> None:
+def command(
+    script: Annotated[
+        str | None,
+        Argument("[SCRIPT]", "A program: list the model and agent packages it imports, and what records each."),
+    ] = None,
+    as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Find out why a run is empty or missing: what is switched off, where runs go, what was lost, what is recorded."""
     config = load_config()
     runs = newest_runs(_LOOKED_AT, config.data_dir)
     findings = [
+        *_imported(script),
         *_recording(config),
         *_settings(config),
         *_folder(config.data_dir),
@@ -169,6 +179,30 @@ def _stored(runs: list[RunMeta]) -> Iterator[Finding]:
         yield Finding(
             "note", f"{count_noun(len(died), 'run')} ended without being closed.", "`agentdbg show` says where."
         )
+
+
+def _imported(script: str | None) -> Iterator[Finding]:
+    """What a program imports of models and agents; it is read, not run."""
+    if script is None:
+        return
+    found = packages_imported_by(script)
+    if not found:
+        yield Finding(
+            "note",
+            f"{script} imports no model or agent package that is known here.",
+            "Requests to a model's API are recorded all the same, whoever sends them; else use @llm and @tool.",
+        )
+    for package in found:
+        by = KNOWN_PACKAGES[package]
+        version = f"{package} {_version(package)}".strip()
+        if not _is_there(package):
+            yield Finding("problem", f"{package} is imported and not installed in this Python ({sys.executable}).")
+        elif by:
+            yield Finding("ok", f"{version} is recorded: {by}.", "Under `agentdbg run`, without a change.")
+        else:
+            yield Finding(
+                "problem", f"{version} is not recorded.", "Put @llm and @tool around its calls; see docs/sdk.md."
+            )
 
 
 def _frameworks() -> Iterator[Finding]:

@@ -25,6 +25,7 @@ INTEGRATIONS = {
     "httpx2": "agentdbg.integrations.http",
     "langchain_core": "agentdbg.integrations.langchain",
     "litellm": "agentdbg.integrations.litellm",
+    "mcp": "agentdbg.integrations.mcp_client",
     "openai": "agentdbg.integrations.openai",
     "pydantic_ai": "agentdbg.integrations.pydantic_ai",
     "urllib3": "agentdbg.integrations.http",

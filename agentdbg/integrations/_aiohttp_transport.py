@@ -41,7 +41,9 @@ def install(package: str) -> None:
 
     @functools.wraps(original)
     async def request(session: Any, method: str, str_or_url: Any, **kw: Any) -> Any:
-        exchange = begin_exchange(method.upper(), str(str_or_url), lambda: _described(session, method, str_or_url, kw))
+        exchange = begin_exchange(
+            method.upper(), _host(str_or_url), str(str_or_url), lambda: _described(session, method, str_or_url, kw)
+        )
         if exchange is None:
             return await original(session, method, str_or_url, **kw)
         try:
@@ -65,6 +67,10 @@ def install(package: str) -> None:
 
     setattr(request, "agentdbg_original", original)  # noqa: B010 -- mypy knows no such attribute
     setattr(module.ClientSession, AIOHTTP_REQUEST, request)
+
+
+def _host(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].partition(":")[0]
 
 
 def _described(session: Any, method: str, str_or_url: Any, kw: dict[str, Any]) -> Request:

@@ -25,7 +25,15 @@ from agentdbg.around import Call, contained, deciders_for, pass_on
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-__all__ = ["CLOSED", "Exchange", "Request", "begin_exchange", "is_inside", "rebuilt_error", "recognisers"]
+__all__ = [
+    "CLOSED",
+    "Exchange",
+    "Request",
+    "begin_exchange",
+    "rebuilt_error",
+    "recognisers",
+    "unread_hosts",
+]
 
 CLOSED = "closed"
 _MOST_BYTES = 64 << 20
@@ -77,6 +85,9 @@ class Recogniser(Protocol):
     def knows(self, method: str, address: str) -> bool:
         """Whether a request to this address may ask a model. Asked of every request, so it must be quick."""
 
+    def knows_host(self, host: str) -> bool:
+        """Whether models are asked there."""
+
     def begin(self, request: Request) -> ModelCall | None:
         """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
 
@@ -84,13 +95,11 @@ class Recogniser(Protocol):
 recognisers: list[Recogniser] = []
 """Those that are switched on."""
 
-
-def is_inside() -> bool:
-    """Whether the running code is a request that an exchange stands around already."""
-    return _inside.get()
+unread_hosts: set[str] = set()
+"""The hosts of models that were asked something which nobody here can read."""
 
 
-def begin_exchange(method: str, address: str, describe: Callable[[], Request]) -> Exchange | None:
+def begin_exchange(method: str, host: str, address: str, describe: Callable[[], Request]) -> Exchange | None:
     """
     Begin an exchange where anybody wants to know of it; None for all other requests.
 
@@ -102,6 +111,8 @@ def begin_exchange(method: str, address: str, describe: Callable[[], Request]) -
     for recogniser in recognisers:
         if recogniser.knows(method, address):
             return None if _inside.get() else _begun(describe)
+        if method == "POST" and recogniser.knows_host(host):
+            unread_hosts.add(host)
     return None
 
 

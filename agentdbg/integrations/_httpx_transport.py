@@ -40,7 +40,7 @@ class _Library:
 
     def around(self, original: Any) -> Any:
         def handle_request(transport: Any, request: Any) -> Any:
-            exchange = begin_exchange(request.method, _address(request), lambda: _described(request))
+            exchange = begin_exchange(request.method, request.url.host, request.url.path, lambda: _described(request))
             if exchange is None:
                 return original(transport, request)
             try:
@@ -58,7 +58,7 @@ class _Library:
 
     def around_async(self, original: Any) -> Any:
         async def handle_async_request(transport: Any, request: Any) -> Any:
-            exchange = begin_exchange(request.method, _address(request), lambda: _described(request))
+            exchange = begin_exchange(request.method, request.url.host, request.url.path, lambda: _described(request))
             if exchange is None:
                 return await original(transport, request)
             try:
@@ -94,10 +94,6 @@ class _Library:
 
     def _error(self, cut: str) -> Exception:
         return rebuilt_error(cut, self.module, _request=None)
-
-
-def _address(request: Any) -> str:
-    return request.url.path  # type: ignore[no-any-return]
 
 
 def _described(request: Any) -> Request:

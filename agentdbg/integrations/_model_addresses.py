@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from agentdbg.around import pass_on
 
-__all__ = ["model_in_path", "provider_at"]
+__all__ = ["model_in_path", "provider_at", "provider_of"]
 
 _PROVIDERS = {
     "aiplatform.googleapis.com": "google_vertex",
@@ -62,8 +63,12 @@ def provider_at(address: Any) -> str | None:
     except ValueError as error:
         pass_on(error)
         return None
-    if port == _OLLAMA_PORT:
-        return "ollama"
+    return "ollama" if port == _OLLAMA_PORT else provider_of(host)
+
+
+@lru_cache(maxsize=1_000)
+def provider_of(host: str) -> str | None:
+    """Who answers at this host, where it is known."""
     if host.startswith(("bedrock-runtime", "bedrock-agent-runtime")) and ".amazonaws." in host:
         return "aws_bedrock"
     if host.endswith("-aiplatform.googleapis.com"):

@@ -15,7 +15,7 @@ from agentdbg.integrations import _model_shapes as shapes
 from agentdbg.integrations import anthropic, openai
 from agentdbg.integrations._client_recording import Api
 from agentdbg.integrations._http_exchange import CLOSED
-from agentdbg.integrations._model_addresses import model_in_path, provider_at
+from agentdbg.integrations._model_addresses import model_in_path, provider_at, provider_of
 from agentdbg.integrations._model_bodies import read_body
 
 if TYPE_CHECKING:
@@ -165,6 +165,10 @@ class ModelRequests:
     def knows(self, method: str, address: str) -> bool:
         """Whether a request to this address may ask a model."""
         return method == "POST" and _ending(address) in _BY_ENDING
+
+    def knows_host(self, host: str) -> bool:
+        """Whether models are asked there."""
+        return provider_of(host) is not None
 
     @contained
     def begin(self, request: Request) -> _ModelCall | None:

@@ -32,7 +32,7 @@ def install(package: str) -> None:
 
     @functools.wraps(original)
     def urlopen(pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kw: Any) -> Any:
-        exchange = begin_exchange(method, url, lambda: _described(pool, method, url, body, headers))
+        exchange = begin_exchange(method, pool.host, url, lambda: _described(pool, method, url, body, headers))
         if exchange is None:
             return original(pool, method, url, body, headers, *args, **kw)
         is_preloaded, decodes = kw.get("preload_content", True), kw.get("decode_content", True)

@@ -6,7 +6,7 @@ CALL_START, and records its outcome. It stands around a decorated function, is t
 integrations use. Where nobody is asked, results and exceptions pass through untouched. Whatever has begun is ended,
 also when an interruption (a signal handler's exception) comes in between.
 
-An HTTP exchange (kind "http") goes through the same door, but is no event: it belongs to the call that it is made in.
+An HTTP exchange ("http") or a request to an MCP server ("mcp") goes through the same door, but is no event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder import lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
 from agentdbg.recorder.context import current_scope, enter_scope
-from agentdbg.recorder.deciders import AnnouncedCall, Outcome, deciders_for
+from agentdbg.recorder.deciders import EXCHANGES, AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
 from agentdbg.recorder.paused_time import took_ms
 from agentdbg.recorder.run_lifecycle import implicit_scope
@@ -97,6 +97,16 @@ class Call:
         return self._call_id
 
     @property
+    def name(self) -> Any:
+        """What is called: the tool's name, or the model's."""
+        return self._name
+
+    @property
+    def framework(self) -> Any:
+        """The integration that reports the call; None for one of the program's own."""
+        return (self._meta or {}).get("framework")
+
+    @property
     def input(self) -> Any:
         """What the call is to be made with; a decider may have put something else in its place."""
         return self._given
@@ -131,7 +141,7 @@ class Call:
         if scope is None and (scope := implicit_scope()) is None:
             return False
         is_followed = lanes.is_followed(scope.run.run_id)
-        if self.kind == "http" and not (is_followed or is_anybody_to_ask("http")):
+        if self.kind in EXCHANGES and not (is_followed or is_anybody_to_ask(self.kind)):
             return False
         self._source = source or user_source(2)
         self._outer = scope
@@ -148,7 +158,7 @@ class Call:
         try:
             self._can_be_served = "answer" in can
             self._tape_input()
-            if self.kind != "http":
+            if self.kind not in EXCHANGES:
                 scope.run.begin_call(
                     call_id,
                     self.kind,
@@ -190,7 +200,7 @@ class Call:
             decided.record_refusal(self._outer.run, self._outer.budget, decided.refusal)
             raise decided.refusal
         self.decided, self._given = decided, call.input
-        self._has_place = decided.answer is None or self.kind == "http"
+        self._has_place = decided.answer is None or self.kind in EXCHANGES
 
     def make(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Make the call by calling `function`, unless a decider answers in its place."""
@@ -360,7 +370,7 @@ class Call:
             ended = time.monotonic() if self.decided is None else self.decided.ended_at or time.monotonic()
             self.duration_ms = took_ms(self._started, ended, self._call_id, self._outer.parent_id)
         try:
-            if self.kind != "http":
+            if self.kind not in EXCHANGES:
                 self._record(error)
             elif (taped := self._tape_outcome(error)) is not None:
                 run.keep(taped, self.belongs_to)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agentdbg.recorder.lanes import Lane
 
 __all__ = [
+    "EXCHANGES",
     "AnnouncedCall",
     "Answer",
     "Decider",
@@ -36,6 +37,9 @@ __all__ = [
 
 _UNCHANGED: Any = object()
 _REFUSED = "_agentdbg_refused"
+
+EXCHANGES = ("http", "mcp")
+"""The kinds of calls that are no events: an HTTP exchange, a request to an MCP server."""
 
 chain: tuple[Decider, ...] = ()
 """All deciders of the process, the outermost first."""
@@ -160,7 +164,7 @@ class Decider:
     """Derive from this, and write the methods you need. Each of them must be quick, except the two that wait."""
 
     asks_http = False
-    """Whether this one is also asked about each HTTP exchange of a run; most have enough with model and tool calls."""
+    """Whether this one is also asked about HTTP exchanges and requests to MCP servers; most have enough with calls."""
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002 -- for those who derive
         """Say what is to be done; None has no opinion. Must not wait for anything."""
@@ -208,7 +212,7 @@ def _ask_these(deciders: tuple[Decider, ...]) -> None:
 
 def deciders_for(kind: str) -> tuple[Decider, ...]:
     """Those who are asked about calls of this kind, the outermost first."""
-    return http_chain if kind == "http" else chain
+    return http_chain if kind in EXCHANGES else chain
 
 
 class deciding:  # noqa: N801 -- read as a verb: `with deciding(mocks):`
