@@ -24,7 +24,7 @@ from agentdbg.redaction.proof import MOST_NODES, NO_LIMIT, TooLong, Unproved, pr
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, limits_of
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
-from agentdbg.redaction.whole import WholeWalk, clean_pieces
+from agentdbg.redaction.whole import MAY_NAME, WholeWalk, clean_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -144,6 +144,8 @@ class Redactor:
         if key is not None and self._judge.judge(key) != SAFE:
             return self._whole_walk(numbers, seconds).value_under(key, plain)
         try:
+            if MAY_NAME.search(encoded):
+                raise Unproved
             prove_values((plain,), self._judge, NO_LIMIT, 1, _MOST_NODES_OF_A_WHOLE)
             self._search(encoded)
         except Unproved:

@@ -19,16 +19,20 @@ from agentdbg.redaction.plain import Walk
 from agentdbg.redaction.text import merged, replace_spans
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agentdbg.redaction.keys import KeyJudge
+    from agentdbg.redaction.plain import _Place
     from agentdbg.redaction.text import TextCleaner
 
-__all__ = ["NUMBERED", "SecretNumbers", "TooSlow", "WholeWalk", "clean_pieces"]
+__all__ = ["MAY_NAME", "NUMBERED", "SecretNumbers", "TooSlow", "WholeWalk", "clean_pieces"]
 
 NUMBERED = re.compile(REDACTED + r":[0-9]+")
 """How a secret looks on a tape."""
 _LONGEST_SEARCHED = 4_000_000
 _NODES_BETWEEN_LOOKS = 64
 _NO_LIMIT = 1 << 60
+_LONGEST_TUPLE = 16
 
 
 class TooSlow(Exception):
@@ -113,6 +117,12 @@ class WholeWalk(Walk):
             plain.append(self._judged(item, depth + 1, verdict, name))
         return plain
 
+    def _first_of_pair(self, items: Sequence[Any]) -> tuple[int, str]:
+        return super()._first_of_pair([_told(items[0]), items[1]] if len(items) == 2 else items)
+
+    def _place(self, items: list[tuple[Any, Any]]) -> _Place:
+        return super()._place([(key, _told(value)) for key, value in items])
+
     def _text(self, text: str) -> str:
         if self._cleaner is None or len(text) <= 5:
             return text
@@ -122,6 +132,21 @@ class WholeWalk(Walk):
 
     def _mark(self, secret: Any) -> str:
         return self._numbers.mark(secret)
+
+
+MAY_NAME = re.compile(rb'"\$t":"(?:bytes|bytearray|text|sub|enum|tuple|dict|ordered|defaultdict)"')
+"""Forms of values that may say what stands beside them, so that a value with any of them is walked."""
+
+
+def _told(item: Any) -> Any:
+    """What a key or a name says that is no plain text: bytes, a tuple, a text of another type."""
+    if type(item) is not dict or "$t" not in item:
+        return item
+    held = item.get("u", item.get("n", item.get("v")))
+    if isinstance(held, list) and len(held) <= _LONGEST_TUPLE:
+        parts = [_told(part) for part in held]
+        return "(" + ", ".join(part for part in parts if isinstance(part, str)) + ")"
+    return _told(held) if type(held) in (str, dict) else item
 
 
 # --- texts that come in pieces

@@ -29,7 +29,9 @@ _KEPT_HEADERS = re.compile(
     r"|x-amzn-requestid|mcp-session-id",
     re.IGNORECASE,
 )
-_LINE = re.compile(rb"(?P<begin>data:[ ]?)?(?P<json>[{\[][^\r\n]*)")
+_DATA = re.compile(rb"^(?:data:|[{\[])", re.MULTILINE)
+"""Server-sent events, or JSON lines."""
+_DATA_LINE = re.compile(rb"(?:data: ?)?")
 
 
 def kept_headers(headers: Mapping[str, str]) -> dict[str, str]:
@@ -103,31 +105,34 @@ def _edits(body: bytes, redactor: Redactor, numbers: SecretNumbers) -> list[_Edi
     if whole is not None:
         clean = redactor.whole(whole, encoding.encode(whole), numbers)
         return [] if clean is whole else [(0, len(body), encoding.encode(clean))]
-    edits = _line_edits(body, redactor, numbers)
-    # What is no JSON by itself is text; where that has a secret too, the body becomes one chunk.
-    changed = _cut(body, 0, len(body), edits).decode() if edits else text
-    plain = _clean_text(changed, redactor, numbers)
-    return edits if plain is None else [(0, len(body), plain.encode())]
+    if _DATA.search(body) is None:
+        plain = _clean_text(text, redactor, numbers)
+        return [] if plain is None else [(0, len(body), plain.encode())]
+    return _line_edits(body, redactor, numbers)
 
 
 def _line_edits(body: bytes, redactor: Redactor, numbers: SecretNumbers) -> list[_Edit]:
+    """The same for a body of lines: what each line says is read together with the same place of all others."""
     places: list[tuple[int, int]] = []
     docs: list[Any] = []
+    edits: list[_Edit] = []
     at = 0
     for line in body.split(b"\n"):
-        found = _LINE.match(line)
-        doc = None if found is None else _decoded(found["json"])
-        if found is not None and doc is not None:
-            places.append((at + found.start("json"), at + found.end("json")))
-            docs.append(doc)
+        said = line.rstrip(b"\r")
+        start = _DATA_LINE.match(said).end()  # type: ignore[union-attr]  # it matches anything
+        doc = _decoded(said[start:])
+        if doc is not None or start:
+            places.append((at + start, at + len(said)))
+            docs.append(said[start:].decode() if doc is None else doc)
+        elif said and (plain := _clean_text(said.decode(), redactor, numbers)) is not None:
+            edits.append((at, at + len(said), plain.encode()))
         at += len(line) + 1
     joined = redactor.whole_pieces(docs, numbers)
-    edits: list[_Edit] = []
     for (start, end), doc, piece in zip(places, docs, joined, strict=True):
         clean = redactor.whole(piece, encoding.encode(piece), numbers)
-        if clean is not doc:
-            edits.append((start, end, encoding.encode(clean)))
-    return edits
+        if clean != doc:
+            edits.append((start, end, clean.encode() if isinstance(clean, str) else encoding.encode(clean)))
+    return sorted(edits)
 
 
 def _decoded(text: bytes) -> Any:

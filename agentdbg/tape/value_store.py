@@ -14,6 +14,7 @@ digests on any machine and with any key: `input_hash`.
 
 from __future__ import annotations
 
+import enum
 import marshal
 import re
 import sys
@@ -59,6 +60,7 @@ _MOST_REMEMBERED = 32_000_000
 _MOST_RECENT = 24
 _SCALARS = frozenset({int, float, bool, type(None)})
 _ITERABLE = frozenset({list, tuple, set, frozenset})
+_MAY_NAME = (str, bytes, bytearray, tuple, enum.Enum)
 _EXCHANGE = {"method", "url", "body"}
 _NAMING = frozenset({"name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable"})
 _OLD_MARSHAL = 2
@@ -349,7 +351,7 @@ def _is_long(child: Any) -> bool:
 def _is_chain(items: list[Any], *, is_shared: bool) -> bool:
     if not 0 < len(items) <= _LONGEST_CHAIN or _SCALARS.issuperset(map(type, items)):
         return False
-    if any(type(item) is str for item in items):
+    if any(isinstance(item, _MAY_NAME) for item in items):
         return False  # one may say what the next one is: a name, `--password`
     if is_shared:
         return True
