@@ -1,4 +1,4 @@
-"""`python -m benchmarks [capture|loops|reading|page|html …]`: measure, print, and write docs/performance.md."""
+"""`python -m benchmarks [capture|real|loops|reading|page|html …]`: measure, print, and write docs/performance.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
-    wanted = sys.argv[1:] or ["capture", "loops", "reading", "page", "html", "tables", "diff"]
+    wanted = sys.argv[1:] or ["capture", "real", "loops", "reading", "page", "html", "tables", "diff"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
         print(f"## {name}\n\n{table}")
@@ -24,6 +24,10 @@ def _measure(name: str) -> str:
         from benchmarks.capture import capture_tables
 
         return capture_tables()
+    if name == "real":
+        from benchmarks.real_runs import real_tables
+
+        return real_tables()
     if name == "loops":
         from benchmarks.loop_speed import loop_tables
 
@@ -48,7 +52,9 @@ def _measure(name: str) -> str:
         from benchmarks.diff_speed import diff_tables
 
         return diff_tables()
-    raise SystemExit(f"no benchmark is called {name!r}; there are capture, loops, reading, page, html, tables and diff")
+    raise SystemExit(
+        f"no benchmark is called {name!r}; there are capture, real, loops, reading, page, html, tables and diff"
+    )
 
 
 def _machine() -> str:

@@ -10,7 +10,7 @@ import orjson
 import structlog
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
 
 import agentdbg
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from opentelemetry.sdk.trace import ReadableSpan
 
-__all__ = ["Peer", "ours", "peers"]
+__all__ = ["Peer", "batched_opentelemetry", "ours", "peers"]
 
 Record = "Callable[[dict[str, Any]], object]"
 
@@ -123,9 +123,10 @@ class _FileExporter(SpanExporter):
         self._file.close()
 
 
-def _opentelemetry(folder: Path) -> Peer:
+def _opentelemetry(folder: Path, *, is_batched: bool = False) -> Peer:
     provider = TracerProvider(resource=Resource.create({"service.name": "benchmark"}))
-    provider.add_span_processor(SimpleSpanProcessor(_FileExporter(folder / "otel.jsonl")))
+    exporter = _FileExporter(folder / ("batched.jsonl" if is_batched else "otel.jsonl"))
+    provider.add_span_processor(BatchSpanProcessor(exporter) if is_batched else SimpleSpanProcessor(exporter))
     tracer = provider.get_tracer("benchmark")
 
     def record(work: dict[str, Any]) -> object:
@@ -137,7 +138,13 @@ def _opentelemetry(folder: Path) -> Peer:
                 span.set_attribute(f"gen_ai.usage.{name}", value)
         return None
 
-    return Peer("OpenTelemetry, simple, to a file", record, provider.shutdown)
+    way = "in batches" if is_batched else "simple"
+    return Peer(f"OpenTelemetry, {way}, to a file", record, provider.shutdown)
+
+
+def batched_opentelemetry(folder: Path) -> Peer:
+    """OpenTelemetry with spans handed to a thread that writes them later."""
+    return _opentelemetry(folder, is_batched=True)
 
 
 def _attribute(value: Any) -> str:

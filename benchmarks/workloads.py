@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-__all__ = ["WORKLOADS", "different_ones", "real_messages"]
+__all__ = ["WORKLOADS", "different_ones", "real_messages", "words_of"]
 
 _WORDS = [
     "the",
@@ -71,13 +71,18 @@ WORKLOADS: dict[str, dict[str, Any]] = {
 }
 
 
+def words_of(chance: random.Random, number: int) -> str:
+    """So many words, of about as many different ones as a text of a few pages has."""
+    parts = (_BEGINNINGS, _WORDS, _ENDINGS)
+    return " ".join("".join(chance.choice(part) for part in parts) for _ in range(number))
+
+
 def different_ones(count: int = 500) -> dict[str, list[dict[str, Any]]]:
     """The same sizes with other words each time, as an agent that gets on with its work leaves them."""
     chance = random.Random(7)
 
     def words(number: int) -> str:
-        parts = (_BEGINNINGS, _WORDS, _ENDINGS)
-        return " ".join("".join(chance.choice(part) for part in parts) for _ in range(number))
+        return words_of(chance, number)
 
     def flight() -> dict[str, Any]:
         asked = {"origin": words(1), "destination": words(1), "day": chance.randrange(31), "cabin": "economy"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ agentdbg export a41f --format markdown --out -           # to paste into an issu
 agentdbg export a41f --format chrome --out trace.json    # opens in Perfetto
 agentdbg export --all --format parquet --out tables/     # for DuckDB, Spark, pandas
 agentdbg export --since 7d --format jsonl --out week.jsonl
+agentdbg export a41f --format jsonl --with-tape --out run.jsonl   # with every value whole; import reads it back
 """
 
 
@@ -66,6 +68,9 @@ def command(
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     all_runs: Annotated[bool, Option("--all", help="Every run there is.")] = False,
     since: Annotated[str | None, Option("--since", metavar="WHEN", help="Those since 2h, 7d, today …")] = None,
+    with_tape: Annotated[
+        bool, Option("--with-tape", help="The whole values of calls too (json, jsonl): a recording by itself.")
+    ] = False,
 ) -> None:
     """
     Write runs in a form others read. json is one document: spec_version, run and events. jsonl is the events as they
@@ -76,14 +81,16 @@ def command(
     chosen_form = FORMATS.get(form)
     if chosen_form is None:
         raise UsageError(f"there is no format {form!r}; it is one of {', '.join(FORMATS)}")
+    if with_tape and form not in ("json", "jsonl"):
+        raise UsageError(f"a tape goes into json and jsonl; {form} leaves it out")
     chosen = _chosen(runs or [], since, all_runs=all_runs)
     with Progress("Exporting") as progress:
         if form == "parquet":
             _write_tables(chosen, out, progress.at)
         elif chosen_form.holds_many or len(chosen) == 1:
-            _write_one(chosen, form, out, progress.at)
+            _write_one(chosen, form, out, progress.at, with_tape=with_tape)
         else:
-            _write_folder(chosen, form, Path(out), progress.at)
+            _write_folder(chosen, form, Path(out), progress.at, with_tape=with_tape)
     if out != "-" and sys.stderr.isatty():
         Terminal(sys.stderr).line(f"Wrote {out}.", cut=False)
 
@@ -106,9 +113,11 @@ def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[
     return [Run(meta, run_dir(data_dir, meta["run_id"])) for meta in metas]
 
 
-def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report) -> None:
+def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report, *, with_tape: bool = False) -> None:
     """One file, or standard output."""
     write = importlib.import_module(f"agentdbg.interop.exports.{FORMATS[form].module}").write
+    if with_tape:
+        write = partial(write, with_tape=True)
     if out != "-":
         write_whole(Path(out), lambda put: write(chosen, put, progress))
         return
@@ -117,12 +126,12 @@ def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report) -> 
     standard_output.flush()
 
 
-def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Report) -> None:
+def _write_folder(chosen: Sequence[Run], form: str, folder: Path, progress: Report, *, with_tape: bool) -> None:
     """A file for each run, named by its id."""
     _make_folder(str(folder), f"a {form} file holds one run")
     for position, run in enumerate(chosen):
         path = folder / f"{run.run_id}.{FORMATS[form].suffix}"
-        _write_one([run], form, str(path), part_of(progress, position, len(chosen)))
+        _write_one([run], form, str(path), part_of(progress, position, len(chosen)), with_tape=with_tape)
 
 
 def _write_tables(chosen: Sequence[Run], out: str, progress: Report) -> None:

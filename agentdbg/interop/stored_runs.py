@@ -7,15 +7,24 @@ not make a damaged run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import MAX_LINE_BYTES
 from agentdbg.interop.importing import NotWritten, StoredRun, writing_aside
 from agentdbg.storage.dialects import DamagedLine, parse_event
-from agentdbg.storage.layout import EVENTS_FILE, LABEL_FILE, make_run_folder, open_private, replace_file, run_dir
+from agentdbg.storage.layout import (
+    EVENTS_FILE,
+    LABEL_FILE,
+    TAPE_FILE,
+    make_run_folder,
+    open_private,
+    replace_file,
+    run_dir,
+)
 from agentdbg.storage.runfile import rebuild_run
 
 if TYPE_CHECKING:
@@ -29,6 +38,8 @@ __all__ = ["StoredCopy", "store_copy"]
 # What only the process that recorded the run, or the reader of the file, could say.
 _NOT_COPIED = ("owner", "status_reason", "damaged_lines")
 _MOST_PROBLEMS = 20
+_TAPED = (b'{"tape":', b'{"v":"', b'{"l":"', b'{"c":')
+"""How the lines of a tape begin, its head first."""
 
 
 @dataclass
@@ -53,10 +64,10 @@ def store_copy(copy: StoredCopy, config: Config) -> StoredRun:
         run = copy.run
         if run is None or run.get("run_id") != copy.run_id:
             run = dict(rebuild_run(str(folder), copy.run_id))
-        replace_file(
-            folder / "run.json",
-            encode_json({key: value for key, value in run.items() if key not in _NOT_COPIED}) + b"\n",
-        )
+        kept = {key: value for key, value in run.items() if key not in _NOT_COPIED}
+        if not (folder / TAPE_FILE).exists():
+            kept["replay"] = {"state": "none", "why": "imported without a tape"}
+        replace_file(folder / "run.json", encode_json(kept) + b"\n")
         if copy.label is not None:
             replace_file(folder / LABEL_FILE, copy.label)
     return StoredRun(copy.run_id, name or str(run.get("run_name") or ""), events, is_new=True)
@@ -66,10 +77,15 @@ def _write_events(copy: StoredCopy, folder: Path) -> int:
     make_run_folder(str(folder))
     events = 0
     try:
-        with open(open_private(str(folder / EVENTS_FILE), os.O_WRONLY | os.O_CREAT), "wb") as file:
-            for line in _events_of(copy):
-                file.write(line + b"\n")
-                events += 1
+        with contextlib.ExitStack() as files:
+            file, tape = files.enter_context(_new_file(folder / EVENTS_FILE)), None
+            for line, is_taped in _lines_of(copy):
+                if is_taped:
+                    tape = tape or files.enter_context(_new_file(folder / TAPE_FILE))
+                    tape.write(line + b"\n")
+                else:
+                    file.write(line + b"\n")
+                    events += 1
     except OSError as error:
         raise NotWritten("the disk did not take all of its events") from error
     if not events:
@@ -77,11 +93,22 @@ def _write_events(copy: StoredCopy, folder: Path) -> int:
     return events
 
 
-def _events_of(copy: StoredCopy) -> Iterator[bytes]:
-    """Its lines that are events, each without its newline."""
+def _new_file(path: Path) -> BinaryIO:
+    return open(open_private(str(path), os.O_WRONLY | os.O_CREAT), "wb")
+
+
+def _lines_of(copy: StoredCopy) -> Iterator[tuple[bytes, bool]]:
+    """Its lines that are events, or that its tape has, each without its newline, and whether they are the tape's."""
+    is_of_run = False
     for number, given in enumerate(copy.lines, 1):
         line = given.strip()
         if not line:
+            continue
+        if line.startswith(_TAPED):
+            if line.startswith(_TAPED[0]):
+                is_of_run = b'"run_id":"%b"' % copy.run_id.encode() in line[:200]
+            if is_of_run:
+                yield line, True
             continue
         try:
             event = parse_event(line, copy.run_id)
@@ -91,7 +118,7 @@ def _events_of(copy: StoredCopy) -> Iterator[bytes]:
         if len(line) > MAX_LINE_BYTES or event["run_id"] != copy.run_id:
             _note(copy, f"line {number} is an event of another run or too long, left out")
             continue
-        yield line
+        yield line, False
 
 
 def _note(copy: StoredCopy, problem: str) -> None:

@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.storage import list_runs, load_events
+from agentdbg.tape.tape_reader import TapeReader, find_tape
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from agentdbg.events import Event
 
 pytestmark = pytest.mark.slow
 
@@ -75,6 +78,22 @@ def test_kill_9_at_two_hundred_random_instants_loses_nothing(tmp_path: Path, dat
         events = list(load_events(run["run_id"], data_dir=data_dir))
         stored = {_number(event["payload"]["args"]) for event in events if event["event_type"] == "TOOL_CALL"}
         assert set(range(last + 1)) <= stored, f"run {seed} lost {set(range(last + 1)) - stored}"
+        _check_tape(data_dir / "runs" / run["run_id"], [event for event in events if event["name"] == "work"])
+
+
+def _check_tape(folder: Path, calls: list[Event]) -> None:
+    """No event lacks its values, and every value can be read."""
+    path = find_tape(folder)
+    if path is None:
+        assert not [event for event in calls if event["event_type"] == "TOOL_CALL"]
+        return
+    with TapeReader(path) as tape:
+        for event in calls:
+            if event["event_type"] == "TOOL_CALL":
+                call = tape.find(event["event_id"])
+                assert call is not None
+                given, result = tape.value(call.input), tape.value(call.out["ok"])
+                assert result == given["text"][::-1]
 
 
 def _start(program: Path, seed: int) -> tuple[subprocess.Popen[bytes], int]:

@@ -209,3 +209,34 @@ def test_a_project_that_turns_the_tape_on_against_its_user_is_named(
     monkeypatch.chdir(tmp_path)
 
     assert any("the whole values of calls are kept" in notice for notice in load_config().notices)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_an_export_with_its_tape_is_a_recording_by_itself(
+    recorded: Recorded, data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str
+) -> None:
+    """A colleague imports it and sees every value; nothing that it names is run by itself there."""
+    folder, event = _recorded(recorded)
+    plain, whole = tmp_path / f"plain.{form}", tmp_path / f"whole.{form}"
+    _run(capsys, "export", "latest", "--format", form, "--out", str(plain))
+    _run(capsys, "export", "latest", "--format", form, "--with-tape", "--out", str(whole))
+    original = (folder / "tape.jsonl").read_bytes()
+    if form == "json":
+        assert len(json.loads(whole.read_bytes())["tape"]) == original.count(b"\n")
+
+    with pytest.MonkeyPatch.context() as elsewhere:
+        elsewhere.setenv("AGENTDBG_DATA_DIR", str(tmp_path / "theirs"))
+        _run(capsys, "import", str(whole))
+        theirs = tmp_path / "theirs" / "runs" / folder.name
+        assert (theirs / "tape.jsonl").read_bytes() == original
+        assert (theirs / "events.jsonl").read_bytes() == (folder / "events.jsonl").read_bytes()
+        with TapeReader(theirs / "tape.jsonl") as tape:
+            assert tape.find(event["event_id"]) is not None
+            assert not tape.is_from(tmp_path / "theirs")
+        elsewhere.setenv("AGENTDBG_DATA_DIR", str(tmp_path / "copied"))
+        _run(capsys, "import", str(data_dir))
+        assert (tmp_path / "copied" / "runs" / folder.name / "tape.jsonl").read_bytes() == original
+        elsewhere.setenv("AGENTDBG_DATA_DIR", str(tmp_path / "others"))
+        _run(capsys, "import", str(plain))
+        said = json.loads((tmp_path / "others" / "runs" / folder.name / "run.json").read_bytes())
+        assert said["replay"] == {"state": "none", "why": "imported without a tape"}

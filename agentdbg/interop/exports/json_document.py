@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
-from agentdbg.interop.exports.run_content import line_blocks
+from agentdbg.interop.exports.run_content import line_blocks, tape_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 
-def write(runs: Sequence[Run], put: Put, progress: Progress) -> None:
-    """Write the one run given, its events on a line each."""
+def write(runs: Sequence[Run], put: Put, progress: Progress, *, with_tape: bool = False) -> None:
+    """Write the one run given, its events on a line each, and those of its tape if that is wanted."""
     (run,) = runs
     head = encode_json({"spec_version": SPEC_VERSION, "run": run.meta})
     put(head[:-1] + b',"events":[\n')
@@ -27,4 +27,10 @@ def write(runs: Sequence[Run], put: Put, progress: Progress) -> None:
         put(events if is_first else b",\n" + events)
         is_first = False
         progress(share)
+    if with_tape:
+        put(b'\n],"tape":[\n')
+        is_first = True
+        for lines in tape_blocks(run):
+            put((b"" if is_first else b",\n") + b",\n".join(lines))
+            is_first = False
     put(b"\n]}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.interop.exports.run_content import line_blocks, part_of
+from agentdbg.interop.exports.run_content import line_blocks, part_of, tape_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 
-def write(runs: Sequence[Run], put: Put, progress: Progress) -> None:
-    """Write the runs one after the other."""
+def write(runs: Sequence[Run], put: Put, progress: Progress, *, with_tape: bool = False) -> None:
+    """Write the runs one after the other, each with its tape behind its events if that is wanted."""
     for position, run in enumerate(runs):
         report = part_of(progress, position, len(runs))
         for lines, share in line_blocks(run):
             put(b"\n".join(lines) + b"\n")
             report(share)
+        for lines in tape_blocks(run) if with_tape else ():
+            put(b"\n".join(lines) + b"\n")

@@ -2,7 +2,7 @@
 AgentDbg's own exports (`agentdbg export`): the run as it was, events byte for byte.
 
 An export is read line by line, so its size does not matter. One that another program has reformatted is read whole.
-A plain `events.jsonl` is taken too.
+A plain `events.jsonl` is taken too. Where the export holds the run's tape, that comes with it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
     else:
         document = source.documents[0][1]
         if _is_export(document):
-            lines = (encode_json(event) for event in document["events"])
+            taped = document.get("tape")
+            lines = map(encode_json, [*document["events"], *(taped if isinstance(taped, list) else [])])
             copy = StoredCopy(str(document["run"].get("run_id")), lines, document["run"])
         else:
             copy = StoredCopy(str(document.get("run_id")), iter(source.content.split(b"\n")))
@@ -76,7 +77,7 @@ def _lines_after_head(source: Source) -> Iterator[bytes]:
         file.readline(_LONGEST_HEAD)
         for _, line in iter_lines(file):
             event = b"" if line is None else line.rstrip(b"\r").removesuffix(b",")
-            if event != b"]}":
+            if event not in (b"]}", b'],"tape":['):
                 yield event
 
 

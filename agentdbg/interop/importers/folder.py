@@ -6,7 +6,9 @@ A run that is still being recorded is left where it is.
 
 from __future__ import annotations
 
+import gzip
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agentdbg.interop.drafts import EntryProblem
@@ -16,16 +18,17 @@ from agentdbg.storage.layout import LABEL_FILE, is_run_id
 from agentdbg.storage.lines import iter_lines, open_events, open_regular
 from agentdbg.storage.reader import run_ids
 from agentdbg.storage.runfile import read_run
+from agentdbg.tape.tape_reader import find_tape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from agentdbg.interop.sources import Source
 
 TITLE = "AgentDbg data folder"
 
 _LONGEST_LABEL = 100_000
+_LONGEST_TAPE_LINE = 40_000_000
 
 
 def recognises(source: Source) -> bool:
@@ -64,6 +67,11 @@ def _lines(folder: str) -> Iterator[bytes]:
     with file:
         for _, line in iter_lines(file):
             yield b"" if line is None else line
+    tape = find_tape(Path(folder))
+    if tape is not None:
+        with open_regular(tape) as plain:
+            lines = gzip.GzipFile(fileobj=plain) if tape.suffix == ".gz" else plain
+            yield from iter(lambda: lines.readline(_LONGEST_TAPE_LINE), b"")
 
 
 def _label(folder: str) -> bytes | None:
