@@ -17,7 +17,6 @@ from agentdbg.control.pauses import Answered, Pause, Waiting, is_terminal
 from agentdbg.control.where import Breakpoint, Progress, parse_breakpoint
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import pass_on, tell_once
-from agentdbg.recorder import lanes
 from agentdbg.recorder.context import current_scope
 from agentdbg.recorder.deciders import Answer, Decider, Outcome, Proceed, Refuse
 from agentdbg.storage.control_files import control_dir, read_breaks
@@ -190,11 +189,12 @@ class Breakpoints(Decider):
             call.call_id,
             self._numbers.get(call.call_id, 0),
             call.source,
-            _lane_name(),
+            _lane_name(call),
             reason,
             spent=_spent(run),
             can_edit=call.can_edit,
             can_skip=call.can_answer,
+            breaks=[place.text for place in self.places],
         )
 
     # Waiting.
@@ -384,9 +384,10 @@ def _spent(run: ActiveRun) -> str:
     return f"${cost:.2f} so far" if cost else ""
 
 
-def _lane_name() -> str:
-    lane = lanes.here()
-    return "" if lane is None else lane.name
+def _lane_name(call: AnnouncedCall) -> str:
+    """Which thread or task waits; the program's first one needs no name."""
+    name = "" if call.lane is None else call.lane.name
+    return "" if name == "m" else name
 
 
 def _is_asyncio() -> bool:

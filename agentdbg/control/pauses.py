@@ -83,6 +83,8 @@ class Pause:
     can_edit: bool = True
     can_skip: bool = True
     shows: dict[str, Any] = field(default_factory=dict)
+    breaks: list[str] = field(default_factory=list)
+    """Where the program pauses, as it stands."""
     pause_id: str = field(default_factory=new_pause_id)
     since: str = field(default_factory=utc_timestamp)
 
@@ -100,6 +102,7 @@ class Pause:
             "spent": self.spent,
             "value": self.shown,
             "shows": self.shows,
+            "breaks": self.breaks,
             "can": [*(["edit"] if self.can_edit else []), *(["skip", "raise", "mock"] if self.can_skip else [])],
             "until": until,
             "pid": os.getpid(),

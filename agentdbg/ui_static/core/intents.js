@@ -56,6 +56,11 @@ export function listen(actions) {
   on("rows-moved", (detail) => actions.rowsMoved(detail));
   on("move", ({ to }, event) => actions.moveDetails(to, /** @type {Element} */ (event.target)));
   on("close-side", () => actions.store.set({ sideOpen: 0 }));
+  on("paused", ({ pause }) => {
+    actions.store.touch("clock");
+    if (pause) actions.screen.announce(`Paused at ${pause.call.name}.`);
+  });
+  on("answered-elsewhere", ({ message }) => actions.screen.toasts.say(message));
   on("copy-report", () => copying.report());
   on("copy-id", () => copying.runId());
   on("verdict", () => actions.toggleVerdict());

@@ -11,6 +11,7 @@ import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
 import "./empty-state.js";
 import "./event-rows.js";
+import "./hold-bar.js";
 import "./key-help.js";
 import "./live-bar.js";
 import "./page-notices.js";
@@ -48,6 +49,7 @@ export class Screen {
     this.app = /** @type {HTMLElement} */ (document.querySelector(".app"));
     this.rail = /** @type {import("./run-rail.js").RunRail} */ (document.querySelector("run-rail"));
     this.verdict = /** @type {import("./run-verdict.js").RunVerdict} */ (document.querySelector("run-verdict"));
+    this.holdBar = /** @type {import("./hold-bar.js").HoldBar} */ (document.querySelector("hold-bar"));
     this.strip = /** @type {import("./run-strip.js").RunStrip} */ (document.querySelector("run-strip"));
     this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
@@ -103,6 +105,11 @@ export class Screen {
     if (has("data", "columns", "view", "filter", "q", "found", "selected", "isSearching", "run", "sort", "folds"))
       this.toolBar.update();
     this.#drawStrip(state);
+    if (embeddedRun === null) {
+      this.holdBar.api = this.api;
+      this.holdBar.data = data;
+      if (has("data", "run")) this.holdBar.update();
+    }
     this.liveBar.data = data;
     this.liveBar.follow = state.follow;
     this.liveBar.unseen = state.unseen;
@@ -215,9 +222,12 @@ export class Screen {
     if (!data?.run) return;
     const { tone, word } = standing(data.run);
     const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
-    if (table === null) document.title = `${sign} ${nameOf(data.run)} · AgentDbg`;
+    const isPaused = this.holdBar.pause !== null;
+    this.app.toggleAttribute("data-paused", isPaused);
+    if (table === null)
+      document.title = isPaused ? `Paused: ${nameOf(data.run)}` : `${sign} ${nameOf(data.run)} · AgentDbg`;
     const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
-    const href = `/static/icons/${tone}.svg`;
+    const href = `/static/icons/${isPaused ? "paused" : tone}.svg`;
     if (embeddedRun === null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
     this.verdict.setAttribute("aria-label", word);
   }

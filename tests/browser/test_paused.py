@@ -1,0 +1,118 @@
+"""A paused run in the page: seen at once, changed in the editor, answered once."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import note_problems
+from tests.browser.test_manners import axe_findings
+from tests.server.running import viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.browser
+
+PROGRAM = """
+import agentdbg, json, sys
+
+@agentdbg.tool
+def refund(order, amount):
+    return {"ok": True, "amount": amount}
+
+print(json.dumps([refund("A-17", 4000), refund("B-18", 1)]))
+"""
+
+
+class Paused:
+    """A program that waits, and the page that shows it."""
+
+    def __init__(self, page: Page, process: subprocess.Popen[str]) -> None:
+        self.page = page
+        self.process = process
+
+    def printed(self) -> str:
+        out, _ = self.process.communicate(timeout=30)
+        return out.strip()
+
+
+@pytest.fixture
+def paused(tmp_path: Path, chromium: Browser) -> Iterator[Paused]:
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    data_dir = tmp_path / "data"
+    words = [sys.executable, "-m", "agentdbg", "run", "--break", "tool:refund", "--wait", "60", "agent.py"]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env={**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), "PYTHONPATH": os.getcwd()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        ends_at = time.monotonic() + 30
+        while not list(data_dir.glob("runs/*/control/paused-*.json")) and time.monotonic() < ends_at:
+            time.sleep(0.05)
+        with viewer(data_dir) as served:
+            page = chromium.new_page(viewport={"width": 1440, "height": 900})
+            problems: list[str] = []
+            note_problems(page, problems)
+            page.goto(served.url)
+            yield Paused(page, process)
+            assert [one for one in problems if "409" not in one] == []
+            page.close()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_a_paused_run_is_seen_and_goes_on_with_a_change(paused: Paused) -> None:
+    """Title, bar and editor say what waits; Continue sends what was changed."""
+    page = paused.page
+    expect(page.locator("hold-bar h2")).to_have_text("Before tool refund")
+    expect(page).to_have_title(re.compile("^Paused: agent.py"))
+    editor = page.locator("hold-bar textarea")
+    editor.fill('{"order": "A-17", "amount": }')
+    expect(page.locator("hold-bar .state")).to_contain_text("Line 1: expected a value")
+    expect(page.locator("hold-bar .hold")).to_be_disabled()
+    editor.fill('{"order": "A-17", "amount": 40}')
+    page.get_by_role("button", name="Continue with 1 change").click()
+    expect(page.locator("hold-bar .facts")).to_contain_text("call 2")
+    page.keyboard.press("F8")
+    expect(page.locator("hold-bar")).to_be_hidden()
+
+    assert paused.printed() == '[{"ok": true, "amount": 40}, {"ok": true, "amount": 1}]'
+
+
+def test_skip_and_raise_have_their_own_buttons(paused: Paused) -> None:
+    """The call that must not be made is not made."""
+    page = paused.page
+    page.get_by_role("button", name="Skip with value…").click()
+    page.locator("hold-bar textarea").fill('{"ok": false}')
+    page.get_by_role("button", name="Skip the call").click()
+    expect(page.locator("hold-bar .facts")).to_contain_text("call 2")
+    page.get_by_role("button", name="Abort run").click()
+    page.get_by_role("button", name="Really abort?").click()
+    expect(page.locator("hold-bar")).to_be_hidden()
+
+    assert paused.printed() == ""
+
+
+def test_the_bar_is_accessible_at_every_width(paused: Paused) -> None:
+    """Also on a phone, and in the dark."""
+    page = paused.page
+    expect(page.locator("hold-bar h2")).to_be_visible()
+    for width in (1440, 390):
+        for scheme in ("light", "dark"):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            assert axe_findings(page) == []
