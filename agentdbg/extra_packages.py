@@ -17,6 +17,7 @@ __all__ = ["EXTRAS", "install_hint", "load_extra"]
 EXTRAS: dict[str, tuple[str, ...]] = {
     "mcp": ("mcp>=1.23",),
     "otlp": ("opentelemetry-proto>=1.25",),
+    "replay": ("time-machine>=2.14",),
     "sql": ("duckdb>=1.2", "pyarrow>=16"),
 }
 

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import events
+from agentdbg.extra_packages import install_hint
 from agentdbg.import_hook import when_imported
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["RecordedClock", "begin_random", "seed_random", "skip_sleep"]
 
 _SHORT_SLEEP_S = 0.05
-_NO_CLOCK = "the clock shows the present: `pip install agentdbg[replay]` brings time-machine, which sets it"
+_NO_CLOCK = f"the clock shows the present; `{install_hint('replay')}` brings what sets it back"
 
 
 class RecordedClock:

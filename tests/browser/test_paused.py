@@ -72,7 +72,7 @@ def paused(tmp_path: Path, chromium: Browser) -> Iterator[Paused]:
             page.close()
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
 
 
 def test_a_paused_run_is_seen_and_goes_on_with_a_change(paused: Paused) -> None:
@@ -114,5 +114,5 @@ def test_the_bar_is_accessible_at_every_width(paused: Paused) -> None:
     for width in (1440, 390):
         for scheme in ("light", "dark"):
             page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.emulate_media(color_scheme=scheme)
             assert axe_findings(page) == []
