@@ -14,13 +14,14 @@ work; and so it may for a command line or a script.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
 from agentdbg.analysis.effect_guess import call_effect
+from agentdbg.analysis.made_ids import MadeIds, with_origins
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
@@ -107,6 +108,13 @@ class SideEffect:
     failure: str = ""
     repeated_by: int = 0
     """The number of a later call that asks for the same after nobody knows what came of this one."""
+    origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Where the ids come from that earlier writes of the run were given."""
+
+    @cached_property
+    def portable_args(self) -> Any:
+        """The arguments as another run may have them too: an id the run was given is told by where it comes from."""
+        return with_origins(self.args, self.origins)
 
     @property
     def is_known(self) -> bool:
@@ -117,7 +125,7 @@ class SideEffect:
     def signature(self) -> str:
         """The same for two calls that did the same: tool and arguments, whatever the order of the keys."""
         state = {"done": "", "never returned": " never returned"}.get(self.state, " with unknown outcome")
-        return f"{self.name}({as_json(self.args)}){state}"
+        return f"{self.name}({as_json(self.portable_args)}){state}"
 
     @property
     def state(self) -> str:
@@ -172,6 +180,7 @@ class EffectReader:
         self._rules = rules
         self._ended: list[SideEffect] = []
         self._open: dict[str, SideEffect] = {}
+        self._made = MadeIds()
 
     def add(self, number: int, event: Event) -> Effect | None:
         """Take the next event; gives its effect if it is a tool's call, or the start of one."""
@@ -185,15 +194,24 @@ class EffectReader:
         effect = effect_of(event, self._rules)
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
+        args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
+        call = SideEffect(number, event["event_id"], name, args, effect.source, origins=self._made.origins)
+        if event_type == "TOOL_CALL":
+            call = _with_outcome(call, payload)
+            is_write = effect.kind == "write" and call.outcome == "done"
+            self._made.add(name, args, payload.get("result"), is_write=is_write)
         if effect.kind == "read":
             return effect
-        args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
-        call = SideEffect(number, event["event_id"], name, args, effect.source)
         if event_type == "TOOL_CALL":
-            self._ended.append(_with_outcome(call, payload))
+            self._ended.append(call)
         else:
             self._open[str(payload.get("call_id"))] = replace(call, returned=False, outcome="unknown")
         return effect
+
+    @property
+    def origins(self) -> Mapping[str, str]:
+        """Where the ids come from that the run's writes were given."""
+        return self._made.origins
 
     def found(self) -> list[SideEffect]:
         """The calls so far that did something or may have; one that has not returned is one of them."""

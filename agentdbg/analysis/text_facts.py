@@ -81,6 +81,10 @@ def _address(found: re.Match[str]) -> str:
     return found[0].rstrip(".,;:!?").lower()
 
 
+def _whole(found: re.Match[str]) -> str:
+    return found[0]
+
+
 def _id(found: re.Match[str]) -> str:
     text = found[0].lstrip("#").upper()
     return _plain(text.rstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")) if _WITH_UNIT.fullmatch(text) else text
@@ -129,7 +133,16 @@ _ID = re.compile(
 )
 _WITH_UNIT = re.compile(r"\d+(?:ST|ND|RD|TH|S|X|KG|CM|MM|KM|GB|MB|H|HR|HRS|MIN|D)")
 _FIGURE = re.compile(r"(?<![\w.])-?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\w)|(?<![\w.,])-?\d+(?:\.\d+)?(?!\w)")
-_FORMS = (*((date, _date) for date in _DATES), (_TIME, _time), (_ADDRESS, _address), (_ID, _id), (_FIGURE, _figure))
+_ORIGIN = re.compile(r"\[\w+ of [^\[\]\n]{1,100}\]")
+"""An id told by where it comes from, as `made_ids` writes it."""
+_FORMS = (
+    (_ORIGIN, _whole),
+    *((date, _date) for date in _DATES),
+    (_TIME, _time),
+    (_ADDRESS, _address),
+    (_ID, _id),
+    (_FIGURE, _figure),
+)
 _NUMBER_WORDS = {
     word: str(number)
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 2)

@@ -61,6 +61,7 @@ def command(
     status: Annotated[str | None, Option("--status", metavar="STATUS", help="ok, error or baseline.")] = None,
     max_errors: Annotated[str | None, Option("--max-errors", metavar=_AMOUNT, help="At most so many errors.")] = None,
     loops: Annotated[str | None, Option("--loops", metavar="WHICH", help="none, baseline or off.")] = None,
+    findings: Annotated[str | None, Option("--findings", metavar="WHICH", help="none, baseline or off.")] = None,
     must_not_find: Annotated[
         list[str] | None, Option("--must-not-find", metavar="A,B,...", help="Kinds of findings that must not be there.")
     ] = None,

@@ -111,6 +111,9 @@ status: ok
 # No loop of warning or worse; with `baseline` none that the baseline does not have.
 loops: none
 
+# No other finding of warning or worse, such as an error that was swallowed; with `baseline` no new one.
+# findings: none
+
 # At most so many failed calls and recorded errors. Good agents recover from some.
 # max_errors: 0
 
@@ -123,7 +126,7 @@ loops: none
 # order: [check_identity, refund]
 
 # The same calls with side effects, with the same arguments, as a run of the baseline; `none` for no side effects.
-# With a baseline this is asked anyway, and so are status, loops, max_tokens and max_cost_usd.
+# With a baseline this is asked anyway, and so are status, loops, findings, max_tokens and max_cost_usd.
 # effects: baseline
 
 # The answer contradicts no figure or date of the baseline's, in whatever words.

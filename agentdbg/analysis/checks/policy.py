@@ -36,6 +36,8 @@ FINDINGS = (
     "context_dropped",
     "context_too_long",
     "answer_cut",
+    "no_answer",
+    "error_as_answer",
     "loop",
     "time_spent",
 )
@@ -110,6 +112,12 @@ RULES: tuple[Rule, ...] = (
         "`none` or `baseline`",
         "No loop of warning or worse; with `baseline` none that the baseline does not have.",
     ),
+    Rule(
+        "findings",
+        _one_of("none", "baseline"),
+        "`none` or `baseline`",
+        "No other finding of warning or worse, such as an error that was swallowed; with `baseline` no new one.",
+    ),
     Rule("must_not_find", _kinds, "kinds of findings", "What must not be found: kinds as `explain --json` has them."),
     Rule("must_call", _names, _NAMES, "Tools that have to be called, and succeed at least once."),
     Rule("must_not_call", _names, _NAMES, "Tools that must not be called."),
@@ -152,6 +160,7 @@ RULES: tuple[Rule, ...] = (
 BASELINE_RULES: Mapping[str, Any] = {
     "status": "baseline",
     "loops": "baseline",
+    "findings": "baseline",
     "effects": "baseline",
     "max_tokens": "baseline",
     "max_cost_usd": "baseline",
@@ -169,6 +178,7 @@ class Policy:
     status: str | None = None
     max_errors: Amount | None = None
     loops: str | None = None
+    findings: str | None = None
     must_not_find: tuple[str, ...] | None = None
     must_call: tuple[str, ...] | None = None
     must_not_call: tuple[str, ...] | None = None

@@ -64,6 +64,8 @@ class Baseline:
     """Calls of tools of which nobody knows whether they change anything, each as often as any one run made it."""
     answers: tuple[str, ...] = ()
     """What the runs answered, each answer once."""
+    findings: tuple[tuple[str, str], ...] = ()
+    """The kind of each other finding of warning or worse, and the tool or model it is about."""
 
     def known_totals(self, name: str) -> list[float]:
         """The values of one total, of the runs that know it."""
@@ -83,6 +85,9 @@ class Baseline:
             **({"unknown_calls": [_stored_call(call) for call in self.unknown_calls]} if self.unknown_calls else {}),
             **({"answers": list(self.answers)} if self.answers else {}),
             "loops": [{"kind": kind, "pattern": pattern} for kind, pattern in self.loops],
+            **(
+                {"findings": [{"kind": kind, "about": about} for kind, about in self.findings]} if self.findings else {}
+            ),
             "totals": {name: list(self.totals[name]) for name in TOTALS if name in self.totals},
         }
 
@@ -97,7 +102,8 @@ def baseline_of(facts: RunFacts) -> Baseline:
         loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
         totals={name: [facts.spent(name)] for name in TOTALS},
         unknown_calls=facts.unknown_calls,
-        answers=(facts.answer,) if facts.answer else (),
+        answers=(facts.portable_answer,) if facts.answer else (),
+        findings=tuple(sorted({concern.key for concern in facts.concerns()})),
     )
 
 
@@ -135,6 +141,7 @@ def _added(first: Baseline, second: Baseline) -> Baseline:
         },
         unknown_calls=_made_by_either(first.unknown_calls, second.unknown_calls),
         answers=tuple(dict.fromkeys([*first.answers, *second.answers])),
+        findings=tuple(sorted({*first.findings, *second.findings})),
     )
 
 
@@ -162,14 +169,14 @@ def _joined_variants(*variants: Variant) -> tuple[Variant, ...]:
 
 
 def _stored_call(call: SideEffect) -> dict[str, Any]:
-    stored = {"name": call.name, "args": call.args, **({"source": call.source} if call.is_known else {})}
+    stored = {"name": call.name, "args": call.portable_args, **({"source": call.source} if call.is_known else {})}
     if not call.returned:
         return {**stored, "returned": False}
     return {**stored, "outcome": "unknown"} if call.state == "unknown" else stored
 
 
 _MARK = "agentdbg_baseline"
-_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "unknown_calls", "answers", "loops", "totals")
+_KEYS = (_MARK, "runs", "statuses", "tools", "effects", "unknown_calls", "answers", "loops", "findings", "totals")
 _STATUSES = ("ok", "error")
 _Kind = TypeVar("_Kind")
 
@@ -211,10 +218,8 @@ class _Reader:
                 for name, counts in _get(self._content, "tools", dict).items()
             },
             effects=tuple(_variant(variant, number) for number, variant in enumerate(self._some("effects"), 1)),
-            loops=tuple(
-                (_get(loop, "kind", str, f"loop {number}"), _get(loop, "pattern", str, f"loop {number}"))
-                for number, loop in enumerate(_get(self._content, "loops", list), 1)
-            ),
+            loops=_pairs(_get(self._content, "loops", list), "pattern", "loop"),
+            findings=_pairs(self._added("findings"), "about", "finding"),
             totals={name: self._total(name, runs) for name in _get(self._content, "totals", dict)},
             answers=tuple(_typed(answer, str, "answers") for answer in self._added("answers")),
             unknown_calls=tuple(_call(call, "unknown_calls", is_known=False) for call in self._added("unknown_calls")),
@@ -237,6 +242,13 @@ class _Reader:
         where = f"totals.{name}"
         values = _for_each_run(self._content["totals"][name], runs, where)
         return [None if value is None else _number(value, where) for value in values]
+
+
+def _pairs(rows: list[Any], second: str, what: str) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (_get(row, "kind", str, f"{what} {number}"), _get(row, second, str, f"{what} {number}"))
+        for number, row in enumerate(rows, 1)
+    )
 
 
 def _variant(variant: Any, number: int) -> Variant:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.call_results import error_in_result, failure_of
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
 from agentdbg.analysis.findings import Finding, find
+from agentdbg.analysis.made_ids import with_origins
 from agentdbg.analysis.run_answer import ANSWER_TOOLS, spoken
 from agentdbg.analysis.run_columns import lacks_times, payload_of
 from agentdbg.analysis.wording import cut, number_or_none
@@ -29,6 +30,7 @@ __all__ = [
     "AnswerReader",
     "CallSpent",
     "CheckResult",
+    "Concern",
     "EventRef",
     "Failed",
     "RunFacts",
@@ -40,6 +42,8 @@ __all__ = [
     "quoted",
 ]
 
+_JUDGED_ELSEWHERE = frozenset({"loop", "first_failure", "died_in_call"})
+"""Findings that other rules look at: loops, and how the run ended."""
 TOTALS = ("steps", "llm_calls", "tool_calls", "total_tokens", "cost_usd", "duration_ms", "errors")
 """What is counted of a run; steps are model calls and tool calls together."""
 
@@ -72,6 +76,22 @@ class ToolCall(NamedTuple):
     returned: bool = True
     started: int = 0
     """The number of the event that tells of its start, where there is one, else its own."""
+    problem: str = ""
+    """What it failed with, or the error that its result reports."""
+
+
+class Concern(NamedTuple):
+    """Something a good run may not have: its kind, the tool or model it is about, the event, and a sentence."""
+
+    kind: str
+    about: str
+    event: EventRef
+    sentence: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What makes two of them the same."""
+        return self.kind, self.about
 
 
 class CallSpent(NamedTuple):
@@ -107,10 +127,12 @@ class RunFacts:
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nothing says whether they have side effects."""
     answer: str = ""
+    portable_answer: str = ""
+    """The answer as another run may give it too: an id the run was given is told by where it comes from."""
     steps: tuple[CallSpent, ...] = ()
     totals: Mapping[str, float | None] = field(default_factory=dict)
-    event_ids: Mapping[int, str] = field(default_factory=dict)
-    """The ids of the events that findings point at, by their numbers."""
+    found_at: Mapping[int, tuple[str, str]] = field(default_factory=dict)
+    """The ids and names of the events that findings point at, by their numbers."""
     damaged_lines: int = 0
     """Lines of the log that cannot be read, so that nobody knows what they held."""
     unwritten_events: int = 0
@@ -120,6 +142,31 @@ class RunFacts:
     def loops(self) -> list[Finding]:
         """The loops of warning and worse."""
         return [finding for finding in self.findings if finding.kind == "loop"]
+
+    def concerns(self) -> list[Concern]:
+        """Findings of warning and worse besides loops, and tools that failed and never worked afterwards."""
+        found = []
+        for finding in self.findings:
+            if finding.severity != "info" and finding.kind not in _JUDGED_ELSEWHERE:
+                event_id, name = self.found_at.get(finding.number or 0, ("", ""))
+                event = EventRef(finding.number or 0, event_id)
+                found.append(Concern(finding.kind, name, event, finding.sentence))
+        known = {concern.key for concern in found}
+        return [*found, *(one for one in self._left_failed() if one.key not in known)]
+
+    def _left_failed(self) -> list[Concern]:
+        """Tools whose last call failed while the run ended as if nothing had happened."""
+        last = {call.name: call for call in self.calls if call.returned} if self.status == "ok" else {}
+        return [
+            Concern(
+                "swallowed_error",
+                call.name,
+                call.event,
+                f"{quoted(call.name)} failed and was not called again, and the run ended ok: {cut(call.problem, 160)}",
+            )
+            for call in last.values()
+            if call.problem
+        ]
 
     def spent(self, total: str) -> float | None:
         """One of the totals, for a budget; None where it is not known."""
@@ -155,9 +202,9 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
     """The facts of a run. `read` gives its events from the beginning each time, so that none need be kept."""
     watched = _Watched()
     findings = find(watched.watch(read()), run)
-    event_ids: dict[int, str] = {}
+    found_at: dict[int, tuple[str, str]] = {}
     pointed_at = {finding.number for finding in findings}
-    effects = read_effects(_noting_ids(read(), pointed_at, event_ids), rules)
+    effects = read_effects(_noting(read(), pointed_at, found_at), rules)
     counted = watched.totals.counts()
     totals: dict[str, float | None] = {
         "steps": len(watched.steps),
@@ -184,17 +231,20 @@ def gather(read: Callable[[], Iterable[Event]], run: RunMeta, rules: EffectRules
         refused=tuple(effects.refused()),
         unknown_calls=tuple(call for call in effects.found() if not call.is_known),
         answer=watched.answer.text(),
+        portable_answer=with_origins(watched.answer.text(), effects.origins),
         steps=tuple(watched.steps),
         totals=totals,
-        event_ids=event_ids,
+        found_at=found_at,
         unwritten_events=run.get("dropped_events") or 0,
     )
 
 
-def _noting_ids(events: Iterable[Event], wanted: Container[int | None], found: dict[int, str]) -> Iterator[Event]:
+def _noting(
+    events: Iterable[Event], wanted: Container[int | None], found: dict[int, tuple[str, str]]
+) -> Iterator[Event]:
     for number, event in enumerate(events, 1):
         if number in wanted:
-            found[number] = event["event_id"]
+            found[number] = event["event_id"], str(event.get("name") or "")
         yield event
 
 
@@ -227,7 +277,9 @@ class _Watched:
             name = str(payload.get("tool_name") or name)
             begun = self.open_calls.pop(ref.event_id, None)
             failed = call_failed(payload)
-            self.calls.append(ToolCall(ref, name, failed, started=ref.number if begun is None else begun.started))
+            problem = failure_of(payload).text if failed else error_in_result(payload.get("result")) or ""
+            started = ref.number if begun is None else begun.started
+            self.calls.append(ToolCall(ref, name, failed, started=started, problem=problem))
             self.steps.append(CallSpent(ref, name, is_llm=False, duration_ms=_duration_ms(event)))
             self._note_failed_call(ref, name, payload)
         elif event_type == "LLM_CALL":
@@ -235,8 +287,8 @@ class _Watched:
             self.steps.append(CallSpent(ref, name, True, *spent, duration_ms=_duration_ms(event)))
             self._note_failed_call(ref, name, payload)
         elif event_type == "CALL_START" and payload.get("kind") == "tool":
-            started = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
-            self.open_calls[str(payload.get("call_id"))] = started
+            begins = ToolCall(ref, str(payload.get("name") or name), returned=False, started=ref.number)
+            self.open_calls[str(payload.get("call_id"))] = begins
         elif event_type == "ERROR":
             # An exception that a failed call has already told of is one error, not two.
             if not self._known_failures.told(payload):

@@ -31,12 +31,15 @@ __all__ = [
     "check_loops",
     "check_must_call",
     "check_must_not_call",
+    "check_new_findings",
     "check_order",
     "check_tools",
 ]
 
 _MOST_FIGURES = 5
 _FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)?|\d\d-\d\d")
+_ANSWER_ID = re.compile(r"(?!\d+-[A-Z]+$)(?=[^\s]*\d)(?=[^\s]*[A-Z])[A-Z0-9_-]+|\[.*\]")
+_ENOUGH = 2
 
 
 def check_must_call(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
@@ -132,6 +135,34 @@ def check_loops(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> l
     return [_failed("loops", new, facts)]
 
 
+def check_new_findings(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> list[CheckResult]:
+    """Nothing of warning or worse was found besides loops, or only what the baseline's runs had."""
+    if policy.findings is None:
+        return []
+    known = set(baseline.findings) if baseline is not None and policy.findings == "baseline" else set()
+    concerns = facts.concerns()
+    # What came of a write or of an unknown tool is told once, among the effects.
+    told = _told_by_effects(facts, baseline) if policy.effects == "baseline" else frozenset()
+    new = [concern for concern in concerns if concern.key not in known and concern.event not in told]
+    if not new:
+        said = "Nothing of warning or worse was found." if not concerns else "Nothing new was found."
+        return [CheckResult("findings", True, said)]
+    more = f" And {len(new) - 1} more." if len(new) > 1 else ""
+    lines = [f"+ {_at(concern.event)}{concern.kind}: {concern.sentence}" for concern in new]
+    said = f"{_at(new[0].event, ': ')}{new[0].sentence}{more}"
+    return [CheckResult("findings", False, said, tuple(one.event for one in new if one.event.number), diff_text(lines))]
+
+
+def _told_by_effects(facts: RunFacts, baseline: Baseline | None) -> frozenset[EventRef]:
+    done = set() if baseline is None else {call.name for variant in baseline.effects for call in variant.calls}
+    calls = [*facts.unknown_calls, *facts.effects, *(call for call in facts.refused if call.name in done)]
+    return frozenset(EventRef(call.number, call.event_id) for call in calls)
+
+
+def _at(event: EventRef, after: str = " ") -> str:
+    return f"#{event.number}{after}" if event.number else ""
+
+
 def check_findings(facts: RunFacts, policy: Policy, _baseline: Baseline | None) -> list[CheckResult]:
     """None of the named kinds of findings is there."""
     if not policy.must_not_find:
@@ -145,7 +176,9 @@ def check_findings(facts: RunFacts, policy: Policy, _baseline: Baseline | None) 
 def _failed(name: str, found: Sequence[Finding], facts: RunFacts) -> CheckResult:
     """The worst finding as the sentence, all of them as what came, with what repeats where it is a loop."""
     numbers = [finding.number for finding in found]
-    events = tuple(EventRef(number, facts.event_ids.get(number, "")) for number in numbers if number is not None)
+    events = tuple(
+        EventRef(number, facts.found_at.get(number, ("", ""))[0]) for number in numbers if number is not None
+    )
     said = [f"{'' if finding.number is None else f'#{finding.number}: '}{finding.sentence}" for finding in found]
     return CheckResult(name, False, said[0], events, diff_text([f"+ {_came(finding)}" for finding in found]))
 
@@ -166,18 +199,25 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
         return []
     if not baseline.answers:
         return [CheckResult("answer", False, "The baseline holds no answer, so it cannot be compared: make it anew.")]
-    came = _figures(facts.answer)
-    found = [(_figures(answer), answer) for answer in baseline.answers]
-    if any(came <= figures or figures <= came for figures, _ in found):
-        return [CheckResult("answer", True, "The answer contradicts no figure or date of the baseline's.")]
-    figures, answer = min(found, key=lambda one: len(came ^ one[0]))
-    says, said = _named(came - figures), _named(figures - came)
+    came = facts_in(facts.portable_answer).hard
+    found = [(facts_in(answer).hard, answer) for answer in baseline.answers]
+    if any(not _contradiction(came, was) for was, _ in found):
+        return [CheckResult("answer", True, "The answer contradicts no figure, date or id of the baseline's.")]
+    was, answer = min(found, key=lambda one: len(came ^ one[0]))
     lines = diff_text([f"- {' '.join(answer.split())}", f"+ {' '.join(facts.answer.split())}"])
-    return [CheckResult("answer", False, f"The answer says {says} where the baseline's says {said}.", (), lines)]
+    return [CheckResult("answer", False, _contradiction(came, was), (), lines)]
 
 
-def _figures(text: str) -> frozenset[str]:
-    return frozenset(fact for fact in facts_in(text).hard if _FIGURE_OR_DATE.fullmatch(fact))
+def _contradiction(came: frozenset[str], was: frozenset[str]) -> str:
+    """How two answers contradict each other, by their figures and dates or by their ids; empty if they do not."""
+    for is_kind in (_FIGURE_OR_DATE.fullmatch, _ANSWER_ID.fullmatch):
+        now, before = (frozenset(fact for fact in facts if is_kind(fact)) for facts in (came, was))
+        if not (now <= before or before <= now):
+            return f"The answer says {_named(now - before)} where the baseline's says {_named(before - now)}."
+    # With nothing else to hold on to, "cannot" may be part of any friendly sentence.
+    if (came ^ was) != {"no"} or len(came & was) < _ENOUGH:
+        return ""
+    return f"The {'baseline' if 'no' in was else 'run'} answers with a refusal, and the other with none."
 
 
 def _named(figures: frozenset[str]) -> str:

@@ -22,7 +22,7 @@ from agentdbg.analysis.text_facts import TextFacts, facts_in, is_message
 from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agentdbg.analysis.effects import EffectSource, SideEffect
 
@@ -51,9 +51,10 @@ class ChangedEffect:
     @cached_property
     def changes(self) -> tuple[Change, ...]:
         """What differs, looked for when it is asked for: of many effects only the first few are shown."""
-        found = value_changes(self.a.args, self.b.args, "args")
-        if not found and encoded(self.a.args) != encoded(self.b.args):
-            found = _exact_changes(self.a.args, self.b.args)
+        was, now = self.a.portable_args, self.b.portable_args
+        found = value_changes(was, now, "args")
+        if not found and encoded(was) != encoded(now):
+            found = _exact_changes(was, now)
         if self.a.returned != self.b.returned:
             return (*sorted_changes(found), Change("returned", "changed", self.a.returned, self.b.returned))
         if self.a.outcome != self.b.outcome and (self.a.is_known or self.b.is_known):
@@ -251,24 +252,47 @@ def _unmatched(
     for effect, what in zip(b, done_b, strict=True):
         waiting.setdefault(what, []).append(effect)
     rest = list(zip(a, done_a, strict=True))
-    reworded: list[SideEffect] = []
-    for is_match in (_same_args, messages_agree):
-        left = []
-        for effect, what in rest:
-            others = waiting.get(what, [])
-            at = next((at for at, other in enumerate(others) if is_match(effect.args, other.args)), None)
-            if at is None:
-                left.append((effect, what))
-            else:
-                del others[at]
-                reworded += [effect] if is_match is messages_agree else []
-        rest = left
+    rest, _ = _taken(rest, waiting, _same_args)
+    rest, reworded = _taken(rest, waiting, lambda effect, other: messages_agree(effect.args, other.args))
     unmet = {id(effect) for others in waiting.values() for effect in others}
-    return [effect for effect, _ in rest], [effect for effect in b if id(effect) in unmet], reworded
+    rest_b = [effect for effect in b if id(effect) in unmet]
+    # At last by where ids come from: a ticket that the run has opened itself has another number in each run.
+    by_origin: dict[_What, list[SideEffect]] = {}
+    for effect in rest_b:
+        by_origin.setdefault(_portable_what(effect), []).append(effect)
+    rest, met = _taken([(effect, _portable_what(effect)) for effect, _ in rest], by_origin, _portable_agree)
+    unmet = {id(effect) for others in by_origin.values() for effect in others}
+    return [effect for effect, _ in rest], [effect for effect in rest_b if id(effect) in unmet], [*reworded, *met]
 
 
-def _same_args(args: Any, other: Any) -> bool:
-    return bool(args == other)
+def _taken(
+    rest: Sequence[tuple[SideEffect, _What]],
+    waiting: Mapping[_What, list[SideEffect]],
+    is_match: Callable[[SideEffect, SideEffect], bool],
+) -> tuple[list[tuple[SideEffect, _What]], list[SideEffect]]:
+    """Take from those that wait one match for each; gives the effects without one, and those with."""
+    left, met = [], []
+    for effect, what in rest:
+        others = waiting.get(what, [])
+        at = next((at for at, other in enumerate(others) if is_match(effect, other)), None)
+        if at is None:
+            left.append((effect, what))
+        else:
+            del others[at]
+            met.append(effect)
+    return left, met
+
+
+def _portable_what(effect: SideEffect) -> _What:
+    return effect.name, encoded(comparable_args(effect.name, effect.portable_args)), effect.state
+
+
+def _portable_agree(effect: SideEffect, other: SideEffect) -> bool:
+    return messages_agree(effect.portable_args, other.portable_args)
+
+
+def _same_args(effect: SideEffect, other: SideEffect) -> bool:
+    return bool(effect.args == other.args)
 
 
 def _alike(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[ChangedEffect]:
@@ -367,7 +391,7 @@ def _table_form(table: dict[str, Any], *, keeps_words: bool, depth: int) -> dict
     form = {
         key: _form(item, str(key), keeps_words=keeps_words, depth=depth + 1)
         for key, item in table.items()
-        if key not in joined
+        if key not in joined and item is not None  # nothing given is nothing asked
     }
     for keys in together:
         rows = zip(*(table[key] for key in keys), strict=True)

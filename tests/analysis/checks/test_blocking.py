@@ -17,7 +17,7 @@ def test_the_same_run_again_passes() -> None:
     found = report(refund_story(), baseline())
 
     assert found.passed
-    assert [result.name for result in found.results] == ["status", "loops", "effects", "max_tokens"]
+    assert [result.name for result in found.results] == ["status", "loops", "findings", "effects", "max_tokens"]
 
 
 def test_other_words_pass() -> None:
@@ -220,7 +220,7 @@ def test_no_checks_is_not_a_pass(rules: dict[str, Any]) -> None:
 
 def test_a_baseline_with_every_check_taken_away_is_not_a_pass() -> None:
     """`off` takes checks away one by one; what is left may be nothing."""
-    off = dict.fromkeys(("status", "loops", "effects", "max_tokens", "max_cost_usd"), "off")
+    off = dict.fromkeys(("status", "loops", "findings", "effects", "max_tokens", "max_cost_usd"), "off")
     with pytest.raises(UsageError, match="no checks is not a pass"):
         report(refund_story(), baseline(), **off)
 

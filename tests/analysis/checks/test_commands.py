@@ -40,8 +40,8 @@ def test_a_good_run_passes_and_a_wrong_one_fails_with_the_reason(cli: Cli, good:
     assert "Wrote refund.json: 1 run, 1 side effect." in kept.out
     assert "That `refund` has side effects is a guess from the name" in kept.out
     assert (passed.code, failed.code) == (0, 1)
-    assert passed.out.startswith("PASS  4 checks passed  refund  ")
-    assert failed.out.startswith("FAIL  2 of 4 checks failed")
+    assert passed.out.startswith("PASS  5 checks passed  refund  ")
+    assert failed.out.startswith("FAIL  2 of 5 checks failed")
     assert "    - amount: 40\n    + amount: 4000\n" in failed.out
     assert f"agentdbg show {wrong[:8]} --event 5 shows #5 in full." in failed.out
     assert f"agentdbg diff {good[:8]} {wrong[:8]} compares it with a run of the baseline." in failed.out
@@ -240,7 +240,7 @@ def test_json_has_every_check_with_its_events(cli: Cli, good: str, wrong: str) -
 
     assert told["passed"] is False
     assert told["run"]["run_id"] == wrong
-    assert [check["name"] for check in told["checks"]] == ["status", "loops", "effects", "max_tokens"]
+    assert [check["name"] for check in told["checks"]] == ["status", "loops", "findings", "effects", "max_tokens"]
     failed = {check["name"]: check for check in told["checks"] if not check["passed"]}
     assert failed["effects"]["events"][0]["n"] == 5
     assert failed["effects"]["diff"].endswith("+ amount: 4000")
@@ -258,7 +258,7 @@ def test_junit_is_what_a_ci_server_reads(cli: Cli, data_dir: Path, good: str) ->
     cases = {case.get("name"): case for case in suite.findall("testcase")}
 
     assert suites.tag == "testsuites"
-    assert (suite.get("tests"), suite.get("failures")) == ("4", "1")
+    assert (suite.get("tests"), suite.get("failures")) == ("5", "1")
     assert cases["status"].find("failure") is None
     failure = cases["effects"].find("failure")
     assert failure is not None
@@ -292,10 +292,10 @@ def test_markdown_is_a_table_and_a_diff_that_recorded_text_cannot_break_out_of(
     rows = [re.split(r"(?<!\\)\|", line) for line in page.splitlines() if line.startswith("|")]
     fence = re.search(r"^(`{3,})diff\n(.*?)\n\1$", page, re.MULTILINE | re.DOTALL)
 
-    assert page.startswith("## ❌ 1 of 4 checks failed: ")
+    assert page.startswith("## ❌ 1 of 5 checks failed: ")
     assert "<img>" not in page.splitlines()[0]
-    assert [len(row) for row in rows] == [5] * 6
-    assert [row[2].strip() for row in rows[2:]] == ["`status`", "`loops`", "`effects`", "`max_tokens`"]
+    assert [len(row) for row in rows] == [5] * 7
+    assert [row[2].strip() for row in rows[2:]] == ["`status`", "`loops`", "`findings`", "`effects`", "`max_tokens`"]
     assert fence is not None
     assert len(fence[1]) > 3
     assert "<script>" in fence[2]

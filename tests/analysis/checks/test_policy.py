@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from agentdbg.analysis import run_answer
 from agentdbg.analysis.checks.policy import FINDINGS, RULES, make_policy, read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.analysis.findings import __file__ as findings_package
@@ -53,7 +54,7 @@ def test_later_layers_beat_earlier_ones_rule_by_rule() -> None:
     assert (policy.max_tokens, policy.loops, policy.must_call) == (20, "none", ("a", "b"))
     assert policy.effects is None
     assert policy.status == "baseline"
-    assert policy.by_default == {"status", "max_cost_usd"}
+    assert policy.by_default == {"status", "findings", "max_cost_usd"}
 
 
 def test_yaml_words_for_off_take_a_rule_away() -> None:
@@ -199,6 +200,7 @@ def test_the_policy_that_init_writes_explains_every_rule_and_can_be_used() -> No
 
 def test_the_kinds_of_findings_are_those_there_are() -> None:
     """A kind that a policy names and nothing finds would always pass."""
-    sources = "".join(path.read_text(encoding="utf-8") for path in Path(findings_package).parent.glob("*.py"))
+    folder = Path(findings_package).parent
+    sources = "".join(path.read_text(encoding="utf-8") for path in (*folder.glob("*.py"), Path(run_answer.__file__)))
 
-    assert set(re.findall(r"Finding\(\s*\"(\w+)\"", sources)) == set(FINDINGS)
+    assert set(re.findall(r"(?:Finding|LastWord)\(\s*\"(\w+)\"", sources)) == set(FINDINGS)
