@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis.wording import count_noun
@@ -14,13 +15,14 @@ from agentdbg.events import SPEC_VERSION
 from agentdbg.interop.agent_homes import AGENTS
 from agentdbg.interop.import_ledger import Ledger
 from agentdbg.interop.importers import IMPORTERS
-from agentdbg.interop.imports import Importing, Outcome
+from agentdbg.interop.imports import Importing, Outcome, import_files
 from agentdbg.interop.sources import NotReadable, find_sources
 from agentdbg.storage.layout import check_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentdbg.config import Config
     from agentdbg.interop.sources import Source
 
 EXAMPLES = """
@@ -79,7 +81,7 @@ def command(
     if follow:
         follow_session(out, config, sources, format_name)
         return
-    told = _import_all(Importing(config), Ledger(config.data_dir), sources, format_name)
+    told = _import_all(config, sources, format_name)
     with heard_or_not():
         if as_json:
             out.json(_as_json(told))
@@ -89,44 +91,54 @@ def command(
         raise SystemExit(2)
 
 
-def _import_all(
-    importing: Importing, ledger: Ledger, sources: list[Source], format_name: str
-) -> list[tuple[Source, str, list[Outcome]]]:
+def _import_all(config: Config, sources: list[Source], format_name: str) -> list[tuple[Source, str, list[Outcome]]]:
     """Import each file, or recognise it as imported."""
-    told: list[tuple[Source, str, list[Outcome]]] = []
-    with Progress("Importing") as progress:
-        try:
-            for number, source in enumerate(sources):
-                known = ledger.runs_of(source.path, format_name)
-                if known is not None:
-                    told.append((source, known[0], [Outcome("", run=run) for run in known[1]]))
-                    progress.at(number / len(sources))
-                    continue
-                mark = ledger.mark_of(source.path)
-                title, outcomes = _take(importing, source, format_name, progress, number / len(sources), len(sources))
-                told.append((source, title, outcomes))
-                source.forget()
-                runs = [outcome.run for outcome in outcomes if outcome.run is not None]
-                if runs and not any(outcome.problem for outcome in outcomes):
-                    ledger.note(source.path, format_name, mark, title, runs)
-        finally:
-            ledger.save()
-    return told
+    ledger = Ledger(config.data_dir)
+    told: dict[int, tuple[Source, str, list[Outcome]]] = {}
+    waiting: list[int] = []
+    for number, source in enumerate(sources):
+        known = ledger.runs_of(source.path, format_name)
+        if known is None:
+            waiting.append(number)
+        else:
+            told[number] = (source, known[0], [Outcome("", run=run) for run in known[1]])
+    if len(waiting) == 1:  # how far one file is can be told, too
+        (number,) = waiting
+        mark = ledger.mark_of(sources[number].path)
+        told[number] = (sources[number], *_take(Importing(config), sources[number], format_name))
+        _note(ledger, format_name, mark, told[number])
+    else:
+        marks = [ledger.mark_of(sources[number].path) for number in waiting]
+        found = import_files([sources[number] for number in waiting], format_name)
+        with Progress("Importing") as progress, contextlib.closing(ledger):
+            for done, (number, mark, outcome) in enumerate(zip(waiting, marks, found, strict=True), 1):
+                told[number] = (sources[number], *outcome)
+                _note(ledger, format_name, mark, told[number])
+                progress.at(done / len(waiting))
+    ledger.close()
+    return [told[number] for number in range(len(sources))]
 
 
-def _take(
-    importing: Importing, source: Source, format_name: str, progress: Progress, begun: float, sources: int
-) -> tuple[str, list[Outcome]]:
-    """Import one file: its format, and what came of each of its runs."""
+def _note(ledger: Ledger, format_name: str, mark: list[int], told: tuple[Source, str, list[Outcome]]) -> None:
+    """Remember a file of which nothing was left out."""
+    source, title, outcomes = told
+    runs = [outcome.run for outcome in outcomes if outcome.run is not None]
+    if runs and not any(outcome.problem for outcome in outcomes):
+        ledger.note(source.path, format_name, mark, title, runs)
+
+
+def _take(importing: Importing, source: Source, format_name: str) -> tuple[str, list[Outcome]]:
+    """Import one file: its format, and the outcome of each of its runs."""
     outcomes: list[Outcome] = []
     title = ""
-    try:
-        title, found = importing.take(source, format_name)
-        for outcome in found:
-            outcomes.append(outcome)
-            progress.at(begun + min(len(outcomes) / max(source.expected, 1), 1) / sources)
-    except NotReadable as error:
-        outcomes.append(Outcome("", problem=str(error).removeprefix(source.shown).strip()))
+    with Progress("Importing") as progress:
+        try:
+            title, found = importing.take(source, format_name)
+            for outcome in found:
+                outcomes.append(outcome)
+                progress.at(min(len(outcomes) / max(source.expected, 1), 1))
+        except NotReadable as error:
+            outcomes.append(Outcome("", problem=str(error).removeprefix(source.shown).strip()))
     return title, outcomes
 
 

@@ -51,14 +51,15 @@ class Ledger:
         self._known[_key(path, wanted)] = {"mark": mark, "title": title, "runs": told}
         self._has_changed = True
 
-    def mark_of(self, path: Path) -> Any:
+    def mark_of(self, path: Path) -> list[int]:
         """What tells one state of a file from another."""
         return _mark(path)
 
-    def save(self) -> None:
+    def close(self) -> None:
         """Write down what was noted; the latest ones, where there are very many."""
         if not self._has_changed:
             return
+        self._has_changed = False
         latest = dict(list(self._known.items())[-_MOST_FILES:])
         make_private_folder(self._path.parent)
         replace_file(self._path, encode_json({"version": _VERSION, "files": latest}))

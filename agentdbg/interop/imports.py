@@ -6,24 +6,34 @@ Nothing that is wrong with one run, or one file, keeps the others from being imp
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agentdbg.config import load_config
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.interop.drafts import EntryProblem, RunDraft
 from agentdbg.interop.importers import find_importer
 from agentdbg.interop.importing import store_run
+from agentdbg.interop.sources import NotReadable, Source
 from agentdbg.interop.stored_runs import StoredCopy, store_copy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agentdbg.config import Config
     from agentdbg.interop.foreign_run import Names
     from agentdbg.interop.importing import StoredRun
-    from agentdbg.interop.sources import Source
 
-__all__ = ["Importing", "Outcome"]
+__all__ = ["Importing", "Outcome", "import_files"]
+
+_MANY_FILES, _MANY_BYTES = 16, 8 << 20
+_MOST_WORKERS = 8
+_AT_ONCE = 4
+"""Files that a process is given at a time."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +43,42 @@ class Outcome:
     entry: str
     run: StoredRun | None = None
     problem: str = ""
+
+
+def import_files(sources: Sequence[Source], wanted: str) -> Iterator[tuple[str, list[Outcome]]]:
+    """
+    The format and the outcomes of each file, in their order. Many files are shared among several processes: nearly all
+    of the time goes into taking secrets out, which one processor does at a time.
+    """
+    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
+    size = sum(source.size for source in sources) if len(sources) >= _MANY_FILES else 0
+    jobs = [(str(source.path), source.shown, source.is_any_size, wanted) for source in sources]
+    if workers < 2 or size < _MANY_BYTES:
+        yield from map(_import_file, jobs)
+        return
+    pool = ProcessPoolExecutor(workers)
+    try:
+        yield from pool.map(_import_file, jobs, chunksize=_AT_ONCE)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _import_file(job: tuple[str, str, bool, str]) -> tuple[str, list[Outcome]]:
+    """Import one file with the settings of this process."""
+    path, shown, any_size, wanted = job
+    outcomes: list[Outcome] = []
+    title = ""
+    try:
+        title, found = _importing().take(Source(Path(path), shown, any_size=any_size), wanted)
+        outcomes.extend(found)
+    except NotReadable as error:
+        outcomes.append(Outcome("", problem=str(error).removeprefix(shown).strip()))
+    return title, outcomes
+
+
+@cache
+def _importing() -> Importing:
+    return Importing(load_config())
 
 
 class Importing:

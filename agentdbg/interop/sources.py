@@ -36,6 +36,7 @@ _LONGEST_FILE = 32 << 20
 _ANY_SIZE = 1 << 50
 _EVENT_FILE = re.compile(r"(?:event-)?(\d{1,9})(?:-[0-9a-fA-F-]{8,40})?\.json")
 _MOST_OTHERS = 3
+_EVENT_HEAD = 1 << 20
 _FIRST_LINE = 1 << 20
 _LAST_MS = 253_402_300_800_000
 """The end of the year 9999."""
@@ -63,6 +64,17 @@ class Source:
             self.__dict__.pop(name, None)
 
     @property
+    def is_any_size(self) -> bool:
+        """Whether the user said that size does not matter."""
+        return self._most_bytes == _ANY_SIZE
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        files = event_files(self.path) if self.is_folder else [self.path]
+        return sum(file.stat().st_size for file in files)
+
+    @property
     def is_folder(self) -> bool:
         return self.path.is_dir()
 
@@ -85,7 +97,7 @@ class Source:
 
     def beside(self, path: Path) -> Source:
         """Another file that belongs to this one, read within the same bounds."""
-        return Source(path, any_size=self._most_bytes == _ANY_SIZE)
+        return Source(path, any_size=self.is_any_size)
 
     def open(self) -> BinaryIO:
         """The file as it lies there."""
@@ -241,7 +253,19 @@ def event_files(folder: Path) -> list[Path]:
     at = inside if inside.is_dir() else folder
     # Other JSON files beside them, and more than one or two, would be somebody's numbered files.
     others = sum(name.endswith(".json") for name in names) - len(numbered)
-    return [at / name for _, name in sorted(numbered)] if numbered and others <= _MOST_OTHERS else []
+    if not numbered or others > _MOST_OTHERS:
+        return []
+    found = [at / name for _, name in sorted(numbered)]
+    return found if _begins_like_event(found[0]) else []
+
+
+def _begins_like_event(path: Path) -> bool:
+    """Whether a file holds an event of OpenHands, and not, say, one of many numbered transcripts."""
+    try:
+        head = read_start(path, _EVENT_HEAD)
+    except OSError:
+        return False
+    return b'"source"' in head and any(name in head for name in (b'"action"', b'"observation"', b'"kind"'))
 
 
 def _is_data_folder(path: Path) -> bool:

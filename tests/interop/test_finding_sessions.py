@@ -116,7 +116,7 @@ def test_a_file_that_has_not_changed_is_not_read_again(home: Path, data_dir: Pat
     mark = ledger.mark_of(path)
     runs = [outcome.run for outcome in Importing(load_config()).take(Source(path))[1] if outcome.run]
     ledger.note(path, "auto", mark, "Claude Code session", runs)
-    ledger.save()
+    ledger.close()
     again = Ledger(data_dir)
     known = again.runs_of(path, "auto")
 
@@ -224,6 +224,28 @@ def test_what_cannot_be_chosen_is_explained(home: Path, arguments: list[str], sa
 
     assert ran.code == 2
     assert said in ran.err
+
+
+@pytest.mark.slow
+def test_many_files_shared_among_processes_are_imported_like_one_by_one(home: Path, data_dir: Path) -> None:
+    """How many processors a machine has must not show in what it finds; and the order is that of the files."""
+    folder = home / "many"
+    folder.mkdir()
+    filler = "x" * 400_000
+    for number in range(24):
+        entry = {
+            "messages": [{"role": "user", "content": filler}, {"role": "assistant", "content": f"answer {number}"}]
+        }
+        (folder / f"{number:02}.json").write_text(json.dumps(entry))
+    (folder / "07.json").write_text("no JSON")
+    ran = agentdbg("import", folder, "--json")
+    again = agentdbg("import", folder, "--json")
+
+    assert ran.code == 2
+    assert [Path(run["file"]).stem for run in ran.json["imported"]] == [f"{n:02}" for n in range(24) if n != 7]
+    assert [Path(problem["file"]).stem for problem in ran.json["problems"]] == ["07"]
+    assert len(again.json["already_here"]) == 23
+    assert len(list_runs(None, data_dir)) == 23
 
 
 @pytest.mark.slow
