@@ -49,6 +49,8 @@ class Session:
         self._began: dict[str, float | None] = {}
         self._answers: dict[str, Step] = {}
         self._asked: dict[str, _Asked] = {}
+        self._waiting: dict[str, dict[str, None]] = {}
+        """The same calls by the tool's name, in their order."""
         self._diffs: dict[str, str] = {}
         self._latest: str | None = None
 
@@ -105,7 +107,9 @@ class Session:
 
     def call(self, of: str, name: Any, args: Any, *, answer: str, at_ms: float | None) -> None:
         """A tool that an answer asks for."""
-        self._asked.setdefault(of, _Asked(name, args, answer, at_ms))
+        if of not in self._asked:
+            self._asked[of] = _Asked(name, args, answer, at_ms)
+            self._waiting.setdefault(str(name), {})[of] = None
 
     def result(
         self, of: str, content: Any, *, at_ms: float | None, error: Any = None, message: Any = None, **said: Any
@@ -113,6 +117,8 @@ class Session:
         """The outcome of a call; `message` is how the model was told, where that is not the result itself."""
         self.seen(at_ms)
         asked = self._asked.pop(of, None)
+        if asked is not None:
+            self._waiting[str(asked.name)].pop(of, None)
         name = said.pop("name", None) or (asked.name if asked is not None else None)
         args = said.pop("args", None)
         length = None
@@ -170,7 +176,7 @@ class Session:
         """The call that a result belongs to: the one of this id, else the first that waits for this tool."""
         if of in self._asked:
             return of
-        return next((call for call, asked in self._asked.items() if asked.name == name), "")
+        return next(iter(self._waiting.get(name, ())), "")
 
     def close(self) -> list[Step]:
         """All steps; calls without a result stand at the end as begun."""
@@ -253,7 +259,7 @@ def _extend(step: Step, message: dict[str, Any]) -> None:
     known = step.fields["response"]
     for key, value in message.items():
         if isinstance(value, list) and isinstance(known.get(key), list):
-            known[key] = known[key] + value
+            known[key] += value  # the lists are the importer's own
         elif not known.get(key):
             known[key] = value
 

@@ -255,8 +255,8 @@ def event_files(folder: Path) -> list[Path]:
     others = sum(name.endswith(".json") for name in names) - len(numbered)
     if not numbered or others > _MOST_OTHERS:
         return []
-    found = [at / name for _, name in sorted(numbered)]
-    return found if _begins_like_event(found[0]) else []
+    files = [at / name for _, name in sorted(numbered)]
+    return files if _begins_like_event(files[0]) else []
 
 
 def _begins_like_event(path: Path) -> bool:

@@ -394,7 +394,7 @@ def _read_parts(speaker: str, parts: list[Any], messages: list[Message]) -> None
     said = []
     for part in parts:
         text = part.get("text") if type(part) is dict else part
-        if type(part) is dict and (part.get("type") in _RESULTS or not _RESULTS.isdisjoint(part)):
+        if type(part) is dict and (str(part.get("type")) in _RESULTS or not _RESULTS.isdisjoint(part)):
             content = part.get("content", {key: part[key] for key in part if key not in CALL_KEYS})
             messages.append((TOOL, _text(content)))
         elif type(text) is str:

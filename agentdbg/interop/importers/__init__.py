@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol, cast
 
-from agentdbg.exceptions import UsageError
+from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.interop.seeming import seems_in_documents, seems_to_be
 from agentdbg.interop.sources import NotReadable
 
@@ -79,7 +79,7 @@ def find_importer(source: Source, wanted: str = "auto") -> tuple[str, Importer]:
     if not seeming:
         for name in IMPORTERS:
             importer = _load(name)
-            if importer.recognises(source):
+            if _knows(importer, source):
                 return name, importer
         seeming = seems_in_documents(source)
     raise NotReadable(f"{source.shown} {seeming}")
@@ -104,9 +104,11 @@ def added_importers() -> dict[str, Importer]:
 
 
 def _knows(importer: Importer, source: Source) -> bool:
-    """Whether an importer that somebody added knows a file; one that stumbles over it does not."""
+    """Whether an importer knows a file; one that stumbles over it does not."""
     try:
         return bool(importer.recognises(source))
+    except AgentDbgError:
+        raise  # it cannot be read by anybody
     except Exception:  # noqa: BLE001 -- as above
         return False
 

@@ -8,6 +8,7 @@ model's answer. Tokens and costs are told rounded (`2.3k`), and are kept as that
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ def read(source: Source) -> Iterator[RunDraft]:
     text = source.content.decode("utf-8", "replace").replace("\r\n", "\n")
     starts = list(_START.finditer(text))
     source.expected = len(starts)
+    same: Counter[str] = Counter()
     for number, start in enumerate(starts, 1):
         end = starts[number].start() if number < len(starts) else len(text)
         told = _Told()
@@ -53,10 +55,10 @@ def read(source: Source) -> Iterator[RunDraft]:
             told.take(line)
         told.finish()
         began = _moment(start[1])
-        same = sum(earlier[1] == start[1] for earlier in starts[:number])
+        same[start[1]] += 1
         session = told.session
         yield RunDraft(
-            identity=["aider", start[1], same, session.first_request],
+            identity=["aider", start[1], same[start[1]], session.first_request],
             name=short_name(session.first_request, f"{source.path.resolve().parent.name}, aider, {start[1]}"),
             format="aider",
             steps=session.close(),

@@ -33,6 +33,7 @@ _WRAPPED = re.compile(
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>.*?(?:<command-args>(.*?)</command-args>)?\s*$", re.DOTALL)
 _TOOL_ERROR = re.compile(r"</?tool_use_error>")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
+_LONGEST_WRAPPED = 20_000
 _HIDDEN = ("signature", "citations", "caller")
 
 
@@ -194,11 +195,11 @@ def _refine(step: Step, message: dict[str, Any]) -> None:
 def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
     content = as_dict(line.get("message")).get("content")
     blocks = as_list(content)
-    results = [block for block in blocks if as_word(as_dict(block).get("type")) == "tool_result"]
+    results = [block for block in blocks if as_dict(block).get("type") == "tool_result"]
     detail = line.get("toolUseResult", line.get("tool_use_result"))
     for block in results:
         _result(session, block, detail if len(results) == 1 else {}, at_ms)
-    said = [block for block in blocks if block not in results] if results else content
+    said = [block for block in blocks if as_dict(block).get("type") != "tool_result"] if results else content
     if not said:
         return
     said = plain_content(said)
@@ -214,7 +215,7 @@ def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
 
 def _request(said: Any) -> Any:
     """What the user typed, without what the program wrapped around it."""
-    if not isinstance(said, str) or "<" not in said:
+    if not isinstance(said, str) or "<" not in said or len(said) > _LONGEST_WRAPPED:
         return said
     command = _COMMAND.search(said)
     if command is not None:

@@ -50,7 +50,7 @@ def recognises(source: Source) -> bool:
         return True
     first = documents[0] if documents else {}
     is_head = "id" in first and "timestamp" in first and "type" not in first
-    return is_head and any(item.get("type") in _ITEMS or "record_type" in item for item in documents[1:])
+    return is_head and any(as_word(item.get("type")) in _ITEMS or "record_type" in item for item in documents[1:])
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
@@ -160,7 +160,7 @@ class _Told:
             self._facts.setdefault("project", turn["cwd"])
 
     def _item(self, item: dict[str, Any], at_ms: float | None) -> None:
-        kind = item.get("type")
+        kind = as_word(item.get("type"))
         if kind == "message" and item.get("role") != "assistant":
             self._said(item, at_ms)
         elif kind in _RESULTS:

@@ -85,7 +85,7 @@ def _read_session(source: Source) -> Iterator[RunDraft | EntryProblem]:
             continue
         listed = as_list(told.get("messages"))
         for message in listed if listed or "id" not in told else [told]:
-            if isinstance(message, dict) and message.get("type") in _TYPES:
+            if isinstance(message, dict) and as_word(message.get("type")) in _TYPES:
                 messages[str(message.get("id", len(messages)))] = message
             else:
                 yield EntryProblem(place, "a message without a type that is known")
@@ -168,7 +168,7 @@ def _answer(session: Session, message: dict[str, Any], content: Any, at_ms: floa
 
 
 def _result(session: Session, call: dict[str, Any], of: str) -> None:
-    status, given = call.get("status"), call.get("result")
+    status, given = as_word(call.get("status")), call.get("result")
     if given is None and status not in (*_FAILED, "success"):
         return  # it was still at work, or waited to be allowed
     result, error = answered(as_list(given))

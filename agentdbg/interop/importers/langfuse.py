@@ -57,7 +57,9 @@ def _is_known(item: Any) -> bool:
 
 def _is_observation(item: Any) -> bool:
     told = as_dict(item)
-    return told.get("type") in _TYPES and _of(told, "traceId") is not None and _of(told, "startTime") is not None
+    return (
+        as_word(told.get("type")) in _TYPES and _of(told, "traceId") is not None and _of(told, "startTime") is not None
+    )
 
 
 def _is_trace(item: Any) -> bool:
@@ -102,7 +104,7 @@ def _take_trace(traces: dict[str, Trace], item: dict[str, Any]) -> None:
     if trace.started_ms is not None and isinstance(lasted, (int, float)) and not isinstance(lasted, bool):
         trace.ended_ms = trace.started_ms + lasted * 1000
     for told in as_list(item.get("observations")):
-        if isinstance(told, dict) and told.get("type") in _TYPES:
+        if isinstance(told, dict) and as_word(told.get("type")) in _TYPES:
             trace.add(_node(told))
     by_observation: dict[str, dict[str, Any]] = {}
     scores: dict[str, Any] = {}

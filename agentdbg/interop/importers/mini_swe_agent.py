@@ -27,6 +27,7 @@ TITLE = "mini-swe-agent trajectory"
 _COMMAND = re.compile(r"```(?:bash|sh|mswea_bash_command)?[ \t]*\n(.*?)\n?```", re.DOTALL)
 _RETURN_CODE = re.compile(r"<returncode>\s*(-?\d{1,6})\s*</returncode>")
 _OUTPUT = re.compile(r"<output>\n?(.*?)\n?</output>", re.DOTALL)
+_LONGEST_OUTPUT = 100_000
 _DONE = frozenset({"submitted", "", "submit"})
 
 
@@ -77,7 +78,7 @@ class _Told:
         self.session = Session()
         self.exit: dict[str, Any] = {}
         self._model = model
-        self._waiting: list[str] = []
+        self._waiting: dict[str, None] = {}
         """Calls that the next observations answer, in their order."""
         self._answers = 0
 
@@ -97,7 +98,7 @@ class _Told:
         elif role == "system":
             self.session.context(message.get("content"), role="system", at_ms=at_ms)
         else:
-            self._waiting = []
+            self._waiting = {}
             self.session.request(message.get("content"), at_ms=at_ms)
 
     def _is_observation(self, message: dict[str, Any]) -> bool:
@@ -123,11 +124,11 @@ class _Told:
         step.meta.pop("source_id", None)
         if as_word(response.get("id")):
             step.meta["source_id"] = response["id"]
-        self._waiting = []
+        self._waiting = {}
         for place, (call_id, command) in enumerate(_commands(message, extra), 1):
             call = call_id or f"{of}, command {place}"
             self.session.call(call, "bash", {"command": command}, answer=of, at_ms=at_ms)
-            self._waiting.append(call)
+            self._waiting[call] = None
 
     def _observe(self, message: dict[str, Any], extra: dict[str, Any], at_ms: float | None) -> None:
         content = words_of(message.get("content")) or as_word(message.get("output"))
@@ -135,7 +136,7 @@ class _Told:
         code = extra.get("returncode")
         if code is None and found is not None:
             code = int(found[1])
-        inner = _OUTPUT.search(content)
+        inner = _OUTPUT.search(content[:_LONGEST_OUTPUT])
         output = extra.get("raw_output")
         if not isinstance(output, str):
             output = inner[1] if inner is not None else content
@@ -144,8 +145,8 @@ class _Told:
             error["message"] = f"{error['message']} ({extra['exception_info']})"
         of = as_word(message.get("tool_call_id")) or as_word(message.get("call_id"))
         if not of or of not in self._waiting:
-            of = self._waiting[0] if self._waiting else of or f"observation {len(self.session.steps)}"
-        self._waiting = [call for call in self._waiting if call != of]
+            of = next(iter(self._waiting), of or f"observation {len(self.session.steps)}")
+        self._waiting.pop(of, None)
         step = self.session.result(of, output, at_ms=at_ms, error=error, message=message.get("content"), name="bash")
         if not as_word(message.get("tool_call_id")):
             step.meta.clear()

@@ -33,7 +33,7 @@ class Told:
         self.result: str | None = None
         self.facts: dict[str, Any] = {}
         self._metrics = metrics
-        self._calls: dict[Any, str] = {}
+        self._calls: dict[str, str] = {}
         """The call that an action made, by the action's id."""
 
     def take(self, item: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Told:
         if kind == "finish":
             self.result = as_word(args.get("final_thought")) or as_word(as_dict(args.get("outputs")).get("content"))
             return
-        self._calls[item.get("id")] = call
+        self._calls[str(item.get("id"))] = call
         self.session.call(call, name, given, answer=answer, at_ms=at_ms)
 
     def _answer(self, item: dict[str, Any], content: Any, calls: list[Any], at_ms: float | None) -> str:
@@ -111,7 +111,7 @@ class Told:
             self._ended(extras)
             return
         cause = item.get("cause")
-        call = as_word(as_dict(item.get("tool_call_metadata")).get("tool_call_id")) or self._calls.get(cause, "")
+        call = as_word(as_dict(item.get("tool_call_metadata")).get("tool_call_id")) or self._calls.get(str(cause), "")
         if kind in _NO_RESULTS and not call:
             return
         error = None

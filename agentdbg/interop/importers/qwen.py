@@ -34,7 +34,7 @@ def recognises(source: Source) -> bool:
 
 
 def _is_record(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in _TYPES and isinstance(item.get("sessionId"), str)
+    return isinstance(item, dict) and as_word(item.get("type")) in _TYPES and isinstance(item.get("sessionId"), str)
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
