@@ -7,6 +7,8 @@ A gate's report as a person, a pull request, a program or a CI server reads it.
 from __future__ import annotations
 
 import contextlib
+import glob
+import os
 import re
 import shlex
 from html import escape
@@ -20,6 +22,7 @@ from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.run_files import facts_of_named, file_of, is_path, read_baseline
 from agentdbg.commands.streams import heard_or_not
 from agentdbg.commands.terminal import Styled, Terminal, clean
+from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.policy_file import effect_rules, find_policy, read_policy
 from agentdbg.storage.reader import default_data_dir, find_run
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks import Report
     from agentdbg.analysis.checks.run_facts import CheckResult
 
-__all__ = ["FORMATS", "junit", "markdown"]
+__all__ = ["FORMATS", "fenced", "junit", "junit_cases", "markdown", "xml"]
 
 EXAMPLES = """
 agentdbg assert latest --baseline tests/refund.json
@@ -39,15 +42,17 @@ agentdbg assert latest --max-tokens 20000 --must-call search --must-not-call 'de
 agentdbg assert a41f -b refund.json --format markdown
 agentdbg assert a41f -b refund.json --json | jq .passed
 agentdbg assert a41f --effects none --loops none      # a dry run that changes nothing
+agentdbg assert 'agent-runs/*.json' -b refund.json    # several runs at once
 """
 _AMOUNT = "N"
-_NO_RULES = ("run", "baseline_file", "policy_file", "output", "as_json")
+_NO_RULES = ("runs", "baseline_file", "policy_file", "output", "as_json")
 
 
 def command(
-    run: Annotated[
-        str, Argument("[RUN]", "A run: its id, a unique prefix, `latest`, or a file or folder.", "runs")
-    ] = "latest",
+    runs: Annotated[
+        list[str] | None,
+        Argument("[RUN...]", "Runs: ids, unique prefixes, `latest`, files or folders, also with `*`.", "runs"),
+    ] = None,
     baseline_file: Annotated[
         str | None, Option("--baseline", "-b", metavar="FILE", help="What `agentdbg baseline` made of good runs.")
     ] = None,
@@ -103,7 +108,7 @@ def command(
     ] = None,
 ) -> None:
     """
-    Check a run against a baseline, a policy and limits, and fail for the right reason: how it ended, errors, loops,
+    Check runs against a baseline, a policy and limits, and fail for the right reason: how it ended, errors, loops,
     calls that have to be made and calls that must not, the same side effects, no other tools, budgets. Options beat the
     policy file, and `off` takes a check away. The exit code is 0 when every check holds, 1 when one does not, and 2
     when there is nothing to check.
@@ -120,13 +125,25 @@ def command(
     baseline = None if baseline_file is None else read_baseline(file_of("--baseline", baseline_file))
     policy = make_policy(from_file, read_rules(given, "the options"), with_baseline=baseline is not None)
     data_dir = default_data_dir()
-    facts = facts_of_named(run, data_dir, effect_rules(policy))
-    report = judge(facts, policy, baseline)
-    hints = _what_to_look_at(run, report, data_dir)
+    named = _named_runs(runs or ["latest"])
+    reports = [judge(facts_of_named(run, data_dir, effect_rules(policy)), policy, baseline) for run in named]
+    hints = [_what_to_look_at(run, report, data_dir) for run, report in zip(named, reports, strict=True)]
     with heard_or_not():
-        write_report(Terminal(), report, output, hints)
-    if not report.passed:
+        write_reports(Terminal(), reports, output, hints)
+    if not all(report.passed for report in reports):
         raise SystemExit(1)
+
+
+def _named_runs(given: list[str]) -> list[str]:
+    """The runs that were named, a pattern with `*` as the files and folders it matches."""
+    found: dict[str, None] = {}
+    for run in given:
+        matches = sorted(glob.glob(run)) if glob.has_magic(run) and not os.path.lexists(run) else [run]
+        if not matches:
+            raise UsageError(f"nothing matches {run!r}; name runs, or files that are there")
+        found.update(dict.fromkeys(matches))
+    # A folder of this folder needs its dot, or it would be looked up as the id of a run.
+    return [os.path.join(".", run) if run not in given and not is_path(run) else run for run in found]
 
 
 def _what_to_look_at(run: str, report: Report, data_dir: Path) -> list[str]:
@@ -150,17 +167,23 @@ _WHEN = re.compile(r" - \d{4}-\d\d-\d\d \d\d:\d\d$")
 _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def write_report(out: Terminal, report: Report, output: str, hints: Sequence[str] = ()) -> None:
-    """Print the report in one of the formats; `hints` are for a person, and stand below the text."""
+def write_reports(out: Terminal, reports: Sequence[Report], output: str, hints: Sequence[Sequence[str]]) -> None:
+    """Print the reports in one of the formats; `hints` are for a person, and stand below the text."""
     if output == "json":
-        out.json(report.as_json())
-    elif output == "text":
-        for pieces in text_lines(report):
-            out.sentence(*pieces, hang=_HANG)
-        for hint in hints:
-            out.sentence(Styled(hint, "muted"), hang=_HANG)
+        passed = all(report.passed for report in reports)
+        several = {"spec_version": SPEC_VERSION, "passed": passed, "runs": [report.as_json() for report in reports]}
+        out.json(reports[0].as_json() if len(reports) == 1 else several)
+    elif output != "text":
+        out.bytes(_WRITERS[output](reports).encode("utf-8", "replace"))
     else:
-        out.bytes(_WRITERS[output](report).encode("utf-8", "replace"))
+        for report, said in zip(reports, hints, strict=True):
+            for pieces in text_lines(report):
+                out.sentence(*pieces, hang=_HANG)
+            for hint in said:
+                out.sentence(Styled(hint, "muted"), hang=_HANG)
+        failed = sum(not report.passed for report in reports)
+        if len(reports) > 1:
+            out.sentence(f"{failed or 'None'} of {len(reports)} runs failed.")
 
 
 def text_lines(report: Report) -> list[list[str | Styled]]:
@@ -195,43 +218,60 @@ def _diff_style(line: str) -> str:
     return {"-": "error", "+": "ok"}.get(line[:1], "muted")
 
 
-def markdown(report: Report) -> str:
-    """The report to paste or to post on a pull request."""
+def markdown(reports: Sequence[Report]) -> str:
+    """The reports to paste or to post on a pull request."""
+    return "\n".join(_markdown(report) for report in reports)
+
+
+def _markdown(report: Report) -> str:
     facts = report.facts
     name = as_text(one_line(facts.run_name, 120))
     marks = {True: "✅", False: "❌"}
     rows = [f"| {marks[result.passed]} | `{result.name}` | {with_code(result.sentence)} |" for result in report.results]
     table = "\n".join(["| | check | |", "|---|---|---|", *rows])
     sections = [f"## {marks[report.passed]} {_counted(report)}: {name}", table]
-    for result in report.failures:
-        if result.diff:
-            # A fence longer than any in the text cannot be closed by it.
-            fence = "`" * max(3, *(len(found) + 1 for found in re.findall("`+", result.diff)), 3)
-            body = clean(result.diff, keep_lines=True)
-            sections.append(f"### {result.name}\n\n{fence}diff\n{body}\n{fence}")
+    sections += [f"### {result.name}\n\n{fenced(result.diff)}" for result in report.failures if result.diff]
     sections.append(f"Run `{facts.run_id}`; `agentdbg show {facts.run_id[:8]} --event n` shows event `#n` in full.")
     return "\n\n".join(sections) + "\n"
 
 
-def junit(report: Report) -> str:
-    """The report as JUnit XML: one test case for each check."""
-    facts = report.facts
-    seconds = f"{(facts.totals.get('duration_ms') or 0) / 1000:.3f}"
-    head = f'name="agentdbg assert" tests="{len(report.results)}" failures="{len(report.failures)}" errors="0"'
-    lines = [
-        '<?xml version="1.0" encoding="utf-8"?>',
-        f"<testsuites {head}>",
-        f'<testsuite {head} skipped="0" time="{seconds}" timestamp="{_xml(facts.started_at)}">',
-        f'<properties><property name="run_id" value="{_xml(facts.run_id)}"/></properties>',
-    ]
+def fenced(diff: str) -> str:
+    """A difference as a block of code that nothing in it can close: its fence is longer than any there."""
+    fence = "`" * max(3, *(len(found) + 1 for found in re.findall("`+", diff)), 3)
+    return f"{fence}diff\n{clean(diff, keep_lines=True)}\n{fence}"
+
+
+def junit(reports: Sequence[Report]) -> str:
+    """The reports as JUnit XML: one test suite for each run, one test case for each check."""
+    lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites {_junit_head(reports)}>"]
+    for report in reports:
+        facts = report.facts
+        seconds = f"{(facts.totals.get('duration_ms') or 0) / 1000:.3f}"
+        lines += [
+            f'<testsuite {_junit_head([report])} skipped="0" time="{seconds}" timestamp="{xml(facts.started_at)}">',
+            f'<properties><property name="run_id" value="{xml(facts.run_id)}"/></properties>',
+            *junit_cases(report, _class_name(facts.run_name)),
+            "</testsuite>",
+        ]
+    return "\n".join([*lines, "</testsuites>"]) + "\n"
+
+
+def _junit_head(reports: Sequence[Report]) -> str:
+    tests, failures = (sum(map(len, found)) for found in zip(*((r.results, r.failures) for r in reports), strict=True))
+    return f'name="agentdbg assert" tests="{tests}" failures="{failures}" errors="0"'
+
+
+def junit_cases(report: Report, class_name: str) -> list[str]:
+    """The checks of one run as test cases."""
+    cases = []
     for result in report.results:
-        case = f'<testcase classname="{_xml(_class_name(facts.run_name))}" name="{result.name}" time="0.000"'
+        case = f'<testcase classname="{xml(class_name)}" name="{result.name}" time="0.000"'
         if result.passed:
-            lines.append(f"{case}/>")
+            cases.append(f"{case}/>")
         else:
-            told = _xml("\n".join([result.sentence, *_diff_lines(result)]))
-            lines.append(f'{case}><failure message="{_xml(result.sentence)}" type="check">{told}</failure></testcase>')
-    return "\n".join([*lines, "</testsuite>", "</testsuites>"]) + "\n"
+            told = xml("\n".join([result.sentence, *_diff_lines(result)]))
+            cases.append(f'{case}><failure message="{xml(result.sentence)}" type="check">{told}</failure></testcase>')
+    return cases
 
 
 def _class_name(run_name: str) -> str:
@@ -239,9 +279,10 @@ def _class_name(run_name: str) -> str:
     return clean(_WHEN.sub("", run_name))
 
 
-def _xml(text: str) -> str:
+def xml(text: str) -> str:
+    """A text as it may stand in XML."""
     return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
-_WRITERS: dict[str, Callable[[Report], str]] = {"markdown": markdown, "junit": junit}
+_WRITERS: dict[str, Callable[[Sequence[Report]], str]] = {"markdown": markdown, "junit": junit}
 FORMATS = ("text", "json", *_WRITERS)

@@ -217,13 +217,22 @@ jobs:
       # called agentdbg on the public index is another project.)
       - run: pip install ./tools/agentdbg pytest
       - run: pytest tests/test_agent.py --agentdbg-dir agent-runs
+      # Scenarios with baselines, each tried several times: `agentdbg gate --help` says how. Skipped without any.
+      - if: always() && hashFiles('tests/gates/**') != ''
+        run: agentdbg gate tests/gates --out agent-report
+      - if: always() && hashFiles('agent-report/summary.md') != ''
+        run: cat agent-report/summary.md >> "$GITHUB_STEP_SUMMARY"
       # What the agent did in a test that failed: AGENTDBG_DATA_DIR=agent-runs/TEST agentdbg view
-      # Secrets are taken out before anything is stored; prompts and answers are there.
+      # The report is one page with every comparison. Secrets are taken out before anything is stored; prompts and
+      # answers are there.
       - uses: actions/upload-artifact@v4
-        if: failure()
+        if: always()
         with:
-          name: agent-runs
-          path: agent-runs
+          name: agent-report
+          path: |
+            agent-report
+            agent-runs
+          if-no-files-found: ignore
 """
 
 _FILES = (

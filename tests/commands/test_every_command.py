@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ WORKS: dict[str, tuple[str, str]] = {
     "explain": ("explain BAD", "KeyError"),
     "baseline": ("baseline GOOD --out kept.json", "kept.json"),
     "assert": ("assert GOOD --max-llm-calls 9", "passed"),
+    "gate": ("gate SUITE", "1 scenario passed"),
     "init": ("init", ".agentdbg/policy.yaml"),
     "diff": ("diff GOOD GOOD", "Same"),
     "tail": ("tail GOOD", "read"),
@@ -52,6 +54,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "explain": ("explain nowhere", 2, "`agentdbg list`"),
     "baseline": ("baseline nowhere", 2, "`agentdbg list`"),
     "assert": ("assert BAD --max-errors 0", 1, ""),
+    "gate": ("gate .", 2, "holds no scenarios"),
     "init": ("init nowhere", 2, "nowhere"),
     "diff": ("diff GOOD nowhere", 2, "`agentdbg list`"),
     "tail": ("tail nowhere", 2, "`agentdbg list`"),
@@ -84,7 +87,17 @@ def runs(data_dir: Path, failed_run: str) -> dict[str, str]:
     good.tool("read", {"path": "a.txt"}, "Total: 12")
     good.end("ok")
     Path("chat.json").write_text('[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]')
-    return {"GOOD": store(data_dir, good, "ok", "reader"), "BAD": failed_run, "SELECT_1": "SELECT 42 AS answer"}
+    Path("gates/reading").mkdir(parents=True)
+    Path("gates/reading/policy.yaml").write_text("status: ok\n")
+    Path("gates/reading/scenario.yaml").write_text("runs: [runs/*.json]\n")
+    Path("gates/reading/runs").mkdir()
+    Path("gates/reading/runs/one.json").write_text(json.dumps({"run": good.meta(), "events": good.events}))
+    return {
+        "GOOD": store(data_dir, good, "ok", "reader"),
+        "SUITE": "gates",
+        "BAD": failed_run,
+        "SELECT_1": "SELECT 42 AS answer",
+    }
 
 
 def test_every_command_is_tried_both_ways() -> None:

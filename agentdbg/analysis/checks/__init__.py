@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.checks.run_baseline import Baseline
     from agentdbg.analysis.checks.run_facts import CheckResult, RunFacts
 
-__all__ = ["CHECKS", "Report", "judge"]
+__all__ = ["CHECKS", "NothingToCheck", "Report", "judge"]
 
 CHECKS: tuple[Callable[[RunFacts, Policy, Baseline | None], list[CheckResult]], ...] = (
     check_status,
@@ -48,6 +48,10 @@ CHECKS: tuple[Callable[[RunFacts, Policy, Baseline | None], list[CheckResult]], 
     check_budgets,
 )
 """From what any run should hold to what only a steady agent does."""
+
+
+class NothingToCheck(UsageError):
+    """The policy asks for no check at all."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,10 @@ class Report:
 
 
 def judge(facts: RunFacts, policy: Policy, baseline: Baseline | None = None) -> Report:
-    """Make every check that the policy asks for; UsageError when it asks for none."""
+    """Make every check that the policy asks for; NothingToCheck when it asks for none."""
     results = tuple(result for check in CHECKS for result in check(facts, policy, baseline))
     if not results:
-        raise UsageError(
+        raise NothingToCheck(
             "there is nothing to check, and no checks is not a pass; "
             "give a baseline, a rule like max_tokens, or a policy (`agentdbg init` writes one)"
         )
