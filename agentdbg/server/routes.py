@@ -24,6 +24,7 @@ from agentdbg.index.search_runs import search_events
 from agentdbg.interop.html_file import html_pieces
 from agentdbg.server.http_answers import json_response
 from agentdbg.server.open_runs import types_header
+from agentdbg.server.source_lines import source_lines
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
@@ -141,6 +142,16 @@ def _event(request: Request, run_id: str, event_id: str) -> tuple[int, Any, Path
             raise EventNotFound(event_id[:100], run_id)
         with view.index.lock:
             return known, view.index.event(known), run_dir(state.data_dir, view.run_id)
+
+
+@router.get("/api/runs/{run_id}/source")
+def get_source(request: Request, run_id: str, n: Annotated[int, Query(ge=1, le=1 << 40)]) -> Response:
+    """The lines of code around an event's source."""
+    with _state(request).looking_at(run_id) as (run, view):
+        view.reach(n, _ROWS_WITHIN_MS)
+        with view.index.lock:
+            start, event = view.index.event(1), view.index.event(n)
+    return json_response(source_lines(start, event, run))
 
 
 @router.get("/api/runs/{run_id}/rows")

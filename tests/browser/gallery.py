@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import struct
 import sys
 import uuid
@@ -23,7 +24,9 @@ Message = dict[str, Any]
 class Story:
     """One run being told: a clock that goes on by what each step took, and the events so far."""
 
-    def __init__(self, name: str, minutes_ago: float, metadata: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, name: str, minutes_ago: float, metadata: dict[str, Any] | None = None, folder: Path | None = None
+    ) -> None:
         self.run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{name} {minutes_ago}"))
         self.name = name
         self.metadata = metadata or {}
@@ -32,7 +35,9 @@ class Story:
         self.events: list[dict[str, Any]] = []
         self.counts = {"llm_calls": 0, "tool_calls": 0, "errors": 0, "loop_warnings": 0}
         self.cost = 0.0
-        self.root = self._add("RUN_START", name, {"run_name": name, "cwd": "/home/dana/shop", "python_version": "3.13"})
+        self.root = self._add(
+            "RUN_START", name, {"run_name": name, "cwd": str(folder or "/home/dana"), "python_version": "3.13"}
+        )
 
     def _add(self, kind: str, name: str, payload: Any, **more: Any) -> str:
         event_id = str(uuid.uuid5(uuid.UUID(self.run_id), str(len(self.events))))
@@ -294,11 +299,43 @@ def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
+CODE = '''"""The support agent of a kettle shop."""
+
+
+def handle_refund(state, call):
+    """Pay the money back and remember it."""
+    order = state["order"]
+    amount = call.arguments["amount"]
+    if order["status"] != "delivered":
+        return reply("not_delivered", order)
+
+    # the model chooses the amount
+    done = refund(order["id"], amount, "EUR")
+    if done["ok"]:
+        state["refunded"] = [order["id"]]
+        state["paid_out"] += amount
+        state["stage"] = "done"
+        record_state(state)
+    return reply("refund_done", done)
+'''
+
+
+def write_code(data_dir: Path) -> Path:
+    """The folder that the support agent was started in, older than its runs."""
+    folder = data_dir / "code"
+    file = folder / "shop" / "agent.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("# orders, customers and letters\n" * 76 + CODE)
+    os.utime(file, (0, 0))
+    return folder
+
+
 def support_agent(data_dir: Path, minutes_ago: float = 6, *, is_good: bool = False) -> str:
     """A refund of 4000 cents as euros: nothing raised, and the run is wrong; or, when it is good, the right one."""
     scores = {"correct": 1.0 if is_good else 0.0, "policy": 1.0 if is_good else 0.5, "tone": 0.92}
     version = "2.4.0" if is_good else "2.4.1"
-    story = Story("support-agent", minutes_ago, {"session_id": "s-41", "version": version, "scores": scores})
+    facts = {"session_id": "s-41", "version": version, "scores": scores}
+    story = Story("support-agent", minutes_ago, facts, write_code(data_dir))
     amount = 40 if is_good else 4000
     line = "shop/agent.py:{}"
     messages: list[Message] = [

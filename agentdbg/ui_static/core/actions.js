@@ -200,6 +200,19 @@ export class Actions {
 
   // Stepping
 
+  /** Move the cursor of time. @param {{by?: number, to?: "first" | "last", n?: number}} where */
+  travel({ by, to, n }) {
+    if (to) this.moveTo(to);
+    else if (n) this.select(n);
+    else if (by) this.move(by > 0 ? 1 : -1);
+  }
+
+  /** The next step that changed the state. @param {1 | -1} direction */
+  travelToState(direction) {
+    const { skeleton } = this.state.timeline ?? {};
+    this.#step(direction, (n) => skeleton?.kind[n] === KIND.STATE, "No other state was recorded.");
+  }
+
   /** @param {1 | -1} direction @param {(n: number) => boolean} test @param {string} nothing */
   #step(direction, test, nothing) {
     const { timeline, selected } = this.state;
@@ -296,6 +309,7 @@ export class Actions {
   /** @param {import("../model/address.js").View} view */
   view(view) {
     this.store.set({ view });
+    if (view === "travel" && this.state.selected === 0) this.move(1);
     this.store.flush();
     this.address.remember();
   }
@@ -325,6 +339,10 @@ export class Actions {
 
   /** Unfold, or go to the first child; fold, or go to the parent. @param {boolean} open */
   unfold(open) {
+    if (this.state.view === "travel") {
+      this.move(open ? 1 : -1);
+      return;
+    }
     const { timeline, selected } = this.state;
     if (!timeline?.isTree || selected === 0) return;
     const { tree } = timeline;

@@ -70,10 +70,13 @@ export function bindings(actions) {
     },
     {
       group: rows,
-      label: "Unfold, fold (tree)",
+      label: "Unfold, fold (tree); step (time travel)",
       keys: ["ArrowRight", "ArrowLeft"],
       shown: ["→", "←"],
-      run: (key) => actions.unfold(key === "ArrowRight"),
+      run: (key, event) =>
+        event?.shiftKey && actions.state.view === "travel"
+          ? actions.travelToState(key === "ArrowRight" ? 1 : -1)
+          : actions.unfold(key === "ArrowRight"),
     },
     {
       group: rows,
@@ -113,9 +116,9 @@ export function bindings(actions) {
 
     {
       group: view,
-      label: "List, tree, waterfall",
-      keys: ["1", "2", "3"],
-      run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall"])[Number(key) - 1]),
+      label: "List, tree, waterfall, time travel",
+      keys: ["1", "2", "3", "4"],
+      run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall", "travel"])[Number(key) - 1]),
     },
     { group: view, served: true, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
     {
@@ -187,7 +190,7 @@ export function bindings(actions) {
   const here = embeddedRun === null ? all : all.filter((binding) => !binding.served);
   return here.map((binding) => ({
     ...binding,
-    run: (key) =>
-      actions.table.isOpen ? binding.tabled?.(key) : compare.isOpen ? binding.compared?.(key) : binding.run(key),
+    run: (key, event) =>
+      actions.table.isOpen ? binding.tabled?.(key) : compare.isOpen ? binding.compared?.(key) : binding.run(key, event),
   }));
 }

@@ -2,7 +2,7 @@
 /** Makes open events. */
 
 import { h } from "./dom.js";
-import { hrefOf } from "./embedded.js";
+import { embeddedRun, hrefOf } from "./embedded.js";
 import { formatAddress } from "../model/address.js";
 import { KINDS } from "../model/skeleton.js";
 
@@ -60,7 +60,7 @@ function callsAround({ skeleton }, kind, n) {
 }
 
 /** @param {RunData} data @param {"inline" | "side"} placement */
-function contextOf(data, placement) {
+export function contextOf(data, placement) {
   return {
     runId: data.runId,
     run: data.run,
@@ -69,6 +69,7 @@ function contextOf(data, placement) {
     getRow: (/** @type {number} */ n) => data.getRow(n),
     getRows: (/** @type {number[]} */ numbers) => data.getRows(numbers),
     fetchEvent: (/** @type {number} */ n) => data.fetchEvent(n),
+    fetchWhole: embeddedRun === null ? (/** @type {number} */ n) => data.fetchWhole(n) : undefined,
     previousOfKind: (/** @type {number} */ n, /** @type {string} */ kind) => {
       const wanted = KINDS.indexOf(kind);
       for (let before = n - 1; before >= 1; before -= 1) if (data.skeleton.kind[before] === wanted) return before;

@@ -41,6 +41,7 @@ export function listen(actions) {
   on("compare-runs", ({ a, b }) => table.compare(a, b));
   on("export-runs", ({ ids }) => table.share(ids));
   on("delete-runs", ({ ids }) => table.remove(ids));
+  on("travel", (where) => actions.travel(where));
   on("sort", ({ by }) => actions.sort(by));
   on("fold-time", ({ folds }) => actions.foldTime(folds));
   on("slowest", () => actions.stepSlowest(1));

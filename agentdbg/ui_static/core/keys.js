@@ -6,7 +6,7 @@
 
 import { preference, setPreference } from "./preferences.js";
 
-/** @typedef {{keys: string[], label: string, group: string, run: (key: string) => void, shown?: string[], or?: boolean}} Binding */
+/** @typedef {{keys: string[], label: string, group: string, run: (key: string, event?: KeyboardEvent) => void, shown?: string[], or?: boolean}} Binding */
 
 const FIELDS = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
@@ -41,7 +41,7 @@ export class Keys {
       if (actsOnItsOwn(target, event.key)) return;
     }
     event.preventDefault();
-    binding.run(event.key);
+    binding.run(event.key, event);
   }
 }
 

@@ -185,6 +185,15 @@ export class RunData extends EventTarget {
     return event;
   }
 
+  /** One event with what the log cut, from the run's tape. @param {number} n @returns {Promise<{event: any, whole: string[], problem: string | null}>} */
+  async fetchWhole(n) {
+    const answer = await this.api
+      .text(`${this.path}/events/${n}/full`, { signal: this.#stopped.signal })
+      .then(parseJson);
+    if (answer.whole?.length > 0) this.#events.set(n, Promise.resolve(answer.event));
+    return answer;
+  }
+
   /** The number of an event that is known by its id, or by its number. @param {string} wanted @returns {Promise<number | null>} */
   async numberOf(wanted) {
     if (/^\d+$/.test(wanted)) return Number(wanted);

@@ -1,11 +1,11 @@
 // @ts-check
 /** The page's state as an address: `/?run_id=…&view=tree&filter=TOOL_CALL,errors&q=833&event=49`, `/?run_id=A&compare=B`. */
 
-/** @typedef {"list" | "tree" | "waterfall"} View */
+/** @typedef {"list" | "tree" | "waterfall" | "travel"} View */
 /** @typedef {{by: "time" | "tokens" | "cost" | "at", descending: boolean}} Sort */
 /** @typedef {{runId: string | null, view: View, filter: string, q: string, event: string | null, side: boolean, compare?: string | null, sort?: Sort | null, table?: boolean}} Place `table`: all runs, and `q` is what is looked for among them */
 
-const VIEWS = ["list", "tree", "waterfall"];
+const VIEWS = ["list", "tree", "waterfall", "travel"];
 
 /** @param {string} search the part of the address from `?` @returns {Place} */
 export function parseAddress(search) {

@@ -97,7 +97,7 @@ export class Timeline {
   #scale = null;
 
   get isTree() {
-    return this.view !== "list";
+    return this.view === "tree" || this.view === "waterfall";
   }
 
   get tree() {

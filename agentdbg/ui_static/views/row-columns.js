@@ -16,6 +16,7 @@ const NAMES = {
   list: { key: "listname", first: 176, narrow: 138 },
   tree: { key: "treename", first: 250, narrow: 190 },
   waterfall: { key: "fallname", first: 290, narrow: 220 },
+  travel: { key: "listname", first: 176, narrow: 138 },
 };
 const WHAT = { key: "fallwhat", first: 150 };
 const WIDTHS = { time: 158, tokens: 58, cost: 62, at: 72 };

@@ -30,6 +30,8 @@ export class RunStrip extends HTMLElement {
   seen = { from: 0, to: 0 };
   /** @type {{from: number, to: number} | null} */
   zoom = null;
+  /** Whether dragging moves the cursor instead of choosing a stretch. */
+  scrubs = false;
 
   #canvas = h("canvas", null);
   #thumb = h("div", { class: "thumb" });
@@ -163,6 +165,10 @@ export class RunStrip extends HTMLElement {
     this.#room.setPointerCapture(event.pointerId);
     const move = (/** @type {PointerEvent} */ at) => {
       if (Math.abs(share(at) - begin) * box.width < DRAG) return;
+      if (this.scrubs) {
+        emit(this, "jump-to-time", { at: share(at) * extent });
+        return;
+      }
       this.#dragFrom = 1;
       this.#drag.hidden = false;
       place(this.#drag, Math.min(begin, share(at)), Math.max(begin, share(at)));
@@ -172,7 +178,7 @@ export class RunStrip extends HTMLElement {
       this.#dragFrom = 0;
       if (Math.abs(share(at) - begin) * box.width < DRAG) {
         if (event.detail < 2) emit(this, "jump-to-time", { at: begin * extent });
-      } else
+      } else if (!this.scrubs)
         emit(this, "zoom", {
           zoom: { from: Math.min(begin, share(at)) * extent, to: Math.max(begin, share(at)) * extent },
         });

@@ -56,6 +56,7 @@ export class Screen {
     this.liveBar = /** @type {import("./live-bar.js").LiveBar} */ (document.querySelector("live-bar"));
     this.compare = /** @type {import("./compare/run-compare.js").RunCompare} */ (document.querySelector("run-compare"));
     this.table = /** @type {import("./runs-table.js").RunsTable} */ (document.querySelector("runs-table"));
+    this.travel = /** @type {import("./travel/time-travel.js").TimeTravel} */ (document.querySelector("time-travel"));
     this.notices = /** @type {import("./page-notices.js").PageNotices} */ (document.querySelector("page-notices"));
     this.empty = /** @type {import("./empty-state.js").EmptyState} */ (document.querySelector("empty-state"));
     this.keyHelp = /** @type {import("./key-help.js").KeyHelp} */ (document.querySelector("key-help"));
@@ -89,6 +90,10 @@ export class Screen {
     if (state.compare !== null) return;
     if (!data || !timeline) return;
     timeline.view = state.view;
+    const travels = state.view === "travel";
+    this.rows.hidden = travels;
+    this.travel.hidden = !travels;
+    this.strip.scrubs = travels;
     timeline.filter = state.filter;
     timeline.sort = state.sort;
     timeline.folds = state.folds;
@@ -116,7 +121,8 @@ export class Screen {
     if (has("data", "run", "follow", "unseen")) this.liveBar.update();
     if (has("data", "sideOpen", "side")) this.#drawSide(state);
     // Last, because how many rows fit depends on what stands above and below them.
-    if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
+    if (travels) this.#drawTravel(state);
+    else if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
   }
 
   /** The first rows are about to be seen; what an open event needs is fetched while they are read, not before. */
@@ -240,6 +246,21 @@ export class Screen {
     this.verdict.toggleAttribute("data-unknown", refusal !== null && !data?.run);
     this.notices.summary = data?.summary ?? null;
     this.notices.update();
+  }
+
+  #travelCode = false;
+
+  /** @param {State} state */
+  #drawTravel(state) {
+    if (!this.#travelCode) {
+      import("./travel/time-travel.js").then(() => {
+        this.#travelCode = true;
+        if (!this.travel.hidden) this.#drawTravel(state);
+      });
+      return;
+    }
+    Object.assign(this.travel, { data: state.data, timeline: state.timeline, selected: state.selected });
+    this.travel.update();
   }
 
   /** @param {State} state @param {Set<string>} changed */

@@ -13,6 +13,7 @@ const VIEWS = [
   ["list", "List", "1"],
   ["tree", "Tree", "2"],
   ["waterfall", "Waterfall", "3"],
+  ["travel", "Time travel", "4"],
 ];
 
 const ORDERS = {
@@ -65,8 +66,9 @@ export class ToolBar extends HTMLElement {
         h(
           "button",
           { type: "button", "data-view": view, title: `${name} (${key})`, onclick: () => emit(this, "view", { view }) },
-          view === "waterfall" ? h("span", { class: "wide" }, name) : name,
+          view === "waterfall" || view === "travel" ? h("span", { class: "wide" }, name) : name,
           view === "waterfall" ? h("span", { class: "narrow" }, "Time") : null,
+          view === "travel" ? h("span", { class: "narrow" }, "Steps") : null,
         ),
       );
     }

@@ -212,7 +212,14 @@ export class EventDetails extends HTMLElement {
     copy.addEventListener("click", () => void copyFrom(copy, () => stringifyJson(this.#event, 2)));
     const link = h("button", { type: "button", title: "Copy a link to this event" }, "Link");
     link.addEventListener("click", () => void copyFrom(link, () => this.#address(), "Link copied"));
-    const actions = h("div", { class: "actions", "aria-live": "polite" }, this.#modeSwitch(), copy, link);
+    const actions = h(
+      "div",
+      { class: "actions", "aria-live": "polite" },
+      this.#wholeButton(context),
+      this.#modeSwitch(),
+      copy,
+      link,
+    );
     if (context.placement !== undefined) {
       const to = context.placement === "side" ? "inline" : "side";
       actions.append(
@@ -226,6 +233,20 @@ export class EventDetails extends HTMLElement {
       );
     }
     return h("div", { class: "bar" }, h("div", { role: "tablist", "aria-label": "Event" }, ...tabs), actions);
+  }
+
+  /** What the log cut may be whole on the tape. @param {DetailsContext} context */
+  #wholeButton(context) {
+    const [row, event] = [this.#row, this.#event];
+    if (!row || !event || !context.fetchWhole || !/__TRUNCATED__|__MEDIA__/.test(stringifyJson(event.payload, 0)))
+      return null;
+    const button = h("button", { type: "button", class: "whole" }, "Load what was cut");
+    button.addEventListener("click", async () => {
+      const found = await context.fetchWhole?.(row.n).catch(() => null);
+      if (found && found.whole.length > 0) this.event = found.event;
+      else button.textContent = found?.problem ? `Not on the tape: ${found.problem}` : "Nothing more was kept";
+    });
+    return button;
   }
 
   /** Texts as they were meant, or as they were sent. */
