@@ -22,9 +22,9 @@ from agentdbg.exceptions import EventNotFound, UsageError
 from agentdbg.index.run_index import RunFilter
 from agentdbg.index.search_runs import search_events
 from agentdbg.interop.html_file import html_pieces
+from agentdbg.server.code_view import source_lines
 from agentdbg.server.http_answers import json_response
 from agentdbg.server.open_runs import types_header
-from agentdbg.server.source_lines import source_lines
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir

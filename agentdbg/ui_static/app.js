@@ -34,6 +34,8 @@ import { Screen } from "./views/screen.js";
  * @property {number} unseen
  * @property {{from: number, to: number} | null} zoom
  * @property {boolean} isShort whether the verdict is reduced to its cause
+ * @property {boolean} isFull whether every line of the verdict is shown whole
+ * @property {boolean} hidesSuspects
  * @property {boolean} rail
  * @property {string} theme
  * @property {string | null} table what is looked for in the table of all runs; null while it is closed
@@ -69,6 +71,8 @@ const store = new Store(
     unseen: 0,
     zoom: null,
     isShort: matchMedia("(max-height: 719.9px)").matches,
+    isFull: false,
+    hidesSuspects: false,
     rail: embeddedRun === null && matchMedia("(min-width: 1100px)").matches && preference("rail", "open") === "open",
     theme: preference("theme", "system"),
     data: null,

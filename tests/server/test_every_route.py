@@ -26,6 +26,7 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "GET /api/runs/{run_id}/events": ("?limit=2", "RUN_START"),
     "GET /api/runs/{run_id}/events/{event_id}": ("", "RUN_START"),
     "GET /api/runs/{run_id}/events/{event_id}/full": ("", "RUN_START"),
+    "GET /api/runs/{run_id}/source": ("?n=1", "reason"),
     "GET /api/runs/{run_id}/rows": ("", "RUN_START"),
     "GET /api/runs/{run_id}/skeleton": ("", ""),
     "GET /api/runs/{run_id}/summary": ("", "verdict"),

@@ -5,6 +5,7 @@ import { EVERYTHING, isEverything, toggleChip } from "../model/filters.js";
 import { formatDuration } from "../model/format.js";
 import { nextWhere } from "../model/search.js";
 import { KIND } from "../model/skeleton.js";
+import { suspectsOf } from "../model/suspects.js";
 import { zoomTo } from "../model/time-axis.js";
 import { AddressBar } from "./address-bar.js";
 import { CompareActions } from "./compare-actions.js";
@@ -262,7 +263,7 @@ export class Actions {
   /** Whatever needs someone: suspects first in their order, else failures, loops and what a rule found. @param {1 | -1} direction */
   stepProblem(direction) {
     const { timeline, data, selected } = this.state;
-    const suspects = (data?.summary?.suspects ?? []).map((suspect) => suspect.n);
+    const suspects = suspectsOf(data?.summary).map((suspect) => suspect.n);
     if (suspects.length > 0) {
       const place = suspects.indexOf(selected);
       const next =
@@ -380,8 +381,16 @@ export class Actions {
     this.store.set({ follow: wanted, unseen: wanted ? 0 : this.state.unseen });
   }
 
+  /** All of the verdict, or its first lines; where suspects stand under it, they are shown or hidden. */
   toggleVerdict() {
-    this.store.set({ isShort: !this.state.isShort });
+    if ((this.state.data?.summary?.suspects ?? []).length > 0) {
+      this.store.set({ hidesSuspects: !this.state.hidesSuspects, isFull: this.state.hidesSuspects });
+      return;
+    }
+    const isSmall = matchMedia("(max-height: 719.9px)").matches;
+    if (isSmall && this.state.isShort) this.store.set({ isShort: false });
+    else if (isSmall) this.store.set({ isShort: true });
+    else this.store.set({ isFull: !this.state.isFull });
   }
 
   cycleTheme() {

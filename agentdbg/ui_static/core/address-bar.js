@@ -12,6 +12,12 @@ export class AddressBar {
   /** @param {import("./actions.js").Actions} actions */
   constructor(actions) {
     this.actions = actions;
+    // A reload shows what was shown: the browser keeps this with the entry in its history.
+    addEventListener("pagehide", () => {
+      const { runId, selected } = this.actions.state;
+      const top = this.actions.screen.rows.top;
+      history.replaceState({ runId, selected, top }, "", currentHref());
+    });
     addEventListener("popstate", () => this.#visit(currentPlace()));
   }
 

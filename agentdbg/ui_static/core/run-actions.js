@@ -37,6 +37,7 @@ export class RunActions {
       this.actions.table.toggle(true, place.q);
     }
     if (place.runId) this.actions.opener.open(place.runId, place.event);
+    if (place.runId && !place.event) this.#takeUp(place.runId, history.state);
     if (place.runId && place.compare)
       this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
     this.runs.addEventListener("change", () => {
@@ -56,6 +57,20 @@ export class RunActions {
     } catch {
       this.store.touch("gone");
     }
+  }
+
+  /** After a reload: the row that was selected, and where the list stood. @param {string} runId @param {any} kept */
+  #takeUp(runId, kept) {
+    const { data } = this.state;
+    if (!data || kept?.runId !== runId || !(kept.selected > 0 || kept.top > 0)) return;
+    const restore = () => {
+      if (data !== this.state.data || (data.skeleton.count < kept.selected && !data.complete)) return;
+      data.removeEventListener("columns", restore);
+      this.store.flush();
+      if (kept.selected > 0 && kept.selected <= data.skeleton.count) this.actions.select(kept.selected);
+      if (kept.top > 0) this.screen.rows.toTop(kept.top);
+    };
+    data.addEventListener("columns", restore);
   }
 
   /** @param {{data_dir?: string}} info */

@@ -6,13 +6,23 @@
 
 import { glyph } from "../core/glyphs.js";
 import { h, setOptional } from "../core/dom.js";
-import { formatAt, formatClock, formatCost, formatCount, formatDuration, formatTokens } from "../model/format.js";
+import {
+  formatAt,
+  formatClock,
+  formatCost,
+  formatCount,
+  formatDuration,
+  formatElapsed,
+  formatTokens,
+} from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { KIND, KINDS } from "../model/skeleton.js";
 import { fillPreview } from "./row-preview.js";
 
 /** How much of the waterfall's width a duration beside its bar may need. */
 const LABEL_SHARE = 0.14;
+/** What has gone on for less is told by its bar alone: figures that change ten times a second cannot be read. */
+const LIVE_FROM_MS = 2000;
 
 /** @typedef {import("../model/types.js").Row} Row */
 /** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
@@ -30,6 +40,7 @@ const LABEL_SHARE = 0.14;
  * @property {string} query
  * @property {boolean} isMatch
  * @property {{severity: string, round: number, edge: string} | null} gutter
+ * @property {number} rank which suspect this is, from 1; 0 for none
  * @property {number} share how much of the bar's room the duration fills, 0 to 1
  * @property {boolean} isTorn whether the call took longer than the bar's room can show
  * @property {boolean} isShort whether moments are told in milliseconds
@@ -84,8 +95,9 @@ function glyphName(kind, row) {
 }
 
 /** @param {RowFacts} facts */
-function gutterCell({ gutter }) {
+function gutterCell({ gutter, rank }) {
   const cell = h("span", { class: "gutter" });
+  if (rank > 0) cell.append(h("b", { class: "rank digits", title: `suspect ${rank}` }, rank));
   if (!gutter) return cell;
   cell.dataset.severity = gutter.severity;
   cell.dataset.edge = gutter.edge;
@@ -131,7 +143,12 @@ function timeCell(facts, skeleton, elapsed) {
   cell.toggleAttribute("data-torn", facts.isTorn);
   const bar = h("span", { class: kind === KIND.SPAN ? "bar bracket" : "bar", "data-torn": facts.isTorn });
   bar.style.setProperty("--share", String(facts.share));
-  cell.append(h("span", { class: "digits" }, formatDuration(duration)), h("span", { class: "bar-room" }, bar));
+  const words = goingOn(skeleton, n)
+    ? duration < LIVE_FROM_MS
+      ? ""
+      : formatElapsed(duration)
+    : formatDuration(duration);
+  cell.append(h("span", { class: "digits" }, words), h("span", { class: "bar-room" }, bar));
   return cell;
 }
 

@@ -8,6 +8,7 @@ import { emit, h, painted, setOptional } from "../core/dom.js";
 import { RowHeights, ScrollTrack, scrollToShow, windowOf } from "../model/heights.js";
 import { gutterOf } from "../model/rounds.js";
 import { KIND } from "../model/skeleton.js";
+import { suspectsOf } from "../model/suspects.js";
 import { DrawnRows } from "./drawn-rows.js";
 import { RowColumns } from "./row-columns.js";
 import { elapsedOf, timeInSight, wholeRange } from "./row-facts.js";
@@ -54,6 +55,8 @@ export class EventRows extends HTMLElement {
   /** @type {Map<number, number>} */
   #bodyHeights = new Map();
   #gutter = gutterOf([]);
+  /** The suspects by rank. @type {Map<number, number>} */
+  #ranks = new Map();
   /** @type {{key: string, numbers: Uint32Array}} */
   #shown = { key: "", numbers: new Uint32Array(0) };
   #pressed = { x: 0, y: 0 };
@@ -104,6 +107,7 @@ export class EventRows extends HTMLElement {
   }
 
   setFindings() {
+    this.#ranks = new Map(suspectsOf(this.data?.summary).map(({ n }, at) => [n, at + 1]));
     this.#gutter = gutterOf(this.data?.findings ?? []);
   }
 
@@ -262,8 +266,14 @@ export class EventRows extends HTMLElement {
     this.#render();
   }
 
-  toTop() {
-    this.#scrollTo(0);
+  /** How far the reader has scrolled, in pixels of the whole list. */
+  get top() {
+    return this.#top;
+  }
+
+  /** @param {number} [top] */
+  toTop(top = 0) {
+    this.#scrollTo(top);
     this.#render();
   }
 
@@ -312,6 +322,7 @@ export class EventRows extends HTMLElement {
     return {
       timeline,
       gutter: this.#gutter,
+      ranks: this.#ranks,
       query: this.query,
       elapsed: elapsedOf(this.data),
       scale: timeline.timeScale(this.#range()),
@@ -324,12 +335,12 @@ export class EventRows extends HTMLElement {
     return this.zoom ?? wholeRange(this.timeline, this.data);
   }
 
-  /** Calls that go on are drawn ten times a second, while any is in sight. */
+  /** Calls that go on are drawn once a second, while any is in sight. */
   #tick() {
     const going =
       this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
     if (going && !this.#ticker)
-      this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 100);
+      this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 1000);
     if (!going && this.#ticker) {
       clearInterval(this.#ticker);
       this.#ticker = 0;

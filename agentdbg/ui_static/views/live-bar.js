@@ -3,12 +3,14 @@
 
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
-import { counted, formatDuration, formatElapsed } from "../model/format.js";
+import { counted, formatElapsed } from "../model/format.js";
 import { KIND } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 
-const NOW_MS = 100;
+const NOW_MS = 1000;
+/** What has gone on for less is not worth telling: it would be gone before it is read. */
+const WORTH_MS = 2000;
 
 export class LiveBar extends HTMLElement {
   /** @type {RunData | null} */
@@ -70,13 +72,13 @@ export class LiveBar extends HTMLElement {
         data.need([n]);
         break;
       }
-      return {
-        name: row.name,
-        doing: `${row.call_kind === "llm" ? "answering" : "running"} for ${formatDuration(Math.max(0, elapsed - skeleton.start[n]))}`,
-      };
+      const since = elapsed - skeleton.start[n];
+      if (since < WORTH_MS) return { name: "Running", doing: "" };
+      return { name: `Waiting for ${row.name}`, doing: `(${formatElapsed(since)})` };
     }
     const last = skeleton.count > 0 ? skeleton.endOf(skeleton.count) : 0;
-    return { name: "Running", doing: `last event ${formatElapsed(elapsed - last)} ago` };
+    const quiet = elapsed - last;
+    return { name: "Running", doing: quiet < WORTH_MS ? "" : `last event ${formatElapsed(quiet)} ago` };
   }
 }
 

@@ -8,13 +8,13 @@ import { KIND } from "../model/skeleton.js";
 /** @typedef {import("../model/timeline.js").Timeline} Timeline */
 /** @typedef {import("../model/skeleton.js").Skeleton} Skeleton */
 /** @typedef {{from: number, to: number}} Range ms since the run started */
-/** @typedef {{timeline: Timeline, gutter: ReturnType<typeof import("../model/rounds.js").gutterOf>, query: string, elapsed: number, scale: import("../model/time-axis.js").TimeScale, isShort: boolean}} Setting isShort: moments are told in milliseconds */
+/** @typedef {{timeline: Timeline, gutter: ReturnType<typeof import("../model/rounds.js").gutterOf>, ranks: Map<number, number>, query: string, elapsed: number, scale: import("../model/time-axis.js").TimeScale, isShort: boolean}} Setting isShort: moments are told in milliseconds */
 
 /**
  * @param {Setting} setting @param {number} n @param {number} place @param {import("../model/types.js").Row | undefined} row
  * @returns {import("./event-row.js").RowFacts}
  */
-export function factsOf({ timeline, gutter, query, elapsed, scale: time, isShort }, n, place, row) {
+export function factsOf({ timeline, gutter, ranks, query, elapsed, scale: time, isShort }, n, place, row) {
   const { skeleton, filter, view } = timeline;
   const isSpan = skeleton.kind[n] === KIND.SPAN;
   const going = skeleton.kind[n] === KIND.CALL_START && skeleton.running;
@@ -32,6 +32,7 @@ export function factsOf({ timeline, gutter, query, elapsed, scale: time, isShort
     isMatch: timeline.matches?.has(n) ?? false,
     // A span stands before its children in the tree, but was written after them.
     gutter: timeline.isTree && isSpan ? null : gutter(n),
+    rank: ranks.get(n) ?? 0,
     share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
     isTorn: duration !== null && duration > scale * 1.001,
     isShort,
@@ -42,7 +43,7 @@ export function factsOf({ timeline, gutter, query, elapsed, scale: time, isShort
       skeleton.status[n],
       skeleton.severity[n],
       skeleton.running,
-      going ? Math.round(elapsed / 100) : 0,
+      going ? Math.floor(elapsed / 1000) : 0,
     ].join(),
   };
 }

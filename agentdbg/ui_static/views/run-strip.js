@@ -8,6 +8,7 @@ import { emit, h, painted } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { hasTimes } from "../model/runs.js";
 import { stripBars } from "../model/strip.js";
+import { suspectsOf } from "../model/suspects.js";
 import { ticks } from "../model/time-axis.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -144,12 +145,22 @@ export class RunStrip extends HTMLElement {
   /** @param {number} extent */
   #drawLoops(extent) {
     const { skeleton, findings } = /** @type {RunData} */ (this.data);
+    const suspects = suspectsOf(this.data?.summary).map(({ n }, at) => {
+      const mark = h("b", { class: "suspect" }, at + 1);
+      place(mark, skeleton.start[n] / extent, 0);
+      return mark;
+    });
+    let wordEnd = -1;
     this.#loops.replaceChildren(
+      ...suspects,
       ...findings.slice(0, 4).map(({ first_n: first, last_n: last, severity }) => {
         const bracket = h("div", { class: "loop", "data-severity": severity }, h("span", null, "loop"));
         place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
-        // At the left edge the word has no room before the bracket.
-        if ((skeleton.start[first] / extent) * this.#width < 36) bracket.dataset.word = "after";
+        // At the left edge the word has no room before the bracket; nor where another bracket's word or line stands.
+        const begin = (skeleton.start[first] / extent) * this.#width;
+        if (begin < 36) bracket.dataset.word = "after";
+        else if (begin - 36 < wordEnd) bracket.dataset.word = "none";
+        wordEnd = Math.max(wordEnd, (skeleton.endOf(last) / extent) * this.#width + (begin < 36 ? 36 : 0));
         return bracket;
       }),
     );

@@ -14,18 +14,31 @@ import {
   formatTokens,
 } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
+import { scoresOf } from "../model/run-groups.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
+import { isProblem } from "../model/suspects.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/types.js").Summary} Summary */
 /** @typedef {import("../model/types.js").RunMeta} RunMeta */
 
-const SIGNS = { Finished: "ok", Failed: "failed", Interrupted: "failed", Died: "died", Running: "running" };
+const PACE_MS = 2000;
+const SIGNS = {
+  "Finished with problems": "problem",
+  Paused: "paused",
+  Finished: "ok",
+  Failed: "failed",
+  Interrupted: "failed",
+  Died: "died",
+  Running: "running",
+};
 
 export class RunVerdict extends HTMLElement {
   /** @type {RunData | null} */
   data = null;
   isShort = false;
+  /** Whether every line is shown, and whole. */
+  isFull = false;
 
   #title = h("div", { class: "title" });
   #actions = h("div", { class: "actions" });
@@ -37,6 +50,8 @@ export class RunVerdict extends HTMLElement {
     h("span", null, "Copy for AI assistant"),
   );
   #drawn = "";
+  #drawnAt = 0;
+  #drawnRun = "";
   #renaming = false;
 
   connectedCallback() {
@@ -87,7 +102,13 @@ export class RunVerdict extends HTMLElement {
       },
       "Compare…",
     );
-    this.#actions.append(find, this.#report, ...(embeddedRun === null ? [compare] : []), more);
+    const share = h(
+      "button",
+      { class: "button share", type: "button", title: "Share as HTML file", onclick: () => emit(this, "save-page") },
+      glyph("share", { size: 14 }),
+      "Share",
+    );
+    this.#actions.append(find, this.#report, ...(embeddedRun === null ? [compare, share] : []), more);
     this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
     document.body.append(this.#menu(more));
   }
@@ -150,10 +171,15 @@ export class RunVerdict extends HTMLElement {
     this.toggleAttribute("data-waiting", summary === null);
     if (!run) return;
     this.#drawTitle(run, summary);
-    const key = JSON.stringify([summary?.verdict, summary?.figures, summary?.complete]);
+    this.dataset.full = String(this.isFull);
+    const key = JSON.stringify([this.data?.runId, summary?.verdict, summary?.figures, summary?.complete]);
     if (key === this.#drawn || !summary) return;
+    // A headline that changes with every event cannot be read: while a run goes on, it stands for two seconds.
+    const now = performance.now();
+    if (this.data?.isRunning && this.#drawnRun === this.data.runId && now - this.#drawnAt < PACE_MS) return;
+    [this.#drawnAt, this.#drawnRun] = [now, this.data?.runId ?? ""];
     this.#drawn = key;
-    this.dataset.tone = summary.verdict.tone;
+    this.dataset.tone = isProblem(summary) ? "problem" : summary.verdict.tone;
     this.#lines.replaceChildren(...summary.verdict.lines.map((line, place) => this.#line(line, place)));
     this.#drawFigures(summary);
   }
@@ -161,9 +187,9 @@ export class RunVerdict extends HTMLElement {
   /** @param {RunMeta} run @param {Summary | null} summary */
   #drawTitle(run, summary) {
     if (this.#renaming) return;
-    const word = summary?.verdict.word ?? standing(run).word;
+    const word = isProblem(summary) ? "Finished with problems" : (summary?.verdict.word ?? standing(run).word);
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
-    const tone = sign === "running" ? "running" : sign === "ok" ? "ok" : "error";
+    const tone = { running: "running", ok: "ok", problem: "problem", paused: "hold" }[sign] ?? "error";
     const now = Date.now();
     const since = this.data?.isRunning
       ? `started ${formatElapsed(now - startOf(run))} ago`
@@ -243,6 +269,7 @@ export class RunVerdict extends HTMLElement {
       tokens ? figure(formatTokens(tokens), `tokens${inOut}`, false, `${formatCount(tokens)} tokens`) : null,
       figures.cost_usd ? figure(formatCost(figures.cost_usd), "", false, `$${figures.cost_usd}`) : null,
       shares(figures),
+      ...scoreFigures(run),
     ].filter((shown) => shown !== null);
     this.#figures.replaceChildren(...figuresShown);
     this.#figures.toggleAttribute("data-counting", !complete);
@@ -298,6 +325,23 @@ function wordFor(sentence, place) {
 /** @param {string} value @param {string} unit @param {boolean} [bad] @param {string} [exact] */
 function figure(value, unit, bad = false, exact) {
   return h("span", { class: bad ? "figure bad" : "figure", title: exact }, h("b", null, value), unit ? ` ${unit}` : "");
+}
+
+/** What judges gave the run, each with a meter. @param {RunMeta} run */
+function scoreFigures(run) {
+  return Object.entries(scoresOf(run))
+    .slice(0, 5)
+    .map(([name, score]) => {
+      const meter = h("span", { class: "meter", "aria-hidden": "true" });
+      meter.style.setProperty("--score", String(Math.max(0, Math.min(1, score))));
+      return h(
+        "span",
+        { class: "figure score", "data-low": score <= 0.6 },
+        `${visibleText(name)} `,
+        h("b", null, score.toFixed(2)),
+        meter,
+      );
+    });
 }
 
 /** Where the time went. @param {Summary["figures"]} figures */

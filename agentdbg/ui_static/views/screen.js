@@ -17,6 +17,7 @@ import "./live-bar.js";
 import "./page-notices.js";
 import "./run-rail.js";
 import "./run-strip.js";
+import "./run-suspects.js";
 import "./run-verdict.js";
 import "./toast-stack.js";
 import "./tool-bar.js";
@@ -34,6 +35,8 @@ const BESIDE_ROWS = new Set([
   "rail",
   "theme",
   "isShort",
+  "isFull",
+  "hidesSuspects",
   "unseen",
   "refusal",
   "isSearching",
@@ -50,6 +53,7 @@ export class Screen {
     this.rail = /** @type {import("./run-rail.js").RunRail} */ (document.querySelector("run-rail"));
     this.verdict = /** @type {import("./run-verdict.js").RunVerdict} */ (document.querySelector("run-verdict"));
     this.holdBar = /** @type {import("./hold-bar.js").HoldBar} */ (document.querySelector("hold-bar"));
+    this.suspects = /** @type {import("./run-suspects.js").RunSuspects} */ (document.querySelector("run-suspects"));
     this.strip = /** @type {import("./run-strip.js").RunStrip} */ (document.querySelector("run-strip"));
     this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
@@ -83,7 +87,10 @@ export class Screen {
     const has = (/** @type {string[]} */ ...names) => names.some((name) => changed.has(name));
     if (has("rail", "runId", "runs", "theme", "compare", "picking", "table")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
-    if (has("data", "run", "summary", "isShort", "clock", "compare") && state.compare === null)
+    if (
+      has("data", "run", "summary", "isShort", "isFull", "hidesSuspects", "clock", "compare") &&
+      state.compare === null
+    )
       this.#drawVerdict(state);
     if (has("gone", "refusal", "summary", "data", "compare")) this.#drawNotices(state);
     if (has("compare", "compared", "comparing")) this.#drawCompare(state);
@@ -153,6 +160,7 @@ export class Screen {
       part?.toggleAttribute("hidden", runId === null);
     if (runId === null) {
       this.strip.hidden = true;
+      this.suspects.hidden = true;
       this.liveBar.hidden = true;
       document.title = "AgentDbg";
     }
@@ -221,10 +229,14 @@ export class Screen {
   }
 
   /** @param {State} state */
-  #drawVerdict({ data, isShort, table }) {
+  #drawVerdict({ data, isShort, isFull, hidesSuspects, table }) {
     this.verdict.data = data;
     this.verdict.isShort = isShort;
+    this.verdict.isFull = isFull;
     this.verdict.update();
+    this.suspects.data = data;
+    this.suspects.isHidden = hidesSuspects;
+    this.suspects.update();
     if (!data?.run) return;
     const { tone, word } = standing(data.run);
     const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
@@ -275,7 +287,7 @@ export class Screen {
     rows.follow = state.follow;
     rows.makeDetails = (n) => makeDetails(data, n, "inline");
     if (rows.data !== data) rows.show(data, timeline);
-    if (changed.has("findings")) rows.setFindings();
+    if (changed.has("findings") || changed.has("summary")) rows.setFindings();
     this.#drawNote(state);
     rows.update();
   }

@@ -7,6 +7,11 @@ import { visibleText } from "../../model/details/text.js";
 import { formatCount, formatDuration } from "../../model/format.js";
 import { fillPreview, marked } from "../row-preview.js";
 
+/** Shorter values are marked whole. */
+const LONG_VALUE = 24;
+/** So much of what both have stands before the part that differs. */
+const LEAD = 18;
+
 /** @typedef {import("../../model/types.js").Row} Row */
 /** @typedef {import("../../model/compare.js").ShortChange} ShortChange */
 /** @typedef {import("../../model/compare.js").Comparison} Comparison */
@@ -105,10 +110,29 @@ function changeParts(side, changes, query) {
       h(
         "span",
         { class: gone ? "muted" : side === "a" ? "was" : "now" },
-        ...(gone ? ["nothing"] : marked(text, query)),
+        ...(gone ? ["nothing"] : query ? marked(text, query) : differing(text, side === "a" ? change.now : change.was)),
       ),
     ].filter((node) => node !== null);
   });
+}
+
+/** Of a long text, the part that differs, with a little of what both have before it. @param {string} own @param {string | undefined} other @returns {(Node | string)[]} */
+function differing(own, other) {
+  if (other === undefined || own.length < LONG_VALUE) return marked(own, "");
+  const most = Math.min(own.length, other.length);
+  let start = 0;
+  while (start < most && own[start] === other[start]) start += 1;
+  let end = 0;
+  while (end < most - start && own[own.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+  const from = Math.max(0, own.lastIndexOf(" ", Math.max(0, start - LEAD)) + 1);
+  const word = Math.max(own.lastIndexOf(" ", start) + 1, from);
+  const lead = start > LEAD ? `…${own.slice(from, word)}` : own.slice(0, word);
+  const stop = Math.max(own.length - end, word);
+  return [
+    h("span", { class: "muted" }, visibleText(lead)),
+    h("b", null, visibleText(own.slice(word, stop))),
+    h("span", { class: "muted" }, visibleText(own.slice(stop))),
+  ];
 }
 
 /** `args.flights[1].number` as `flights[1].number`: where it is, the glyph already says. @param {string} path */

@@ -12,8 +12,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from agentdbg.exceptions import EventNotFound
-
 if TYPE_CHECKING:
     from agentdbg.events import Event, RunMeta
 
@@ -36,9 +34,7 @@ class SourceLines(TypedDict):
 
 def source_lines(start: Event, event: Event, run: RunMeta) -> SourceLines:
     """The lines around an event's source; `start` is the run's first event, which knows its folder."""
-    named = _text(event["payload"].get("source"))
-    if not named:
-        raise EventNotFound("a source", run["run_id"])
+    named = _text(event["payload"].get("source")) or ""
     name, _, number = named.rpartition(":")
     line = int(number) if name and number.isascii() and number.isdigit() else None
     answer: SourceLines = {
@@ -47,8 +43,10 @@ def source_lines(start: Event, event: Event, run: RunMeta) -> SourceLines:
         "first": 1,
         "lines": [],
         "has_changed": False,
-        "reason": None,
+        "reason": None if named else "This step does not say which line recorded it.",
     }
+    if not named:
+        return answer
     is_ours = not (run.get("metadata") or {}).get("imported_from")
     path = _inside(_text(start["payload"].get("cwd")), answer["path"]) if is_ours else None
     if path is None:

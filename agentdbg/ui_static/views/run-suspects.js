@@ -1,0 +1,117 @@
+// @ts-check
+/** `<run-suspects>`: the steps that rules hold for the cause, most likely first, each a jump with its evidence. */
+
+import { emit, h } from "../core/dom.js";
+import { hrefOf } from "../core/embedded.js";
+import { glyph } from "../core/glyphs.js";
+import { visibleText } from "../model/details/text.js";
+import { suspectsOf } from "../model/suspects.js";
+import { KINDS } from "../model/skeleton.js";
+
+/** @typedef {import("../core/run-data.js").RunData} RunData */
+/** @typedef {import("../model/suspects.js").ShownSuspect} ShownSuspect */
+
+export class RunSuspects extends HTMLElement {
+  /** @type {RunData | null} */
+  data = null;
+  isHidden = false;
+
+  #opened = 0;
+  #drawn = "";
+
+  update() {
+    const { data } = this;
+    const suspects = suspectsOf(data?.summary);
+    this.hidden = suspects.length === 0;
+    if (!data || this.hidden) return;
+    const names = suspects.map(({ n }) => data.rows.get(n)?.name ?? null);
+    const key = JSON.stringify([data.runId, suspects, names, this.isHidden, this.#opened]);
+    if (key === this.#drawn) return;
+    this.#drawn = key;
+    if (names.includes(null))
+      data.getRows(suspects.map(({ n }) => n)).then(
+        () => this.update(),
+        () => {},
+      );
+    const toggle = h(
+      "button",
+      { class: "link", type: "button", "aria-expanded": String(!this.isHidden), onclick: () => emit(this, "verdict") },
+      this.isHidden ? "Show " : "Hide ",
+      h("kbd", null, "v"),
+    );
+    const list = h("ol", null, ...(this.isHidden ? [] : suspects.map((suspect, at) => this.#row(suspect, at))));
+    this.replaceChildren(
+      h(
+        "div",
+        { class: "suspects-head" },
+        h("h3", null, "Suspects"),
+        h("span", { class: "quiet" }, "most likely first; found by rules, without calling a model"),
+        toggle,
+      ),
+      list,
+    );
+  }
+
+  /** @param {ShownSuspect} suspect @param {number} at */
+  #row({ n, parts, evidence, hitRate }, at) {
+    const data = /** @type {RunData} */ (this.data);
+    const row = data.rows.get(n);
+    const kind = KINDS[data.skeleton.kind[n]] ?? "other";
+    const isOpen = at === this.#opened;
+    const links = evidence.flatMap((piece) => (piece.n === null ? [] : [this.#link(piece.n), " "]));
+    return h(
+      "li",
+      null,
+      h("b", { class: "rank digits" }, at + 1),
+      this.#link(n),
+      h("span", { class: "who cut", "data-kind": kind }, glyph(kind), visibleText(row?.name ?? "")),
+      h("span", { class: "says" }, ...sentence(parts)),
+      h(
+        "span",
+        { class: "aside quiet" },
+        ...(isOpen || links.length === 0
+          ? []
+          : [h("button", { class: "link", type: "button", onclick: () => this.#open(at) }, "evidence"), " ", ...links]),
+        hitRate === null ? "" : ` cause in ${Math.round(hitRate * 100)} % of labelled runs`,
+      ),
+      isOpen && evidence.length > 0
+        ? h(
+            "ul",
+            null,
+            ...evidence.map((piece) =>
+              h("li", null, piece.n === null ? null : this.#link(piece.n), h("span", null, ...sentence(piece.parts))),
+            ),
+          )
+        : null,
+    );
+  }
+
+  /** @param {number} at */
+  #open(at) {
+    this.#opened = at;
+    this.update();
+  }
+
+  /** @param {number} n */
+  #link(n) {
+    const follow = (/** @type {MouseEvent} */ event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      emit(this, "navigate", { n });
+    };
+    return h(
+      "a",
+      { class: "jump digits", href: hrefOf(`?run_id=${this.data?.runId}&event=${n}`), onclick: follow },
+      `#${n}`,
+    );
+  }
+}
+
+/** @param {import("../model/suspects.js").Parts} parts */
+function sentence(parts) {
+  return parts.map((part) =>
+    part.style === "plain" ? visibleText(part.text) : h("code", { class: part.style }, visibleText(part.text)),
+  );
+}
+
+customElements.define("run-suspects", RunSuspects);
