@@ -486,6 +486,31 @@ def invoice_triage(data_dir: Path) -> str:
     return story.write(data_dir, "error")
 
 
+def long_talk(data_dir: Path) -> str:
+    """A prompt of three hundred messages."""
+    story = Story("long talk", 90)
+    messages: list[Message] = [{"role": "system", "content": "You answer questions about the warehouse."}]
+    for n in range(300):
+        text = (
+            f"Question {n}: how many kettles are in rack {n}?" if n % 2 == 0 else f"In rack {n - 1} there are **{n}**."
+        )
+        messages.append({"role": "user" if n % 2 == 0 else "assistant", "content": text})
+        if n == 297:
+            story.llm("gpt-4o", list(messages[:-1]), text, 800)
+    messages.append({"role": "user", "content": "And the newest question: which rack is empty?"})
+    story.llm("gpt-4o", messages, "Rack 12 is empty.", 900, tokens=(9_000, 8))
+    return story.write(data_dir)
+
+
+def thousand_calls(data_dir: Path) -> str:
+    """A thousand calls, one of which is slow and one of which asks for a walrus."""
+    story = Story("thousand calls", 95)
+    for n in range(1000):
+        prompt = "Where does the walrus live?" if n == 731 else f"Question {n}?"
+        story.llm("gpt-4o-mini", prompt, f"answer {n}", 9_000 if n == 412 else 40 + n % 17, tokens=(30, 5))
+    return story.write(data_dir)
+
+
 def past_runs(data_dir: Path) -> list[str]:
     """Earlier runs of the same programs, so that groups have something to say."""
     return [support_agent(data_dir, 60 * 18 + 37 * n, is_good=n % 4 != 1) for n in range(12)]
@@ -496,6 +521,8 @@ STORIES = {
     "support": support_agent,
     "crew": research_crew,
     "invoice": invoice_triage,
+    "talk": long_talk,
+    "thousand": thousand_calls,
 }
 
 

@@ -1,0 +1,230 @@
+"""
+What people come to the page for, done by somebody who sees it for the first time.
+
+Each task uses only what is visible or on the list of keys, and takes at most five actions: a click, a key, a text typed
+into a field.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import Recorded
+from tests.browser.gallery import write_gallery
+from tests.server.running import viewer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.browser
+
+MOST_ACTIONS = 5
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+    """The gallery, and what `agentdbg demo` records."""
+    data_dir = tmp_path_factory.mktemp("tasks")
+    runs = write_gallery(data_dir)
+    environment = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    subprocess.run([sys.executable, "-m", "agentdbg", "demo", "--no-view"], env=environment, check=True, timeout=120)
+    with viewer(data_dir) as running:
+        yield Recorded(data_dir, runs, running)
+
+
+class Reader:
+    """Somebody at the page; counts what they do."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.actions = 0
+
+    def click(self, target: Locator) -> None:
+        """Click something that can be seen."""
+        expect(target).to_be_visible()
+        target.click()
+        self._count()
+
+    def press(self, key: str) -> None:
+        """Press a key."""
+        self.page.keyboard.press(key)
+        self._count()
+
+    def type(self, text: str) -> None:
+        """Type into the field that has the focus."""
+        self.page.keyboard.type(text)
+        self._count()
+
+    def _count(self) -> None:
+        self.actions += 1
+        assert self.actions <= MOST_ACTIONS
+
+    def sees(self, selector: str, text: str) -> None:
+        """What the reader wanted to know stands in the part of the page that is in sight."""
+        found = self.page.locator(selector).filter(has_text=text).first
+        expect(found).to_be_in_viewport()
+
+
+@pytest.fixture
+def read(open_page: Callable[..., Page], recorded: Recorded) -> Callable[..., Reader]:
+    """Opens the page on a run."""
+    return lambda agent, **options: Reader(open_page(recorded.address(agent), **options))
+
+
+@pytest.mark.parametrize(
+    ("name", "cause"),
+    [
+        ("demo: read an invoice", "KeyError"),
+        ("demo: book a flight", "book failed 4 times with the same error"),
+        ("invoice-triage", "due_date"),
+    ],
+)
+def test_find_why_a_run_failed(read: Callable[..., Reader], name: str, cause: str) -> None:
+    """The first question of all."""
+    reader = read("chart")
+    reader.click(reader.page.locator("run-rail .run", has_text=name).first)
+
+    reader.sees("run-verdict .lines li", cause)
+
+
+def test_find_the_slowest_of_a_thousand_calls(read: Callable[..., Reader]) -> None:
+    """Scrolling through a thousand rows is no answer."""
+    reader = read("thousand")
+    reader.click(reader.page.get_by_role("button", name="Sort by time"))
+
+    expect(reader.page.locator("event-rows .row").first).to_contain_text("9.0 s")
+    reader.sees("event-rows .row", "answer 412")
+
+
+def test_find_the_call_whose_prompt_holds_a_word(read: Callable[..., Reader]) -> None:
+    """A word somebody remembers is often all there is."""
+    reader = read("thousand")
+    reader.press("/")
+    reader.type("walrus")
+    reader.press("Enter")
+
+    reader.sees("event-rows .row[aria-selected=true]", "answer 731")
+
+
+def test_see_what_changed_between_two_calls(read: Callable[..., Reader]) -> None:
+    """Why did it answer differently this time?"""
+    reader = read("chart")
+    reader.press("End")
+    reader.press("ArrowUp")
+    reader.press("Enter")
+    reader.click(reader.page.get_by_role("tab", name="Changes"))
+
+    reader.sees("event-changes .since", "3 messages added, 1 edited · system prompt")
+
+
+def test_see_the_newest_message_of_a_prompt_of_300(read: Callable[..., Reader]) -> None:
+    """It is the one that was just written, and the one that matters."""
+    reader = read("talk")
+    reader.click(reader.page.locator("event-rows .row", has_text="Rack 12 is empty"))
+
+    reader.sees("event-conversation .turn", "And the newest question: which rack is empty?")
+
+
+def test_find_a_run_by_its_session(read: Callable[..., Reader]) -> None:
+    """The session's id is what stands in everyone's own logs."""
+    reader = read("chart")
+    reader.press("r")
+    reader.type("session_id=s-12")
+
+    expect(reader.page.locator("run-rail .run")).to_have_count(1)
+    reader.sees("run-rail .run", "research-crew")
+
+
+def test_compare_with_the_last_good_run(read: Callable[..., Reader]) -> None:
+    """What differs from the run that worked is usually the cause."""
+    reader = read("support")
+    reader.press("d")
+    reader.click(reader.page.locator("run-rail .run", has_text="I have refunded 40.00 EUR").first)
+
+    reader.sees("run-compare", "refund got amount 4000 in A and 40 in B")
+
+
+def test_see_the_state_at_a_step(read: Callable[..., Reader]) -> None:
+    """What did the program know when it did that?"""
+    reader = read("support")
+    reader.press("4")
+    reader.click(reader.page.locator("time-travel .step", has_text="send_email"))
+
+    reader.sees("time-travel .state .state-key", "paid_out")
+    reader.sees("time-travel .state", "4000")
+    reader.click(reader.page.locator("time-travel .step", has_text="state").last)
+    reader.sees("time-travel .state h2", "this step: 1 added, 2 changed")
+    reader.sees("time-travel .source", "record_state(state)")
+
+
+def test_open_the_source_line_in_an_editor(read: Callable[..., Reader]) -> None:
+    """From the step to the code that made it."""
+    reader = read("support")
+    reader.click(reader.page.locator("event-rows .row", has_text="check_policy").last)
+    link = reader.page.locator("event-facts .place a")
+
+    expect(link).to_be_in_viewport()
+    expect(link).to_have_attribute("href", re.compile(r"^vscode://file/.*/code/shop/agent\.py:52$"))
+
+
+def test_share_a_run(read: Callable[..., Reader]) -> None:
+    """A colleague has neither the tool nor the files."""
+    reader = read("support")
+    with reader.page.expect_download() as download:
+        reader.click(reader.page.get_by_role("button", name="Share", exact=True))
+
+    assert download.value.suggested_filename.endswith(".html")
+
+
+def test_delete_a_run_and_undo_it(read: Callable[..., Reader]) -> None:
+    """A slip must not cost a run."""
+    reader = read("invoice")
+    reader.click(reader.page.get_by_role("button", name="More actions"))
+    reader.click(reader.page.locator("#run-menu [data-action=delete-run]"))
+    row = reader.page.locator("run-rail .run", has_text="invoice-triage")
+    expect(row).to_have_count(0)
+    reader.click(reader.page.get_by_role("button", name="Undo"))
+
+    expect(row).to_have_count(1)
+
+
+def test_read_the_failed_call_by_keyboard_alone(read: Callable[..., Reader]) -> None:
+    """Hands stay where they are."""
+    reader = read("invoice")
+    reader.press("e")
+    reader.press("Enter")
+
+    reader.sees("event-details .failure", "due_date")
+
+
+def test_choose_two_runs_in_the_table_and_compare_them(read: Callable[..., Reader]) -> None:
+    """Two of many, picked where all of them can be seen."""
+    reader = read("chart")
+    reader.press("T")
+    reader.type("version=2.4.1 name=support-agent")
+    rows = reader.page.locator("runs-table .run-row")
+    expect(rows.first).to_contain_text("4,000.00")
+    for row in (rows.nth(0), rows.nth(1)):
+        reader.click(row.get_by_role("checkbox"))
+    reader.click(reader.page.locator("runs-table").get_by_role("button", name="Compare"))
+
+    expect(reader.page.locator("run-compare")).to_be_visible()
+
+
+def test_a_reload_keeps_the_row_and_the_place(read: Callable[..., Reader]) -> None:
+    """Whoever reloads wants the same page, not its beginning."""
+    reader = read("thousand")
+    reader.press("End")
+    selected = reader.page.locator("event-rows .row[aria-selected=true]")
+    expect(selected).to_be_in_viewport()
+    number: Any = selected.get_attribute("data-n")
+    reader.page.reload()
+
+    expect(reader.page.locator(f"#event-{number}[aria-selected=true]")).to_be_in_viewport()
