@@ -68,8 +68,8 @@ class Session:
     ) -> None:
         """Something the model is told next, by a person or by the program."""
         self._tell({"role": role, "content": content, **said}, at_ms)
-        if role == "user" and not self.first_request:
-            self.first_request = words_of(content).strip()
+        if role == "user" and (not self.first_request or _is_bare_command(self.first_request)):
+            self.first_request = words_of(content).strip() or self.first_request
         self.note(role, content, at_ms=at_ms, source_id=source_id, **said)
 
     def note(self, role: str, content: Any, *, at_ms: float | None, source_id: str = "", **said: Any) -> None:
@@ -248,6 +248,11 @@ def exit_code_error(code: int, output: Any) -> dict[str, Any]:
     words = text_of(output).strip()
     said = words if len(words) <= _ERROR_WORDS else f"…{words[-_ERROR_WORDS:]}"
     return {"error_type": "ExitCode", "message": f"exit code {code}" + (f": {said}" if said else "")}
+
+
+def _is_bare_command(request: str) -> bool:
+    """Whether this is `/clear` or the like, which says nothing of what a session is about."""
+    return request.startswith("/") and len(request.split()) == 1
 
 
 def _from(source_id: str) -> dict[str, Any]:

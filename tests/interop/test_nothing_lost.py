@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -93,3 +94,21 @@ def test_a_refused_file_is_named_by_what_it_seems_to_be(
     path.write_bytes(content)
     with pytest.raises(NotReadable, match=said.replace("(", r"\(")):
         take(path)
+
+
+def test_a_session_is_named_by_its_first_real_request(tmp_path: Path, data_dir: Path) -> None:
+    """A list in which half of the sessions are called /clear tells nobody which is which."""
+    said = [
+        "<command-name>/clear</command-name>\n<command-message>clear</command-message>\n<command-args></command-args>",
+        "<local-command-stdout>cleared</local-command-stdout>",
+        "Mend the net.",
+    ]
+    lines = [
+        {"type": "user", "uuid": f"u{n}", "sessionId": "s", "message": {"role": "user", "content": text}}
+        for n, text in enumerate(said)
+    ]
+
+    events = imported(write(tmp_path / "s.jsonl", "\n".join(map(json.dumps, lines)) + "\n"), data_dir)
+
+    assert events[0]["name"] == "Mend the net."
+    assert [event["name"] for event in events[1:-1]] == ["user", "command", "user"]

@@ -209,6 +209,9 @@ def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
         session.context(said, at_ms=at_ms)
     elif line.get("isMeta") is True:
         session.context(said, at_ms=at_ms)
+    elif isinstance(said, str) and said.lstrip().startswith("<local-command-std"):
+        session.note("command", said, at_ms=at_ms, source_id=uuid)
+        session.context(said, at_ms=at_ms)
     else:
         session.request(_request(said), at_ms=at_ms, source_id=uuid)
 

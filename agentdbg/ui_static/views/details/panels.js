@@ -125,7 +125,10 @@ function tool({ event, row, context }) {
           if (row) void sayAgain(again, row, context);
         }
         if (!failed || isFilled(payload.result)) sides.append(section("result", outcomeView(payload.result)));
-        panel.append(sides, ...restSections(payload, TOLD_OF_A_TOOL), ...metaSection(event));
+        panel.append(sides);
+        if (typeof payload.diff === "string" && payload.diff)
+          panel.append(section("changed", foldedText(payload.diff, { mono: true, limit: 8000, lines: 120 })));
+        panel.append(...restSections(payload, TOLD_OF_A_TOOL), ...metaSection(event));
       },
     },
   ];
@@ -272,7 +275,7 @@ const TOLD_OF_A_MODEL = new Set([
   "cost_usd",
   "source",
 ]);
-const TOLD_OF_A_TOOL = new Set(["tool_name", "args", "result", "status", "error", "source", "cost_usd"]);
+const TOLD_OF_A_TOOL = new Set(["tool_name", "args", "result", "diff", "status", "error", "source", "cost_usd"]);
 const TOLD_OF_AN_ERROR = new Set([
   "error_type",
   "type",
