@@ -186,6 +186,8 @@ class Summary(TypedDict):
     loops: dict[str, int]
     figures: Figures
     verdict: Verdict
+    outcome: dict[str, Any] | None
+    suspects: list[dict[str, Any]]
     damaged_lines: list[int]
     damaged_total: int
     notes: list[str]
@@ -216,6 +218,8 @@ def summarise(
         "loops": dict(tally.loops),
         "figures": counted,
         "verdict": judge(tally, run, now_ms),
+        "outcome": None,
+        "suspects": [],
         "damaged_lines": list(damaged_lines[:_DAMAGED_LISTED]),
         "damaged_total": damaged,
         "notes": notes(run, damaged_lines, damaged),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentdbg.analysis.findings import find, is_said_by
+from agentdbg.analysis.findings import add_to_verdict, examine, is_said_by
 from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import row_sentence
 from agentdbg.analysis.stats import figures
@@ -21,11 +21,11 @@ from agentdbg.storage.reader import load_events
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from agentdbg.analysis.findings import Finding
+    from agentdbg.analysis.findings import Examination, Finding
     from agentdbg.analysis.stats import Figures
+    from agentdbg.analysis.suspects import Suspect
     from agentdbg.analysis.verdict import Verdict
     from agentdbg.analysis.wording import Line
-    from agentdbg.events import RunMeta
 
 EXAMPLES = """
 agentdbg explain                       # the latest run
@@ -59,21 +59,17 @@ def command(
     opened = open_run(run)
     verdict = judge(opened.tally, opened.meta, opened.now_ms)
     counted = figures(opened.tally, opened.meta, opened.now_ms)
-    found = find(load_events(opened.run_id, opened.data_dir), opened.meta)
+    examined = examine(load_events(opened.run_id, opened.data_dir), opened.meta)
+    add_to_verdict(verdict, examined)
     out = Terminal()
     if as_json:
         told = {"run": opened.meta, "verdict": verdict, "figures": counted}
-        out.json({"spec_version": SPEC_VERSION, **told, "findings": [finding.as_json() for finding in found]})
+        out.json({"spec_version": SPEC_VERSION, **told, **examined.as_json()})
     else:
-        _print_or_write(out, opened, verdict, counted, found, as_markdown=as_markdown)
-    if check and has_problems(opened.meta, found):
+        _print_or_write(out, opened, verdict, counted, examined, as_markdown=as_markdown)
+    if check and examined.state in ("problems", "failed"):
         out.flush()
         raise SystemExit(1)
-
-
-def has_problems(run: RunMeta, found: Sequence[Finding]) -> bool:
-    """Whether a run failed, or something above info was found in it."""
-    return run["status"] == "error" or any(finding.severity != "info" for finding in found)
 
 
 def _print_or_write(
@@ -81,26 +77,47 @@ def _print_or_write(
     opened: OpenedRun,
     verdict: Verdict,
     counted: Figures,
-    found: Sequence[Finding],
+    examined: Examination,
     *,
     as_markdown: bool,
 ) -> None:
-    # What the verdict has just said is not said again.
-    more = [finding for finding in found if not is_said_by(verdict["lines"], finding)][:_MOST_SHOWN]
+    # Of a run that may be good, what a suspect says is one of the findings.
+    suspects = examined.suspects if examined.state in ("problems", "failed") else []
+    told = {suspect.line["n"] for suspect in suspects}
+    # What the verdict or a suspect has just said is not said again.
+    more = [
+        finding
+        for finding in examined.findings
+        if not is_said_by(verdict["lines"], finding) and not (finding.figures.get("suspect") and finding.number in told)
+    ][:_MOST_SHOWN]
     if as_markdown:
-        out.bytes(_markdown(opened, verdict, counted, more).encode())
+        out.bytes(_markdown(opened, verdict, counted, suspects, more).encode())
     else:
-        _print(out, opened, verdict, counted, more)
+        _print(out, opened, verdict, counted, suspects, more)
 
 
-def _print(out: Terminal, opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> None:
+def _print(
+    out: Terminal,
+    opened: OpenedRun,
+    verdict: Verdict,
+    counted: Figures,
+    suspects: Sequence[Suspect],
+    more: Sequence[Finding],
+) -> None:
     name = opened.meta["run_name"] or "unnamed"
     print_verdict(out, verdict, name, opened.run_id[:8])
     _print_muted(out, figure_line(counted))
+    if suspects:
+        out.line()
+        out.line(Styled("   Look first at", "strong"))
+    for suspect in suspects:
+        _print_sentence(out, Styled(f" {suspect.rank} ", "warn"), suspect.number, suspect.sentence, "")
     if more:
         out.line()
     for finding in more:
-        _print_finding(out, finding)
+        mark, style = _MARKS[finding.severity]
+        shown = "muted" if finding.severity == "info" else ""
+        _print_sentence(out, Styled(f" {mark} ", style), finding.number, finding.sentence, shown)
     numbers = [number for number in _numbers(verdict["lines"], more) if number]
     if numbers and out.is_terminal:
         out.line()
@@ -113,30 +130,34 @@ def _print_muted(out: Terminal, text: str) -> None:
         out.line(Styled(f"   {part}", "muted"))
 
 
-def _print_finding(out: Terminal, finding: Finding) -> None:
+def _print_sentence(out: Terminal, mark: Styled, event: int | None, sentence: str, style: str) -> None:
     """A sentence wrapped at words, its mark and number at the left."""
-    mark, style = _MARKS[finding.severity]
-    number = f"#{finding.number}" if finding.number is not None else ""
+    number = f"#{event}" if event is not None else ""
     width = None if out.width is None else max(out.width - _INDENT, 20)
-    for position, text in enumerate(wrapped(clean(finding.sentence), width)):
-        head = [Styled(f" {mark} ", style), Styled(f"{number:>5}  ", "accent")] if position == 0 else [" " * _INDENT]
-        out.line(*head, Styled(text, "muted" if finding.severity == "info" else ""), cut=False)
+    for position, text in enumerate(wrapped(clean(sentence), width)):
+        head = [mark, Styled(f"{number:>5}  ", "accent")] if position == 0 else [" " * _INDENT]
+        out.line(*head, Styled(text, style), cut=False)
 
 
-def _markdown(opened: OpenedRun, verdict: Verdict, counted: Figures, more: Sequence[Finding]) -> str:
+def _markdown(
+    opened: OpenedRun, verdict: Verdict, counted: Figures, suspects: Sequence[Suspect], more: Sequence[Finding]
+) -> str:
     name = one_line(clean(opened.meta["run_name"] or "unnamed"), 120)
     sections = [
         f"## {verdict['word']}: {name}",
         "\n".join(f"- {_marked(line)}" for line in verdict["lines"]),
         figure_line(counted),
     ]
+    if suspects:
+        ranked = [f"{suspect.rank}. {_marked(suspect.line)}" for suspect in suspects]
+        sections.append("\n".join(["### Look first at", *ranked]))
     if more:
         listed = [
             f"- {'' if finding.severity == 'info' else f'**{finding.severity}** '}{_marked(finding.line)}"
             for finding in more
         ]
         sections.append("\n".join(["### Also found", *listed]))
-    numbers = _numbers(verdict["lines"], more)[:_MOST_EVENTS]
+    numbers = _numbers([*verdict["lines"], *(suspect.line for suspect in suspects)], more)[:_MOST_EVENTS]
     if numbers:
         rows = opened.builder.rows(sorted(numbers), running=opened.is_live)
         shown = [f"- #{cut(clean(row_sentence(row)), 240)}" for row in rows]

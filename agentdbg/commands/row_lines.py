@@ -31,7 +31,14 @@ _SIGNS = {
     "other": ("·", "muted"),
 }
 _TONES = {"ok": "ok", "warn": "warn", "error": "error", "running": "accent"}
-_MARKS = {"Finished": "✓", "Failed": "✕", "Interrupted": "✕", "Died": "⊘", "Running": "●"}
+_MARKS = {
+    "Finished": "✓",
+    "Finished with problems": "!",
+    "Failed": "✕",
+    "Interrupted": "✕",
+    "Died": "⊘",
+    "Running": "●",
+}
 
 
 def print_row(
@@ -91,7 +98,7 @@ def _said(row: Row, room: int | None, *, in_tree: bool) -> list[str | Styled]:
 def print_verdict(out: Terminal, verdict: Verdict, title: str, facts: str) -> None:
     """The word, the run, and the sentences with the numbers they speak of."""
     tone = _TONES[verdict["tone"]]
-    word_tone = "error" if verdict["word"] in ("Failed", "Died", "Interrupted") else "ok" if tone == "warn" else tone
+    word_tone = "error" if verdict["state"] == "failed" else tone
     out.line(
         Styled(f"{_MARKS[verdict['word']]} {verdict['word']}", word_tone),
         "  ",

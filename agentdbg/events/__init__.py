@@ -102,7 +102,7 @@ class _RequiredRunMeta(TypedDict):
 
 
 class RunMeta(_RequiredRunMeta, total=False):
-    """run.json: the required fields, then what we add; the last two are added by readers."""
+    """run.json: the required fields, then what we add; the last three are added by readers."""
 
     event_counts: dict[str, int]
     total_tokens: int | None
@@ -116,6 +116,7 @@ class RunMeta(_RequiredRunMeta, total=False):
     owner: dict[str, Any]
     status_reason: str
     damaged_lines: int
+    mark: dict[str, Any]
 
 
 _BATCH = 256

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff import compare_rows
-from agentdbg.analysis.findings import find
+from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.stats import Tally
@@ -48,8 +48,13 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
         damaged_lines=index.damaged_lines,
         damaged_total=index.damaged_total,
     )
+    examined = examine(load_events(meta["run_id"], reader.data_dir), meta)
+    add_to_summary(summary, examined)
     head: dict[str, Any] = {
         "run": run_brief(meta),
+        "state": examined.state,
+        "outcome": summary["outcome"],
+        "suspects": [_without_ids(suspect) for suspect in summary["suspects"]],
         "verdict": summary["verdict"]["word"],
         "because": [{"event": line["n"], "sentence": text_of(line)} for line in summary["verdict"]["lines"]],
         "figures": figure_line(summary["figures"]),
@@ -57,10 +62,16 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
         "answered": final_answer(tally, _LONGEST_TEXT),
         "notes": summary["notes"],
     }
-    found = find(load_events(meta["run_id"], reader.data_dir), meta)
+    found = examined.findings
     head = {key: value for key, value in head.items() if value} | {"total": len(found)}
     findings = (_told(finding, view) for finding in found[offset:])
     return paged(head, "findings", findings, offset=offset, limit=limit, max_bytes=max_bytes)
+
+
+def _without_ids(suspect: dict[str, Any]) -> dict[str, Any]:
+    """A suspect with the numbers of its events alone."""
+    kept = {key: suspect[key] for key in ("rank", "kind", "event", "sentence")}
+    return {**kept, "evidence": suspect["evidence"]["numbers"]}
 
 
 def _told(finding: Finding, view: RunView) -> dict[str, Any]:
@@ -75,7 +86,8 @@ def _told(finding: Finding, view: RunView) -> dict[str, Any]:
 EXPLAIN_RUN = Tool(
     "explain_run",
     "Explain what went wrong in a run",
-    "How a run ended and why, what it was asked and answered, and everything found in its log, the worst first: the "
+    "How a run ended and why (`state`: ok, problems, failed or running), the steps to look at first (`suspects`: the "
+    "decision, then the call it asked for), what it was asked and answered, and everything found, the worst first: the "
     "first failure and what it led to, errors that were swallowed, tool results that were no answers, calls that do "
     "not fit their tool, loops, a prompt that outgrew its model, where the time went. Each finding names the numbers "
     "of the events that prove it, for read_event. All of it is read from the log; no model is asked.",

@@ -14,7 +14,7 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
+from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from agentdbg.analysis.findings import Examination
     from agentdbg.analysis.report import Summary
     from agentdbg.analysis.rows import Row
-    from agentdbg.analysis.wording import Line
     from agentdbg.events import Event, RunMeta
 
 __all__ = ["Indexer", "RunView", "Views"]
@@ -59,7 +59,7 @@ class RunView:
         self._tally = Tally(self.index)
         self._last_summary: tuple[float, Summary | None] = (0.0, None)
         self._encoded: dict[tuple[int, int, str], bytes] = {}
-        self._findings: tuple[int, list[Line]] | None = None
+        self._examined: tuple[int, Any, Examination] | None = None
 
     def extend(self, max_ms: float | None = _GLANCE_MS, keep_going: Callable[[], bool] = lambda: True) -> int:
         """Index more of the run; gives the number of events added."""
@@ -95,16 +95,16 @@ class RunView:
             may_look = run["status"] != "running" and index.complete and index.total <= _MOST_EVENTS_LOOKED_AT
             total = index.total
         if may_look:
-            add_to_verdict(summary["verdict"], self._found(run, total))
+            add_to_summary(summary, self._found(run, total))
         return summary
 
-    def _found(self, run: RunMeta, total: int) -> list[Line]:
-        """What the verdict should add: looked for once a run has ended, in runs that are read in a blink."""
+    def _found(self, run: RunMeta, total: int) -> Examination:
+        """What was found and whom to suspect: looked for once a run has ended, in runs that are read in a blink."""
         with self._looking:
-            known = self._findings
-            if known is None or known[0] != total:
-                known = self._findings = (total, headline_lines(find(self._one_by_one(total), run)))
-            return known[1]
+            known, mark = self._examined, run.get("mark")
+            if known is None or known[:2] != (total, mark):
+                known = self._examined = (total, mark, examine(self._one_by_one(total), run))
+            return known[2]
 
     def _one_by_one(self, total: int) -> Iterator[Event]:
         """The events of the run, without keeping others from theirs meanwhile."""

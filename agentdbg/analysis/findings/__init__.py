@@ -9,24 +9,41 @@ the log proves is said; few findings that are right are worth more than many. On
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agentdbg.analysis.findings.argument_fit import ArgumentFit
-from agentdbg.analysis.findings.evidence import Finding, RunEnd, Severity, severity_rank
+from agentdbg.analysis.findings.evidence import Evidence, Finding, RunEnd, Severity, severity_rank
 from agentdbg.analysis.findings.failures import DiedInCall, Failures, FirstFailure, SwallowedErrors
 from agentdbg.analysis.findings.poor_answers import CutAnswers, EndingsWithoutAnswer, UnusableResults
 from agentdbg.analysis.findings.spending import ContextGrowth, LoopWarnings, TimeSpent
+from agentdbg.analysis.known_outcome import outcome_in_metadata, outcome_of_payload, outcome_of_run
+from agentdbg.analysis.suspects import WEAK, RunStory, rank
+from agentdbg.analysis.wording import line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from agentdbg.analysis.verdict import Verdict
+    from agentdbg.analysis.known_outcome import KnownOutcome
+    from agentdbg.analysis.report import Summary
+    from agentdbg.analysis.suspects import Suspect
+    from agentdbg.analysis.verdict import RunState, Verdict
     from agentdbg.analysis.wording import Line
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["Finding", "Severity", "add_to_verdict", "find", "headline_lines", "is_said_by"]
+__all__ = [
+    "Examination",
+    "Finding",
+    "Severity",
+    "add_to_summary",
+    "add_to_verdict",
+    "examine",
+    "find",
+    "headline_lines",
+    "is_said_by",
+]
 
 _MOST_VERDICT_LINES = 3
+_ABOUT_COSTS = frozenset({"time_spent", "context_growth", "context_dropped"})
 _SAID_BY_VERDICT = frozenset(
     {"first_failure", "swallowed_error", "loop", "died_in_call", "no_answer", "error_as_answer"}
 )
@@ -44,11 +61,34 @@ class Watcher(Protocol):
         """What was found."""
 
 
-def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
-    """
-    Everything found in a run, the worst first, then in the order it happened.
+class Examination(NamedTuple):
+    """All that was found in a run: findings, the steps to look at first, and whether it did its task."""
 
-    `run` tells how the run stands (still running, or ended by a process that went away); without it the events decide.
+    findings: list[Finding]
+    suspects: list[Suspect]
+    outcome: KnownOutcome | None
+    state: RunState
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "state": self.state,
+            "outcome": None if self.outcome is None else self.outcome.as_json(),
+            "suspects": [suspect.as_json() for suspect in self.suspects],
+            "findings": [finding.as_json() for finding in self.findings],
+        }
+
+
+def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
+    """Everything found in a run, the worst first, then in the order it happened; see `examine`."""
+    return examine(events, run).findings
+
+
+def examine(events: Iterable[Event], run: RunMeta | None = None) -> Examination:
+    """
+    Everything found in a run, the steps to look at first, and its state.
+
+    `run` tells how the run stands (still running, or ended by a process that went away) and how it was marked; without
+    it the events decide.
     """
     failures = Failures()
     watchers: list[Watcher] = [
@@ -67,20 +107,60 @@ def find(events: Iterable[Event], run: RunMeta | None = None) -> list[Finding]:
     for watcher in watchers:
         for event_type in watcher.types:
             interested[event_type].append(watcher)
-    end = RunEnd(run)
+    end, story = RunEnd(run), RunStory()
+    outcome = outcome_of_run(run)
     number = 0
     for number, event in enumerate(events, 1):
         payload: Any = event.get("payload")
         if not isinstance(payload, dict):
             continue
         event_type = event["event_type"]
+        outcome = _later_outcome(outcome, event, payload)
         end.observe(number, event, payload)
         failures.observe(event, payload)
+        story.observe(number, event, payload)
         for watcher in interested.get(event_type, ()):
             watcher.observe(number, event, payload)
     end.total = number
     found = [finding for watcher in watchers for finding in watcher.finish(end)]
-    return sorted(found, key=lambda finding: (-severity_rank(finding.severity), finding.number or 0))
+    found.sort(key=lambda finding: (-severity_rank(finding.severity), finding.number or 0))
+    return _concluded(found, story, end, outcome)
+
+
+def _later_outcome(known: KnownOutcome | None, event: Event, payload: dict[str, Any]) -> KnownOutcome | None:
+    """What is known of the outcome after one more event: a mark stays, and the last recorded outcome counts."""
+    if known is not None and known.source == "mark":
+        return known
+    if event["event_type"] == "OUTCOME":
+        return outcome_of_payload(payload) or known
+    if known is None and event["event_type"] == "RUN_START":
+        return outcome_in_metadata(event.get("meta"))
+    return known
+
+
+def _concluded(found: list[Finding], story: RunStory, end: RunEnd, outcome: KnownOutcome | None) -> Examination:
+    if end.is_running:
+        return Examination(found, [], outcome, "running")
+    if outcome is not None and outcome.passed and not end.run_failed:
+        return Examination([finding for finding in found if finding.kind in _ABOUT_COSTS], [], outcome, "ok")
+    has_failed = end.run_failed or (outcome is not None and not outcome.passed)
+    suspects = rank(story, has_failed=has_failed)
+    found += [_as_finding(suspect) for suspect in suspects if _tells_more(suspect, found)]
+    if end.run_failed:
+        return Examination(found, suspects, outcome, "failed")
+    has_problems = has_failed or any(finding.severity != "info" for finding in found)
+    return Examination(found, suspects, outcome, "problems" if has_problems else "ok")
+
+
+def _tells_more(suspect: Suspect, found: Sequence[Finding]) -> bool:
+    """Whether a suspect is worth a finding of its own: it has a ground, and no finding points at its events."""
+    said = {number for finding in found if finding.kind not in _ABOUT_COSTS for number in finding.evidence.numbers}
+    return suspect.kind not in WEAK and said.isdisjoint(suspect.numbers)
+
+
+def _as_finding(suspect: Suspect) -> Finding:
+    evidence = Evidence(list(suspect.numbers), list(suspect.event_ids), len(suspect.numbers))
+    return Finding(suspect.kind, "info", suspect.line, evidence, {"suspect": suspect.rank})
 
 
 def headline_lines(findings: Sequence[Finding], most: int = 2) -> list[Line]:
@@ -89,13 +169,29 @@ def headline_lines(findings: Sequence[Finding], most: int = 2) -> list[Line]:
     return [finding.line for finding in severe[:most]]
 
 
-def add_to_verdict(verdict: Verdict, lines: Sequence[Line]) -> None:
-    """Let a verdict say what was found besides its own lines, as far as there is room; doubt turns its edge amber."""
-    room = _MOST_VERDICT_LINES - len(verdict["lines"])
-    if room > 0 and lines:
-        verdict["lines"] = [*verdict["lines"], *lines[:room]]
-        if verdict["tone"] == "ok":
-            verdict["tone"] = "warn"
+def add_to_verdict(verdict: Verdict, examined: Examination) -> None:
+    """
+    Let a verdict say what was found besides its own lines, as far as there is room, and how the run stands.
+
+    A run that ended by itself is amber only if it has problems: what it recovered from is told, and nothing more.
+    """
+    verdict["state"] = examined.state
+    if verdict["word"] not in ("Finished", "Finished with problems"):
+        return
+    lines = [] if examined.outcome is None else [line(None, examined.outcome.sentence)]
+    has_problems = examined.state == "problems"
+    own = verdict["lines"] if has_problems or examined.outcome is None else verdict["lines"][:1]
+    more = headline_lines(examined.findings) if has_problems else []
+    verdict["lines"] = [*lines, *own, *more][:_MOST_VERDICT_LINES]
+    verdict["tone"] = "warn" if has_problems else "ok"
+    verdict["word"] = "Finished with problems" if has_problems else "Finished"
+
+
+def add_to_summary(summary: Summary, examined: Examination) -> None:
+    """Let a summary say what was found: its verdict, the suspects, what is known of the outcome."""
+    add_to_verdict(summary["verdict"], examined)
+    summary["outcome"] = None if examined.outcome is None else examined.outcome.as_json()
+    summary["suspects"] = [suspect.as_json() for suspect in examined.suspects]
 
 
 def is_said_by(lines: Sequence[Line], finding: Finding) -> bool:

@@ -32,14 +32,19 @@ if TYPE_CHECKING:
     from agentdbg.analysis.wording import Line, VerdictPart
     from agentdbg.events import Event, RunMeta
 
-__all__ = ["Verdict", "headline", "headline_from_tail", "judge"]
+__all__ = ["RunState", "Verdict", "headline", "headline_from_tail", "judge"]
+
+
+RunState = Literal["ok", "problems", "failed", "running"]
+"""How a run stands; `problems` is one that ended by itself and did not do well, which its `status` does not say."""
 
 
 class Verdict(TypedDict):
     """What the page shows on top of a run."""
 
+    state: RunState
     tone: Literal["ok", "warn", "error", "running"]
-    word: Literal["Finished", "Failed", "Interrupted", "Died", "Running"]
+    word: Literal["Finished", "Finished with problems", "Failed", "Interrupted", "Died", "Running"]
     lines: list[Line]
 
 
@@ -50,7 +55,7 @@ def judge(tally: Tally, run: RunMeta, now_ms: int | None = None) -> Verdict:
         return _running(case)
     if run.get("status") == "error":
         word, lines = _failed(case)
-        return {"tone": "error", "word": word, "lines": lines[:3]}
+        return {"state": "failed", "tone": "error", "word": word, "lines": lines[:3]}
     return _finished(case)
 
 
@@ -72,7 +77,7 @@ def _finished(case: Case) -> Verdict:
     if len(case.groups) > 1:
         lines.append(_other_failures(case))
     if lines:
-        return {"tone": "warn", "word": "Finished", "lines": lines[:3]}
+        return {"state": "ok", "tone": "warn", "word": "Finished", "lines": lines[:3]}
     if answer:
         said = line(None, f"Answered: {answer}")
     elif ending is not None:
@@ -81,7 +86,7 @@ def _finished(case: Case) -> Verdict:
         said = line(None, f"Finished in {duration(case.run_ms)}, nothing failed.")
     else:
         said = line(None, "Finished, nothing failed.")
-    return {"tone": "ok", "word": "Finished", "lines": [said]}
+    return {"state": "ok", "tone": "ok", "word": "Finished", "lines": [said]}
 
 
 def _failed_on_the_way(case: Case, answer: str | None) -> Line:
@@ -141,7 +146,12 @@ def _running(case: Case) -> Verdict:
     in_a_loop = case.loop is not None and case.loop.at_the_end
     failing = bool(case.groups) and len(case.groups[0].numbers) >= MANY
     if in_a_loop or failing:
-        return {"tone": "error", "word": "Running", "lines": [*trouble_lines(case), now_line(case)][:3]}
+        return {
+            "state": "running",
+            "tone": "error",
+            "word": "Running",
+            "lines": [*trouble_lines(case), now_line(case)][:3],
+        }
     lines = [now_line(case)]
     if case.groups:
         group = case.groups[0]
@@ -149,7 +159,7 @@ def _running(case: Case) -> Verdict:
         lines.append(line(group.numbers[0], code(group.name), f" {often} so far: ", quote(group.failure.text)))
     if case.loop is not None:
         lines.append(loop_line(case, case.loop))
-    return {"tone": "warn" if len(lines) > 1 else "running", "word": "Running", "lines": lines[:3]}
+    return {"state": "running", "tone": "warn" if len(lines) > 1 else "running", "word": "Running", "lines": lines[:3]}
 
 
 def headline(tally: Tally, run: RunMeta) -> str | None:

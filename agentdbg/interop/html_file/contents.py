@@ -24,7 +24,7 @@ from collections import Counter
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.findings import add_to_verdict, find, headline_lines
+from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
@@ -84,7 +84,7 @@ class Contents:
             summary["notes"].append(_STILL_RUNNING)
         elif index.total <= _MOST_EVENTS_LOOKED_AT:
             events = (index.event(number) for number in range(1, index.total + 1))
-            add_to_verdict(summary["verdict"], headline_lines(find(events, self._run)))
+            add_to_summary(summary, examine(events, self._run))
         columns, types = pack_skeleton(index)
         yield data_block("summary", encode_json(summary))
         yield data_block("types", encode_json(types))

@@ -1,0 +1,130 @@
+"""
+Whether a run is known to have done its task: a person's mark, what the program recorded, or a score in its metadata.
+
+That is another question than how the run ended: an agent may stop without any error and be wrong. `status` in run.json
+says how it ended. Where several say something, a mark stands above what was recorded, and that above the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentdbg.analysis.wording import one_line
+
+if TYPE_CHECKING:
+    from agentdbg.events import RunMeta
+
+__all__ = ["KnownOutcome", "outcome_in_metadata", "outcome_of_payload", "outcome_of_run"]
+
+_DEEPEST = 4
+_MOST_KEYS = 200
+_SCORES = frozenset({"reward", "score", "utility", "accuracy", "final_score", "final_reward", "pass_rate"})
+_ANSWERS = frozenset(
+    {
+        "passed",
+        "pass",
+        "success",
+        "successful",
+        "succeeded",
+        "resolved",
+        "solved",
+        "is_correct",
+        "correct",
+        "is_success",
+    }
+    | {"task_success", "task_completed", "is_resolved", "is_solved", "outcome", "verdict", "grade"}
+)
+_PASS_MARKS = ("pass_mark", "threshold", "passing_score", "min_score")
+_YES = frozenset({"pass", "passed", "success", "successful", "succeeded", "correct", "resolved", "solved", "c", "yes"})
+_NO = frozenset({"fail", "failed", "failure", "incorrect", "unresolved", "unsolved", "wrong", "i", "no"})
+
+
+class KnownOutcome(NamedTuple):
+    """`passed`, who says so, and in which words."""
+
+    passed: bool
+    source: Literal["mark", "recorded", "metadata"]
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        word = "passed" if self.passed else "failed"
+        if self.source == "metadata":
+            return f"Its own score says that it {word}: {self.why}."
+        said = "Marked as" if self.source == "mark" else "Recorded as"
+        return f"{said} {word}: {self.why.rstrip('.')}." if self.why else f"{said} {word}."
+
+    def as_json(self) -> dict[str, Any]:
+        return {"outcome": "passed" if self.passed else "failed", "source": self.source, "why": self.why}
+
+
+def outcome_of_run(run: RunMeta | None) -> KnownOutcome | None:
+    """What a run's mark says, else its metadata; None where nobody knows."""
+    if run is None:
+        return None
+    marked: Any = run.get("mark")
+    if isinstance(marked, dict) and marked.get("outcome") in ("passed", "failed"):
+        return KnownOutcome(marked["outcome"] == "passed", "mark", one_line(str(marked.get("why") or ""), 300))
+    return outcome_in_metadata(run.get("metadata"))
+
+
+def outcome_of_payload(payload: Mapping[str, Any]) -> KnownOutcome | None:
+    """What an OUTCOME event says: `passed`, else its `score`."""
+    passed, score, why = payload.get("passed"), payload.get("score"), payload.get("why")
+    if not isinstance(passed, bool):
+        passed = _by_score(score, payload)
+    if passed is None:
+        return None
+    words = why if isinstance(why, str) and why else "" if score is None else f"score {score}"
+    return KnownOutcome(passed, "recorded", one_line(words, 300))
+
+
+def outcome_in_metadata(metadata: Any) -> KnownOutcome | None:
+    """What scores say, at any depth; one that says it failed counts more than others."""
+    found = list(_told(metadata, "", 0))
+    return next((outcome for outcome in found if not outcome.passed), found[0] if found else None)
+
+
+def _told(value: Any, path: str, depth: int) -> list[KnownOutcome]:
+    if depth > _DEEPEST or not isinstance(value, Mapping):
+        return []
+    found: list[KnownOutcome] = []
+    is_in_scores = path.rpartition(".")[2].lower() == "scores"
+    for key, item in list(value.items())[:_MOST_KEYS]:
+        place = f"{path}.{key}" if path else str(key)
+        name = str(key).lower().replace("-", "_")
+        is_score = name in _SCORES or is_in_scores or (name == "value" and "score" in path.lower())
+        passed = _by_answer(item) if name in _ANSWERS else _by_score(item, value) if is_score else None
+        if passed is not None:
+            found.append(KnownOutcome(passed, "metadata", one_line(f"{place} is {_shown(item)}", 200)))
+        elif key != "imported_from":
+            found += _told(item, place, depth + 1)
+    return found
+
+
+def _by_answer(value: Any) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)) and value in (0, 1):
+        return bool(value)
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in _YES else False if word in _NO else None
+
+
+def _by_score(value: Any, beside: Mapping[str, Any]) -> bool | None:
+    """A whole or no score says it; one in between only against a pass mark that stands beside it."""
+    if isinstance(value, (bool, str)):
+        return _by_answer(value)
+    if not isinstance(value, (int, float)):
+        return None
+    mark = next((beside[key] for key in _PASS_MARKS if isinstance(beside.get(key), (int, float))), None)
+    if mark is not None:
+        return bool(value >= mark)
+    return False if value <= 0 else True if value == 1 else None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else str(value)

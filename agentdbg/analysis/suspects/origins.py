@@ -1,0 +1,155 @@
+"""
+Where a value came from: the first step of a run that holds it, and whether anybody gave it.
+
+A value is looked for as it is written, as a number in any of its forms, and as a date. What a decision says itself is
+no source; what was asked, what a tool gave and what a user said are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from agentdbg.analysis.text_facts import facts_in
+from agentdbg.analysis.wording import as_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.analysis.suspects.run_story import RunStory, Step
+
+__all__ = ["Origin", "Sources", "answer_values", "gives_one_answer", "holds", "ids_in", "typed_values", "where_from"]
+
+_WORDS = re.compile(r"[^\W_]+(?:[.:/@-][^\W_]+)*")
+_ID_LIKE = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9][\w-]{4,63}")
+_LITERALS = re.compile(r"""(?<![\w"'])(?:"([^"\n]{3,80})"|'([^'\n]{3,80})'|(-?\d+(?:\.\d+)?))(?![\w"'])""")
+_CODE_BLOCK = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_BRACKETS = re.compile(r"[\[({][^\[\](){}]{8,4000}[\])}]")
+_FINAL = re.compile(
+    r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
+)
+_SHORT = 60
+_SPLIT = re.compile(r"[.;\n]")
+
+
+class Sources:
+    """Everything that was given up to some step: texts, and the figures and ids in them."""
+
+    def __init__(self, asked: str) -> None:
+        self._texts: list[str] = [asked.lower()]
+        self._facts: set[str] = set(facts_in(asked).hard)
+
+    def add(self, step: Step) -> None:
+        self._texts.append(step.text.lower())
+        self._facts |= facts_in(step.text).hard
+
+    def hold(self, value: str) -> bool:
+        """Whether a value was given, in this or another form."""
+        low = value.strip().lower()
+        if any(low in text for text in self._texts):
+            return True
+        hard = facts_in(value).hard
+        return bool(hard) and hard <= self._facts
+
+
+def typed_values(text: str) -> list[str]:
+    """The values typed into lists and tables of code: what a program would have to read from somewhere."""
+    found: list[str] = []
+    for block in _CODE_BLOCK.findall(text):
+        for bracket in _BRACKETS.findall(block):
+            values = [next(part for part in item if part) for item in _LITERALS.findall(bracket) if any(item)]
+            telling = [value for value in values if len(value) >= 3 and not value.startswith(("http", "-"))]
+            if len(telling) >= 3:
+                found += telling
+    return list(dict.fromkeys(found))
+
+
+def answer_values(text: str) -> list[str]:
+    """What an answer comes down to: the words after "final answer", else its figures, ids and dates."""
+    final = list(_FINAL.finditer(text))
+    if final:
+        words = _SPLIT.split(final[-1][1].strip(" *_`\"'"), maxsplit=1)[0].strip(" *_`\"'")
+        if words:
+            return [words[:120]]
+    if len(text) <= _SHORT and text.strip():
+        return [text.strip()]
+    return sorted(facts_in(text).hard - {"no"})[:40]
+
+
+def gives_one_answer(text: str) -> bool:
+    """Whether a text is an answer to a question: a figure and little more, or words that introduce it."""
+    is_figure = len(text) <= _SHORT and any(sign.isdigit() for sign in text)
+    return is_figure or _FINAL.search(text) is not None
+
+
+def ids_in(args: Any) -> Iterator[tuple[str, str]]:
+    """The ids in a call's arguments, with their paths: letters and digits in one word."""
+    yield from _walk(args, "")
+
+
+def _walk(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    if depth > 6:
+        return
+    if isinstance(value, dict):
+        for key, item in list(value.items())[:100]:
+            yield from _walk(item, f"{path}.{key}" if path else str(key), depth + 1)
+    elif isinstance(value, list):
+        for place, item in enumerate(value[:100]):
+            yield from _walk(item, f"{path}[{place}]", depth + 1)
+    elif isinstance(value, str) and _ID_LIKE.fullmatch(value):
+        yield path, value
+
+
+class Origin(NamedTuple):
+    """One place that holds a value. `who`: given to the run, decided by a model, or what a tool or message brought."""
+
+    number: int | None
+    event_id: str | None
+    who: Literal["asked", "model", "tool", "heard"]
+    name: str
+    path: str
+
+    @property
+    def is_source(self) -> bool:
+        return self.who != "model"
+
+
+def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
+    """Every step that holds a value, in order."""
+    found: list[Origin] = []
+    if holds(story.asked, value):
+        found.append(Origin(None, None, "asked", "", ""))
+    for step in story.steps:
+        path = _path_in(step, value)
+        if path is not None:
+            found.append(Origin(step.number, step.event_id, step.kind, step.name, path))
+        if len(found) >= most:
+            break
+    return found
+
+
+def _path_in(step: Step, value: str) -> str | None:
+    """Which part of a step holds a value; None where none does."""
+    if step.kind == "tool" and holds(as_json(step.args), value):
+        return "args"
+    if holds(step.text, value):
+        return "result" if step.kind == "tool" else "message" if step.kind == "heard" else "answer"
+    if any(holds(as_json(call.args), value) for call in step.calls):
+        return "calls"
+    return None
+
+
+def holds(text: str, value: str) -> bool:
+    """Whether a text has a value as words of its own, or as another form of the same figure or date."""
+    wanted = value.strip().lower()
+    if not wanted:
+        return False
+    low = text.lower()
+    place = low.find(wanted)
+    while place >= 0:
+        before, after = low[place - 1 : place], low[place + len(wanted) : place + len(wanted) + 1]
+        if not (before.isalnum() and wanted[0].isalnum()) and not (after.isalnum() and wanted[-1].isalnum()):
+            return True
+        place = low.find(wanted, place + 1)
+    hard = facts_in(value).hard
+    return bool(hard) and hard <= facts_in(text).hard

@@ -1,0 +1,190 @@
+"""
+A run as a story: who decided what, what was done because of it, and what came back.
+
+Not every agent calls tools by name. Some write code or a command into their answer, and what came of it stands as a
+message in the next prompt ("exitcode: 1 …", "Observation: …"). Such a message is a step here as a tool's call is, and
+belongs to the decision before it. Texts are kept in part, so that a long run stays small.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from agentdbg.analysis import conversation
+from agentdbg.analysis.call_results import error_in_result, failure_of, is_empty, is_error_text
+from agentdbg.analysis.effects import effect_of
+from agentdbg.analysis.run_answer import reads_something, spoken
+from agentdbg.analysis.value_text import parse_embedded
+from agentdbg.analysis.wording import as_json, one_line
+from agentdbg.events.facts import call_failed
+
+if TYPE_CHECKING:
+    from agentdbg.events import Event
+
+__all__ = ["RunStory", "Step", "error_seen_in"]
+
+_MOST_STEPS = 2_000
+_LONGEST = 12_000
+_LOOKED_AT = 3_000
+_NEW_MESSAGES = 6
+
+_SEEN_ERROR = re.compile(
+    r"^[^\n]{0,80}?(?:exit ?code:? *[1-9]\d*\b|\(execution failed\)|Traceback \(most recent call last\)"
+    r"|\b[A-Z]\w*(?:Error|Exception): |code execution failed|HTTP(?:/[\d.]+)? (?:error )?[45]\d\d\b)"
+    r"|^\s*(?:Call id: \S+\s+)?(?:Error|ERROR|Fatal|FATAL)(?:\s*:|\s+in\b)",
+    re.MULTILINE,
+)
+_NAMED_ERROR = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception)\b:.*")
+_OBSERVED = re.compile(
+    r"\s*(?:exit ?code:|observation\b|code output:|execution (?:logs|result|output)"
+    r"|\[?(?:tool|function) (?:result|output|response)|stdout:|stderr:|output:"
+    r"|Last output from code|Call id:|Traceback \(most)",
+    re.IGNORECASE,
+)
+
+
+def error_seen_in(text: str) -> str | None:
+    """The line of an output that reports an error; None where there is none near its beginning."""
+    head = text[:_LOOKED_AT]
+    if is_error_text(head):
+        return one_line(_telling_line(head), 160)
+    found = _SEEN_ERROR.search(head)
+    return one_line(_telling_line(head[found.start() :]), 160) if found else None
+
+
+def _telling_line(text: str) -> str:
+    """Of a traceback the last line, which names the error; else the first."""
+    lines = [part.strip() for part in text.splitlines() if part.strip()]
+    named = [found[0] for part in lines if (found := _NAMED_ERROR.search(part))]
+    return named[-1] if named else lines[0] if lines else ""
+
+
+@dataclass
+class Step:
+    """
+    One step. `model` decides, `tool` was called, `heard` is a message that came with the next prompt.
+
+    `number` is the event it stands in, `by` the place in the story of the decision it belongs to.
+    """
+
+    number: int
+    event_id: str
+    kind: Literal["model", "tool", "heard"]
+    name: str
+    text: str
+    args: Any = None
+    calls: list[conversation.Call] = field(default_factory=list)
+    trouble: str | None = None
+    is_empty: bool = False
+    writes: bool = False
+    by: int | None = None
+
+    @property
+    def is_decision(self) -> bool:
+        return self.kind == "model"
+
+
+class RunStory:
+    """Takes every event of a run in order."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.asked = ""
+        """What the run was asked, and its instructions: all that was there before the first decision."""
+        self.returned: str | None = None
+        self._places: dict[str, int] = {}
+        self._heard: set[int] = set()
+        self._latest: int | None = None
+        self._tools_since_model = False
+
+    def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        """Take the next event."""
+        event_type = event["event_type"]
+        if event_type == "RUN_START":
+            given = {key: payload[key] for key in ("args", "kwargs") if payload.get(key)}
+            self.asked = as_json(given)[:_LONGEST] if given else ""
+        elif event_type == "RUN_END":
+            self.returned = spoken(payload.get("result"))
+        elif len(self.steps) >= _MOST_STEPS:
+            return
+        elif event_type == "LLM_CALL":
+            self._model(number, event, payload)
+        elif event_type == "TOOL_CALL":
+            self._tool(number, event, payload)
+
+    @property
+    def decisions(self) -> list[int]:
+        """The places of the steps in which something was decided."""
+        return [place for place, step in enumerate(self.steps) if step.is_decision]
+
+    @property
+    def answer(self) -> tuple[int | None, str]:
+        """The place of the last word, and the words: what was returned, else what was decided last."""
+        last = next((place for place in reversed(self.decisions) if self.steps[place].text.strip()), None)
+        if self.returned:
+            return last, self.returned
+        return (None, "") if last is None else (last, self.steps[last].text)
+
+    def _add(self, step: Step) -> None:
+        self._places[step.event_id] = len(self.steps)
+        self.steps.append(step)
+
+    def _model(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        self._listen(number, event, payload.get("prompt"))
+        response = payload.get("response")
+        said = conversation.answer(response)
+        named = response.get("name") if isinstance(response, dict) else None
+        name = named if isinstance(named, str) and named else event["name"]
+        step = Step(number, event["event_id"], "model", name, said.text[:_LONGEST], calls=said.calls)
+        if call_failed(payload):
+            step.trouble = failure_of(payload).text
+        elif not said.calls and _OBSERVED.match(said.text):
+            # A terminal that takes part in a conversation decides nothing.
+            step.kind, step.by = "heard", self._latest
+            step.trouble = error_seen_in(said.text)
+        self._add(step)
+        if step.is_decision:
+            self._latest = len(self.steps) - 1
+        self._tools_since_model = False
+
+    def _tool(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        result, args = payload.get("result"), parse_embedded(payload.get("args"))
+        text = result if isinstance(result, str) else as_json(result)
+        parent = self._places.get(event.get("parent_id") or "")
+        by = parent if parent is not None and self.steps[parent].is_decision else self._latest
+        step = Step(number, event["event_id"], "tool", event["name"], text[:_LONGEST], args=args, by=by)
+        step.writes = effect_of(event).kind == "write"
+        if call_failed(payload):
+            step.trouble = failure_of(payload).text
+        else:
+            step.trouble = error_in_result(result) or (error_seen_in(result) if isinstance(result, str) else None)
+            step.is_empty = step.trouble is None and reads_something(event["name"]) and is_empty(result)
+        self._add(step)
+        self._tools_since_model = True
+
+    def _listen(self, number: int, event: Event, prompt: Any) -> None:
+        """The messages that came since the last decision; before the first one they are what was asked."""
+        if self._latest is None:
+            words = "\n".join(turn.text for turn in conversation.turns(prompt))
+            self.asked = f"{self.asked}\n{words}"[: 3 * _LONGEST]
+            return
+        new: list[conversation.Turn] = []
+        for turn in reversed(conversation.turns(prompt, last=_NEW_MESSAGES)):
+            if turn.role in ("assistant", "system") or turn.missing:
+                break
+            new.append(turn)
+        for turn in reversed(new):
+            if (turn.role == "tool" and self._tools_since_model) or not turn.text.strip():
+                continue
+            known = hash(turn.text)
+            if known not in self._heard and turn.text[:200] not in self.asked:
+                self._heard.add(known)
+                observed = turn.role == "tool" or _OBSERVED.match(turn.text) is not None
+                # What a tool brought is a step already; the message only repeats it.
+                is_news = not self._tools_since_model and (observed or is_error_text(turn.text))
+                trouble = error_seen_in(turn.text) if is_news else None
+                step = Step(number, event["event_id"], "heard", turn.role, turn.text[:_LONGEST], trouble=trouble)
+                step.by = self._latest
+                self.steps.append(step)

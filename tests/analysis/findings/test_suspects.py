@@ -1,0 +1,125 @@
+"""Which steps of a failed run are named first, and what is known of its outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentdbg.analysis.findings import Examination, examine
+from agentdbg.analysis.known_outcome import outcome_in_metadata
+from tests.analysis.story import Story
+
+ASKED = [{"role": "user", "content": "How many albums did Ana Lua publish between 2000 and 2009?"}]
+
+
+def _examined(story: Story, outcome: str | None = "failed", status: str = "ok") -> Examination:
+    meta = story.meta(status)
+    if outcome is not None:
+        meta["mark"] = {"outcome": outcome, "why": ""}
+    return examine(story.events, meta)
+
+
+def test_the_decision_is_named_before_the_call_that_failed() -> None:
+    """A failing call is where it shows; the model that asked for it is where it went wrong."""
+    story = Story()
+    decision = story.llm(ASKED, {"content": "", "tool_calls": [{"function": {"name": "search", "arguments": "{}"}}]})
+    call = story.tool("search", {}, error={"error_type": "KeyError", "message": "'query'"}, parent=decision)
+    story.llm(ASKED, "She published four albums.")
+    story.end()
+    first = _examined(story, None).suspects[0]
+    assert (first.number, first.numbers, first.kind) == (decision, (decision, call), "asked_for_failure")
+    assert first.sentence == f"gpt-4o #{decision} asked for search #{call}, which failed: KeyError: 'query'."
+
+
+def test_code_in_an_answer_is_an_action_and_its_output_belongs_to_it() -> None:
+    """Agents that act in text record no tool: the next prompt says what came of it."""
+    story = Story()
+    story.llm(ASKED, "We should look for a list of her albums.")
+    acted = story.llm(ASKED, "```python\nprint(web('albums'))\n```")
+    seen = {
+        "role": "user",
+        "content": "exitcode: 1 (execution failed)\nCode output: NameError: name 'web' is not defined",
+    }
+    heard = story.llm([*ASKED, {"role": "assistant", "content": "…"}, seen], "Then the answer is 4.")
+    story.end()
+    first = _examined(story).suspects[0]
+    assert first.numbers == (acted, heard)
+    assert "NameError: name 'web' is not defined" in first.sentence
+
+
+def test_data_typed_into_code_is_told_from_data_that_was_given() -> None:
+    """A table nobody gave is made up; the same table after a search is work."""
+    made_up = '```python\nalbums = ["Mar Aberto", "Luz de Maio", "Cinza", "Vento Sul"]\nprint(len(albums))\n```'
+    for source, expected in ((None, True), ("Mar Aberto, Luz de Maio, Cinza, Vento Sul, Raiz", False)):
+        story = Story()
+        story.llm(ASKED, "I will search.")
+        if source:
+            story.tool("search", {"q": "Ana Lua"}, source)
+        wrote = story.llm(ASKED, made_up)
+        story.end()
+        typed = [one.number for one in _examined(story).suspects if one.kind == "typed_data"]
+        assert typed == ([wrote] if expected else []), source
+
+
+def test_an_id_that_nobody_gave_is_named_with_its_argument() -> None:
+    """An order number out of nowhere changes somebody else's order."""
+    story = Story()
+    story.llm([{"role": "user", "content": "Cancel order A1001"}], "I will.")
+    decision = story.llm([{"role": "user", "content": "Cancel order A1001"}], "Cancelling.")
+    call = story.tool("cancel_order", {"order": {"id": "B7734X"}}, "done", parent=decision)
+    story.llm(None, "Your order is cancelled.")
+    story.end()
+    first = _examined(story).suspects[0]
+    assert first.numbers == (decision, call)
+    assert "the order.id B7734X, which nothing before it holds" in first.sentence
+
+
+def test_a_run_known_to_have_failed_has_three_suspects_and_a_good_one_none() -> None:
+    """Silence about a failure helps nobody; noise about a success is worse."""
+    story = Story()
+    for words in ("First I look.", "Then I compare.", "Then I decide.", "It is blue."):
+        story.llm(ASKED, words)
+    story.end()
+    failed, unknown, good = (_examined(story, outcome) for outcome in ("failed", None, "passed"))
+    assert [suspect.rank for suspect in failed.suspects] == [1, 2, 3]
+    assert failed.state == "problems"
+    assert (unknown.suspects, unknown.state) == ([], "ok")
+    assert (good.suspects, [finding.kind for finding in good.findings], good.state) == ([], ["time_spent"], "ok")
+
+
+def test_what_a_good_run_recovered_from_is_not_told() -> None:
+    """A passing run with a failed lookup on the way is a passing run."""
+    story = Story()
+    decision = story.llm(ASKED, "I look.")
+    for _ in range(4):
+        story.tool("search", {"q": "a"}, error={"error_type": "Timeout", "message": "slow"}, parent=decision)
+    story.llm(ASKED, "Four.")
+    story.end()
+    assert _examined(story, None).state == "problems"
+    assert _examined(story, "passed").state == "ok"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "passed"),
+    [
+        ({"reward": 0.0}, False),
+        ({"reward": 1.0}, True),
+        ({"eval": {"score": 0}}, False),
+        ({"reward_info": {"reward": 1}}, True),
+        ({"utility": False}, False),
+        ({"passed": "yes"}, True),
+        ({"scores": {"match": {"value": "I"}}}, False),
+        ({"scores": {"exact": 1, "style": 0}}, False),
+        ({"score": 0.7}, None),
+        ({"score": 0.7, "pass_mark": 0.8}, False),
+        ({"score": 87}, None),
+        ({"question": "passed or failed?", "is_correct": None}, None),
+        ({"imported_from": {"success": False}}, None),
+        ("no table", None),
+    ],
+)
+def test_scores_in_metadata_are_read_at_any_depth(metadata: Any, passed: bool | None) -> None:
+    """Benchmarks write their verdict beside the run; a score in between says nothing without a pass mark."""
+    found = outcome_in_metadata(metadata)
+    assert (None if found is None else found.passed) is passed
