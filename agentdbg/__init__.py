@@ -24,7 +24,14 @@ from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
 from agentdbg.recorder.run_lifecycle import when_taped as _when_taped
 from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
-from agentdbg.recorder.verbs import record_error, record_event, record_llm_call, record_state, record_tool_call
+from agentdbg.recorder.verbs import (
+    record_error,
+    record_event,
+    record_llm_call,
+    record_outcome,
+    record_state,
+    record_tool_call,
+)
 from agentdbg.version import __version__
 
 __all__ = [
@@ -40,6 +47,7 @@ __all__ = [
     "record_error",
     "record_event",
     "record_llm_call",
+    "record_outcome",
     "record_state",
     "record_tool_call",
     "tool",

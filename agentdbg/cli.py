@@ -45,6 +45,7 @@ COMMANDS = {
     "push": "Send runs to an OpenTelemetry collector.",
     "mcp": "Serve the runs to a coding assistant.",
     "validate": "Check a run's files against the trace format.",
+    "mark": "Say whether a run did its task.",
     "rename": "Give a run another name.",
     "delete": "Delete runs; they can be brought back for a day.",
     "restore": "Bring a deleted run back.",

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["StoredCopy", "store_copy"]
 
 # What only the process that recorded the run, or the reader of the file, could say.
-_NOT_COPIED = ("owner", "status_reason", "damaged_lines")
+_NOT_COPIED = ("owner", "status_reason", "damaged_lines", "mark")
 _MOST_PROBLEMS = 20
 _TAPED = (b'{"tape":', b'{"v":"', b'{"l":"', b'{"c":')
 """How the lines of a tape begin, its head first."""

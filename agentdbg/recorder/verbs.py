@@ -17,7 +17,7 @@ from agentdbg.recorder.given_values import with_effect
 from agentdbg.recorder.run_lifecycle import IMPLICIT, scope_elsewhere, variables
 from agentdbg.recorder.source_lines import user_source
 
-__all__ = ["record_error", "record_event", "record_llm_call", "record_state", "record_tool_call"]
+__all__ = ["record_error", "record_event", "record_llm_call", "record_outcome", "record_state", "record_tool_call"]
 
 STOPS = (AgentDbgGuardrailExceeded, RunStopped)
 _UNKNOWN = "unknown"
@@ -138,6 +138,16 @@ def record_error(
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "record an error", scope.run.count_fault)
         return None
+
+
+def record_outcome(passed: bool | None = None, *, score: float | None = None, why: str | None = None) -> str | None:
+    """
+    Record whether the run did its task, which a program knows that checks its own work; the last one counts.
+
+    A score says it by itself if it is 1, or 0 and below. The run goes on, and its status stays what it is.
+    """
+    word = "outcome" if passed is None else "passed" if passed else "failed"
+    return record_event("OUTCOME", word, {"passed": passed, "score": score, "why": why})
 
 
 def record_event(

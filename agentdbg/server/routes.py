@@ -9,7 +9,7 @@ A run as one HTML file, for the button in the page: made while it is sent, so no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
@@ -26,7 +26,7 @@ from agentdbg.server.code_view import source_lines
 from agentdbg.server.http_answers import json_response
 from agentdbg.server.open_runs import types_header
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
-from agentdbg.storage.housekeeping import delete_run, rename_run, restore_run
+from agentdbg.storage.housekeeping import delete_run, mark_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
 from agentdbg.tape.whole_events import WholeEvents, is_cut
 from agentdbg.version import __version__
@@ -225,6 +225,23 @@ async def rename(request: Request, run_id: str) -> Response:
     return json_response(await run_in_threadpool(change))
 
 
+@router.post("/api/runs/{run_id}/mark")
+async def mark(request: Request, run_id: str) -> Response:
+    """Say whether a run did its task: `outcome` is passed, failed, or empty to take the mark away."""
+    state = _state(request)
+    body = await request.body()
+    outcome, why = _member(body, "outcome"), _member(body, "why", "")
+    if outcome not in ("passed", "failed", ""):
+        raise UsageError('the outcome is "passed", "failed" or "", which takes the mark away')
+
+    def change() -> Any:
+        state.run(run_id)
+        mark_run(run_id, cast("Any", outcome or None), why, state.data_dir)
+        return state.run(run_id)
+
+    return json_response(await run_in_threadpool(change))
+
+
 @router.delete("/api/runs/{run_id}")
 def delete(request: Request, run_id: str) -> Response:
     """Move a run to the trash."""
@@ -297,11 +314,13 @@ def _numbers(text: str) -> list[int]:
     return [number for number in map(int, parts) if number > 0]
 
 
-def _member(body: bytes, key: str) -> str:
+def _member(body: bytes, key: str, default: str | None = None) -> str:
     try:
         value = decode_json(body)
     except ValueError:
         raise UsageError("the body is not JSON") from None
+    if isinstance(value, dict) and default is not None and value.get(key) is None:
+        return default
     if not isinstance(value, dict) or not isinstance(value.get(key), str):
         raise UsageError(f'the body has to be {{"{key}": "…"}}')
     return str(value[key])

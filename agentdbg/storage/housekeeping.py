@@ -16,7 +16,7 @@ import time
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 from agentdbg.bounded.files import GzipReader, is_within_bounds
 from agentdbg.config import load_config
@@ -40,7 +40,7 @@ from agentdbg.storage.layout import (
 )
 from agentdbg.storage.lines import open_regular
 from agentdbg.storage.reader import default_data_dir, find_run, list_runs, load_run_meta, run_folder
-from agentdbg.storage.runfile import is_being_written, read_run
+from agentdbg.storage.runfile import is_being_written, read_label, read_run
 
 if TYPE_CHECKING:
     from agentdbg.events import RunMeta
@@ -53,6 +53,7 @@ __all__ = [
     "deleted_runs",
     "drop_tapes",
     "empty_trash",
+    "mark_run",
     "prune",
     "rename_run",
     "restore_run",
@@ -60,6 +61,7 @@ __all__ = [
 
 DAY_SECONDS = 86_400.0
 _LONGEST_NAME = 500
+_LONGEST_REASON = 2_000
 _CHUNK = 1 << 20
 _GZIP = 16 + zlib.MAX_WBITS
 
@@ -75,25 +77,49 @@ def rename_run(run: str, run_name: str, data_dir: str | Path | None = None) -> R
     name = run_name.strip()
     if len(name) > _LONGEST_NAME:
         raise UsageError(f"a run name has at most {_LONGEST_NAME} characters, and this one has {len(name)}")
-    label = run_folder(run_id, root) / LABEL_FILE
-    if name:
-        try:
-            name.encode()
-        except ValueError:
-            raise UsageError("the name is not valid Unicode text") from None
-        replace_file(label, encode_json({"run_name": _without_secrets(name)}))
-    else:
-        label.unlink(missing_ok=True)
+    _check_text(name, "name")
+    _relabel(run_id, root, "run_name", _without_secrets(name, _LONGEST_NAME) if name else None)
     return load_run_meta(run_id, root)
 
 
-def _without_secrets(name: str) -> str:
+def mark_run(run: str, outcome: Literal["passed", "failed"] | None, why: str = "", data_dir: Any = None) -> RunMeta:
+    """Say whether a run did its task, and why; None takes the mark away. What was recorded stays as it is."""
+    root = _data_dir(data_dir)
+    run_id = find_run(run, root)
+    words = " ".join(why.split())
+    if len(words) > _LONGEST_REASON:
+        raise UsageError(f"the reason has at most {_LONGEST_REASON} characters, and this one has {len(words)}")
+    _check_text(words, "reason")
+    mark = None if outcome is None else {"outcome": outcome, "why": _without_secrets(words, _LONGEST_REASON)}
+    _relabel(run_id, root, "mark", mark)
+    return load_run_meta(run_id, root)
+
+
+def _relabel(run_id: str, root: Path, key: str, value: Any) -> None:
+    """Put one thing a user says of a run beside it; what else was said stays."""
+    folder = run_folder(run_id, root)
+    said = {**read_label(str(folder)), key: value}
+    kept = {name: item for name, item in said.items() if item is not None}
+    if kept:
+        replace_file(folder / LABEL_FILE, encode_json(kept))
+    else:
+        (folder / LABEL_FILE).unlink(missing_ok=True)
+
+
+def _check_text(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except ValueError:
+        raise UsageError(f"the {what} is not valid Unicode text") from None
+
+
+def _without_secrets(name: str, longest: int) -> str:
     """A name is text on disk like any other: a key that was pasted into it is taken out."""
     from agentdbg.redaction import RedactionRules, Redactor  # noqa: PLC0415 -- as above
 
     config = load_config()
     rules = RedactionRules(config.redact, config.redact_keys, config.redact_values, config.redact_patterns)
-    return Redactor(rules).clean_text(name, _LONGEST_NAME)
+    return Redactor(rules).clean_text(name, longest)
 
 
 def delete_run(run: str, data_dir: str | Path | None = None) -> str:

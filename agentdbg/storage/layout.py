@@ -6,7 +6,7 @@ Where everything lies on disk, and how a folder or a file of ours is made: priva
                              events.jsonl.gz     the same, once it is old
                              tape.jsonl          every value of its calls, whole, once
                              tape.jsonl.gz       the same, once it is old
-                             label.json          the name a user gave it
+                             label.json          the name and the mark a user gave it
     <data_dir>/trash/<run_id>/                   deleted runs, for a day
     <data_dir>/index/                            caches anyone may delete
     <data_dir>/viewer.lock                       the viewer that serves this folder

@@ -3,7 +3,7 @@ What is known of one run without reading all of it: run.json, or what its events
 
 run.json is a cache. When it is missing, broken or of another run, everything in it is counted again from the events.
 When it says `running` although nobody writes any more, the events say how far the run came, and `status_reason` says
-that the process ended. A user's new name (label.json) is laid over either.
+that the process ended. A user's new name and mark (label.json) are laid over either.
 
 Is anybody still writing this run?
 
@@ -76,8 +76,11 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
         counted: Any = recount(folder, run_id, meta.get("owner"))
         meta = cast("RunMeta", {**meta, **{key: counted.get(key) for key in _SPENT if key not in raw}})
     label = read_label(folder)
-    if label is not None:
-        meta["run_name"] = label
+    name, mark = label.get("run_name"), label.get("mark")
+    if isinstance(name, str) and name:
+        meta["run_name"] = name
+    if isinstance(mark, dict) and mark.get("outcome") in ("passed", "failed"):
+        meta["mark"] = {"outcome": mark["outcome"], "why": str(mark.get("why") or "")}
     return meta
 
 
@@ -92,11 +95,9 @@ def rebuild_run(folder: str, run_id: str, owner: Any = None) -> RunMeta:
     return tally.result(is_being_written(events_path(folder), owner), _folder_time(folder))
 
 
-def read_label(folder: str) -> str | None:
-    """The name a user gave the run afterwards, or None."""
-    label = _read_object(os.path.join(folder, LABEL_FILE))
-    name = label.get("run_name") if label else None
-    return name if isinstance(name, str) and name else None
+def read_label(folder: str) -> dict[str, Any]:
+    """What a user said of the run afterwards: its new name, whether it did its task."""
+    return _read_object(os.path.join(folder, LABEL_FILE)) or {}
 
 
 def _read_object(path: str) -> dict[str, Any] | None:

@@ -230,6 +230,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
         "record_error",
         "record_event",
         "record_llm_call",
+        "record_outcome",
         "record_state",
         "record_tool_call",
         "tool",

@@ -101,6 +101,30 @@ def test_a_new_name_is_shown_and_taken_back(cli: Callable[..., Ran], failed_run:
     assert cli("rename", "latest", "again", "--json").json["run_name"] == "again"
 
 
+def test_a_mark_says_what_the_status_does_not_and_is_taken_back(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """An agent that ends without an error and is wrong: explain then names steps, --check says no; a name stays."""
+    story = Story()
+    story.llm([{"role": "user", "content": "Refund order 7"}], "I refunded order 9.")
+    story.end()
+    run_id = store(data_dir, story)
+    cli("rename", run_id, "refund")
+    assert cli("explain", run_id, "--check").code == 0
+    assert "marked as failed" in cli("mark", run_id[:8], "--failed", "the wrong\norder").out
+    explained = cli("explain", run_id, "--check")
+    assert explained.code == 1
+    assert "! Finished with problems  refund" in explained.out
+    assert "Marked as failed: the wrong order." in explained.out
+    assert "Look first at" in explained.out
+    told = cli("explain", run_id, "--json").json
+    assert (told["run"]["status"], told["state"]) == ("ok", "problems")
+    assert told["outcome"] == {"outcome": "failed", "source": "mark", "why": "the wrong order"}
+    cli("rename", run_id, "")
+    assert cli("mark", run_id, "--passed", "--json").json["mark"] == {"outcome": "passed", "why": ""}
+    assert cli("explain", run_id, "--json").json["suspects"] == []
+    assert "has no mark now" in cli("mark", run_id, "--clear").out
+    assert not list(data_dir.glob("runs/*/label.json"))
+
+
 def test_deleting_asks_and_can_be_undone(cli: Callable[..., Ran], failed_run: str) -> None:
     """One wrong prefix should not cost a run."""
     refused = cli("delete", failed_run)

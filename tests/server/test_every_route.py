@@ -39,6 +39,7 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "GET /api/runs/{run_id}/control": ("", "paused"),
     "POST /api/runs/{run_id}/breaks": ('{"breaks": ["tool:refund"]}', "tool:refund"),
     "POST /api/runs/{run_id}/control": ('{"pause_id": "PAUSE", "do": "continue"}', "continue"),
+    "POST /api/runs/{run_id}/mark": ('{"outcome": "failed", "why": "wrong order"}', "wrong order"),
     "POST /api/runs/{run_id}/rename": ('{"run_name": "another"}', "another"),
     "DELETE /api/runs/{run_id}": ("", ""),
     "POST /api/runs/{run_id}/restore": ("", "RUN"),

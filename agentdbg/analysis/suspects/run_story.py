@@ -1,7 +1,7 @@
 """
 A run as a story: who decided what, what was done because of it, and what came back.
 
-Not every agent calls tools by name. Some write code or a command into their answer, and what came of it stands as a
+Not every agent calls tools by name. Some write code or a command into their answer, and the result stands as a
 message in the next prompt ("exitcode: 1 …", "Observation: …"). Such a message is a step here as a tool's call is, and
 belongs to the decision before it. Texts are kept in part, so that a long run stays small.
 """

@@ -33,7 +33,7 @@ def test_the_decision_is_named_before_the_call_that_failed() -> None:
 
 
 def test_code_in_an_answer_is_an_action_and_its_output_belongs_to_it() -> None:
-    """Agents that act in text record no tool: the next prompt says what came of it."""
+    """Agents that act in text record no tool: the next prompt says how it went."""
     story = Story()
     story.llm(ASKED, "We should look for a list of her albums.")
     acted = story.llm(ASKED, "```python\nprint(web('albums'))\n```")
