@@ -10,14 +10,16 @@ from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Progress, Styled, Terminal, problem
+from agentdbg.commands.times import since
 from agentdbg.events import SPEC_VERSION
-from agentdbg.exceptions import AgentDbgError
+from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.interop.otel.delivery import Delivery, collector_at, read_headers
 from agentdbg.interop.otel.spans_out import trace_id_of
-from agentdbg.storage.reader import default_data_dir
+from agentdbg.storage.reader import default_data_dir, list_runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from agentdbg.interop.otel.delivery import Collector
     from agentdbg.interop.otel.pushing import RunPush
@@ -27,22 +29,36 @@ agentdbg push latest --otlp http://localhost:4318
 agentdbg push a41f 77c0 --otlp http://localhost:6006              # Phoenix
 agentdbg push a41f --otlp http://localhost:5000 --header x-mlflow-experiment-id=0
 agentdbg push latest --otlp http://localhost:4318 --follow        # while it runs
+agentdbg push --since 2h --otlp http://localhost:4318 --lean      # all of the last two hours, in half of the bytes
 agentdbg push latest --otlp https://otlp.example.com --dry-run    # what would go where
 """
 
 _POLL_SECONDS = 0.25
+_PHOENIX_PORT = 6006
 
 
 def command(
-    runs: Annotated[list[str], Argument("RUN...", "Runs: ids, the beginnings of them, or `latest`.", "runs")],
     otlp: Annotated[str, Option("--otlp", metavar="URL", help="The collector, over HTTP; /v1/traces is added.")],
+    runs: Annotated[
+        list[str] | None, Argument("[RUN...]", "Runs: ids, the beginnings of them, or `latest`.", "runs")
+    ] = None,
+    all_runs: Annotated[bool, Option("--all", help="Every stored run.")] = False,
+    begun_since: Annotated[
+        str | None, Option("--since", metavar="WHEN", help="Every run that began since then: 2h, 7d, 2026-11-01.")
+    ] = None,
     header: Annotated[
         list[str] | None, Option("--header", metavar="K=V", help="A header for the collector; may be repeated.")
     ] = None,
     service: Annotated[
         str | None, Option("--service", metavar="NAME", help="service.name; the recorded program when left out.")
     ] = None,
-    openinference: Annotated[bool, Option("--openinference", help="Use OpenInference names.")] = False,
+    openinference: Annotated[
+        bool, Option("--openinference", help="Use OpenInference names; chosen by itself for Phoenix.")
+    ] = False,
+    lean: Annotated[
+        bool,
+        Option("--lean", help="Without the events as they are stored: half of the bytes."),
+    ] = False,
     follow: Annotated[bool, Option("--follow", help="Go on while a run is recorded, call by call.")] = False,
     again: Annotated[bool, Option("--again", help="Send also what this collector has already.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only say what would go where.")] = False,
@@ -57,11 +73,12 @@ def command(
     delivery = Delivery(collector, read_headers(header or []))
     data_dir = default_data_dir()
     # All are looked up before the first goes, so that a typing mistake sends nothing.
-    ids = dict.fromkeys(find(run, data_dir) for run in runs)
+    ids = _chosen(runs or [], data_dir, all_runs=all_runs, begun_since=begun_since)
+    openinference = openinference or _is_phoenix(collector)
     from agentdbg.interop.otel.pushing import RunPush  # noqa: PLC0415 -- needs the extra, which a wrong use does not
 
     pushes = [
-        RunPush(run_id, data_dir, collector, openinference=openinference, service=service, again=again)
+        RunPush(run_id, data_dir, collector, openinference=openinference, service=service, again=again, lean=lean)
         for run_id in ids
     ]
     failure = _send(pushes, None if dry_run else delivery, follow=follow)
@@ -75,6 +92,24 @@ def command(
         raise failure
     if any(push.pushed.refused for push in pushes):
         raise SystemExit(10)
+
+
+def _chosen(runs: list[str], data_dir: Path, *, all_runs: bool, begun_since: str | None) -> list[str]:
+    """The ids of the runs to send, the oldest first; UsageError when none was named."""
+    if sum((bool(runs), all_runs, begun_since is not None)) != 1:
+        raise UsageError("name the runs to send (`latest`, ids), or give one of --since 2h and --all")
+    if runs:
+        return list(dict.fromkeys(find(run, data_dir) for run in runs))
+    oldest = "" if begun_since is None else since(begun_since)
+    found = [run for run in list_runs(None, data_dir) if run["started_at"] >= oldest]
+    if not found:
+        raise UsageError("there is no run to send; `agentdbg list` shows what is there")
+    return [run["run_id"] for run in reversed(found)]
+
+
+def _is_phoenix(collector: Collector) -> bool:
+    """Whether a collector is Arize Phoenix, by its name or its usual port; it shows OpenInference names best."""
+    return collector.port == _PHOENIX_PORT or any(name in collector.host for name in ("phoenix", "arize"))
 
 
 def _send(pushes: Sequence[RunPush], delivery: Delivery | None, *, follow: bool) -> AgentDbgError | None:

@@ -72,6 +72,7 @@ class RunPush:
         openinference: bool = False,
         service: str | None = None,
         again: bool = False,
+        lean: bool = False,
     ) -> None:
         self.meta: RunMeta = load_run_meta(run_id, data_dir)
         self.is_over = False
@@ -79,9 +80,10 @@ class RunPush:
         self._data_dir = data_dir
         self._service = service
         self._outline = Outline()
-        self._maker = SpanMaker(run_id, openinference_names=openinference)
+        self._maker = SpanMaker(run_id, openinference_names=openinference, lean=lean)
         self._follower = Follower(run_folder(run_id, data_dir), run_id)
-        self._memory = _Memory(data_dir, run_id, collector, "openinference" if openinference else "genai")
+        words = f"{'openinference' if openinference else 'genai'}{' lean' if lean else ''}"
+        self._memory = _Memory(data_dir, run_id, collector, words)
         self._known = self._before = 0 if again else self._memory.spans()
         self._made = 0
         self._batch: list[Any] = []
@@ -140,6 +142,7 @@ class RunPush:
             # The file begins anew: it was compressed or scrubbed meanwhile. What was sent is skipped.
             self._flush(delivery)
             self._outline, self._known, self._made = Outline(), max(self._known, self._made), 0
+        self._maker.hear(event)
         for node in self._outline.take(event):
             self._add(node, delivery)
 

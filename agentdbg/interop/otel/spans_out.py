@@ -11,11 +11,13 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis import conversation
+from agentdbg.analysis.checks.run_facts import AnswerReader
 from agentdbg.analysis.run_columns import CALL_START, EXCEPTION, LLM, LOOP, SPAN, TOOL, kind_of
 from agentdbg.encoding import encode_json
 from agentdbg.events.facts import call_failed, cost_of
 from agentdbg.interop.otel import genai, openinference
-from agentdbg.interop.otel.conventions import AgentDbg, GenAI
+from agentdbg.interop.otel.conventions import AgentDbg, GenAI, OpenInference
 from agentdbg.interop.otel.outline import RUN
 from agentdbg.interop.shapes import as_dict, as_word
 from agentdbg.storage.dialects import timestamp_ms
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["SpanEvent", "SpanMaker", "span_id_of", "trace_id_of"]
 
 _ROOT = "run"
+_COPIES = (AgentDbg.PAYLOAD, AgentDbg.META, AgentDbg.RUN_END)
+"""What holds an event as it is stored."""
 _LOOP_FACTS = {
     "kind": AgentDbg.LOOP_KIND,
     "severity": AgentDbg.LOOP_SEVERITY,
@@ -74,15 +78,39 @@ def span_id_of(run_id: str, event_id: str | None) -> bytes:
 
 
 class SpanMaker:
-    """Makes the spans of one run, in the words of the GenAI conventions or of OpenInference."""
+    """
+    Makes the spans of one run, in the words of the GenAI conventions or of OpenInference.
 
-    def __init__(self, run_id: str, *, openinference_names: bool = False) -> None:
+    With `lean` a span says what it says in those words alone, without the event as it is stored.
+    """
+
+    def __init__(self, run_id: str, *, openinference_names: bool = False, lean: bool = False) -> None:
         self._run_id = run_id
+        self._lean = lean
+        self._asked: str | None = None
+        self._answer = AnswerReader()
         self._trace_id = trace_id_of(run_id)
         self._words = openinference if openinference_names else genai
 
+    def hear(self, event: Event) -> None:
+        """Take note of what was asked and answered; lists of traces show that of the run itself."""
+        payload = as_dict(event["payload"])
+        name = as_word(payload.get("tool_name")) or event["name"]
+        self._answer.add(event["event_type"], name, payload)
+        if self._asked is None and event["event_type"] == "LLM_CALL":
+            asked = (turn.text for turn in conversation.turns(payload.get("prompt")) if turn.role == "user")
+            self._asked = next((text for text in asked if text.strip()), None)
+
     def make(self, node: Node, meta: RunMeta) -> SpanOut:
         """The span of one node; `meta` is what is known of the run now."""
+        span = self._make(node, meta)
+        if self._lean:
+            for attributes in (span.attributes, *(event.attributes for event in span.events)):
+                for copy in _COPIES:
+                    attributes.pop(copy, None)
+        return span
+
+    def _make(self, node: Node, meta: RunMeta) -> SpanOut:
         if node.kind == RUN:
             return self._run(node, meta)
         assert node.event is not None
@@ -114,7 +142,11 @@ class SpanMaker:
         started_ms = timestamp_ms(start["ts"] if start else meta["started_at"])
         ended_ms = timestamp_ms(ended["ts"] if ended else node.last_ts or meta["started_at"])
         given = {**as_dict(payload.get("args")), **as_dict(payload.get("kwargs"))}
-        says = self._words.agent_attributes(name, given, end.get("result"))
+        answer = self._answer.text() or None
+        says = self._words.agent_attributes(name, given or self._asked, end.get("result") or answer)
+        # Phoenix and MLflow show these in their lists, whatever words the rest is in.
+        says[OpenInference.INPUT] = genai.text_of(self._asked or given or None)
+        says[OpenInference.OUTPUT] = genai.text_of(answer or end.get("result"))
         span = self._span(node, f"{GenAI.INVOKE_AGENT} {name}", started_ms, max(ended_ms, started_ms), says)
         span.failed = meta["status"] != "ok" if ended is None else call_failed(end)
         span.attributes.update(_session(meta.get("metadata") or {}))

@@ -18,6 +18,8 @@ import pytest
 
 from agentdbg import record_llm_call, tool_call, traced_run
 from agentdbg.cli import _run
+from agentdbg.commands.push import _is_phoenix
+from agentdbg.interop.otel.delivery import collector_at
 from tests.analysis.story import Story
 from tests.commands.stored import HOSTILE, store
 from tests.interop.otel.collector import Answer, Collector, partial_success
@@ -512,3 +514,62 @@ def _wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in 20 s"
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("names", [(), ("--openinference",)])
+def test_the_root_carries_what_was_asked_and_answered(
+    push: Callable[..., Ran], data_dir: Path, collector: Collector, names: tuple[str, ...]
+) -> None:
+    """Lists of traces show the input and the output of the root; without them every row is a pair of dashes."""
+    story = Story()
+    story.llm([{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where is A-17?"}], "I look.")
+    story.tool("find", {"id": "A-17"}, "Oslo")
+    story.llm([{"role": "user", "content": "Where is A-17?"}], "It is in Oslo.")
+    story.end()
+    push(store(data_dir, story), *names)
+    root = next(span for span in collector.spans if not span.parent_id)
+
+    assert root.attributes["input.value"] == "Where is A-17?"
+    assert root.attributes["output.value"] == "It is in Oslo."
+
+
+def test_a_lean_push_leaves_the_copies_out(push: Callable[..., Ran], data_dir: Path, collector: Collector) -> None:
+    """Each event travels twice, in the words of the conventions and as it is stored; not everybody wants both."""
+    run_id = store(data_dir, _story(20))
+    push(run_id)
+    whole, whole_bytes = len(collector.spans), _attribute_bytes(collector)
+    collector.spans.clear()
+    push(run_id, "--lean")
+
+    assert len(collector.spans) == whole
+    assert not any("agentdbg.payload" in span.attributes for span in collector.spans)
+    assert _attribute_bytes(collector) < 0.7 * whole_bytes
+
+
+def _attribute_bytes(collector: Collector) -> int:
+    return sum(len(str(value)) for span in collector.spans for value in span.attributes.values())
+
+
+def test_all_runs_or_those_of_the_last_hours_go_at_once(
+    push: Callable[..., Ran], data_dir: Path, collector: Collector
+) -> None:
+    """Who sets up a collector wants yesterday's runs in it too."""
+    store(data_dir, _story())
+    with traced_run("fresh"):
+        record_llm_call("m", "q", "a")
+    fresh = push("--since", "2h")
+    everything = push("--all", "--json")
+    neither = push()
+
+    assert "fresh" in fresh.out
+    assert "2 spans sent" in fresh.out
+    assert len(json.loads(everything.out)["runs"]) == 2
+    assert (neither.code, "--since 2h and --all" in neither.err) == (2, True)
+    assert push("--all", "latest").code == 2
+
+
+def test_openinference_is_chosen_for_phoenix() -> None:
+    """Phoenix shows tokens and messages only under the names it knows."""
+    assert _is_phoenix(collector_at("http://localhost:6006"))
+    assert _is_phoenix(collector_at("https://app.phoenix.arize.com/s/me"))
+    assert not _is_phoenix(collector_at("http://localhost:4318"))

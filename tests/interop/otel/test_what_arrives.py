@@ -171,6 +171,7 @@ def test_the_run_is_the_root_and_tells_findings_states_and_errors(arrived: Colle
         "session.id": "s-1",
         "user.id": "u-1",
         "error.type": "KeyError",
+        "input.value": "Oslo to Lisbon, please.",
     }
     assert [name for name, _, _ in root.events] == ["agentdbg.state_update", "agentdbg.loop_warning", "exception"]
     loop = root.events[1][2]
