@@ -28,6 +28,7 @@ COMMANDS = {
     "list": "Show the recorded runs, newest first.",
     "view": "Open the viewer in the browser.",
     "run": "Record a program without changing it.",
+    "fork": "Change one step of a recorded run and go on live.",
     "replay": "Run a recorded program again, answered from its recording.",
     "show": "Print a run as a readable tree.",
     "explain": "Explain what went wrong in a run.",
@@ -64,6 +65,10 @@ def main() -> None:
         from agentdbg.commands.run import main as run_program  # noqa: PLC0415
 
         run_program(sys.argv[2:])
+    if sys.argv[1:2] == ["fork"]:
+        from agentdbg.commands.fork import main as fork_program  # noqa: PLC0415 -- as above
+
+        fork_program(sys.argv[2:])
     if sys.argv[1:2] == ["replay"]:
         from agentdbg.commands.replay import main as replay_program  # noqa: PLC0415 -- as above
 

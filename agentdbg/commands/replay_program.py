@@ -16,14 +16,17 @@ from agentdbg.autorun.launcher import execute, prepare
 from agentdbg.commands.replay_lines import replay_lines
 from agentdbg.commands.replay_words import recorded_program
 from agentdbg.config import load_config
+from agentdbg.control.arming import arm
 from agentdbg.control.divergence import Divergence
 from agentdbg.control.effects_guard import parse_allow, paused
+from agentdbg.control.forking import MockedPlan
+from agentdbg.control.mocks import Mocks, parse_fault, parse_mock
 from agentdbg.control.recorded_calls import call_recorded, until_event
 from agentdbg.control.recorded_runs import CannotReplay, open_recorded
 from agentdbg.control.replay_file import read_replay_file
 from agentdbg.control.replaying import Replay, ReplayOptions
 from agentdbg.control.volatile_inputs import parse_ignore
-from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
+from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped, UsageError
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
 from agentdbg.storage.layout import run_dir
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from agentdbg.commands.replay_words import Words
     from agentdbg.control.recorded_runs import Opened
 
-__all__ = ["replay_program"]
+__all__ = ["arm_breaks", "chosen_mocks", "go_to", "replay_program", "was_whole_program"]
 
 
 def replay_program(words: Words) -> NoReturn:
@@ -54,7 +57,7 @@ def replay_program(words: Words) -> NoReturn:
             f"{opened.place} was not recorded in this data folder; name the function: --call module:function"
         )
     if words.program is None:
-        _go_to(opened)
+        go_to(opened)
     os.environ["AGENTDBG_TAPE"] = "1"
     os.environ.pop("AGENTDBG_PARENT_RUN_ID", None)
     report = None if options.get("--report") is None else words.folder / options["--report"]
@@ -64,9 +67,12 @@ def replay_program(words: Words) -> NoReturn:
     elif opened.argv is not None:
         sys.argv[:] = opened.argv
     replay = Replay(opened, chosen)
+    if isinstance(chosen.plan, MockedPlan):
+        chosen.plan.session = replay.session
+    arm_breaks(options)
     ending = _Ending(replay, report, forgotten)
     replay.start()
-    if program is not None and _was_whole_program(opened):
+    if program is not None and was_whole_program(opened):
         from agentdbg.autorun.process import begin, note_program  # noqa: PLC0415
 
         note_program(program.target if program.is_module else None, opened.head.get("seed"))
@@ -91,10 +97,28 @@ def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:
         allow=allow,
         clock=given.get("--clock", "recorded"),
         keep_sleep=bool(given.get("--keep-sleep")),
+        plan=MockedPlan(chosen_mocks(given)) if "--mock" in given or "--fault" in given else None,
     )
 
 
-def _go_to(opened: Opened) -> None:
+def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
+    """What `--mock` and `--fault` ask for. Raises UsageError."""
+    mocks = [*map(parse_mock, given.get("--mock", ())), *map(parse_fault, given.get("--fault", ()))]
+    return Mocks(mocks) if mocks else None
+
+
+def arm_breaks(given: dict[str, Any]) -> None:
+    """Pause where `--break` says. Raises UsageError."""
+    if "--break" in given:
+        try:
+            seconds = float(given.get("--wait", 0))
+        except ValueError:
+            raise UsageError(f"--wait is {given['--wait']!r}, which is no number of seconds") from None
+        is_world = given.get("--pause") == "world"
+        arm(given["--break"], wait_seconds=seconds, then=given.get("--then", "continue"), whole_world=is_world)
+
+
+def go_to(opened: Opened) -> None:
     """To the folder that the program was run in."""
     cwd = opened.head.get("cwd")
     if isinstance(cwd, str) and opened.is_own:
@@ -111,7 +135,7 @@ def _record_elsewhere() -> str:
     return folder
 
 
-def _was_whole_program(opened: Opened) -> bool:
+def was_whole_program(opened: Opened) -> bool:
     """Whether the whole program was one run, as `agentdbg run` records it; else it traces its runs itself."""
     return bool(opened.head.get("whole"))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from agentdbg.autorun.launcher import Program
     from agentdbg.control.recorded_runs import Opened
 
-__all__ = ["EXAMPLES", "Words", "read_words", "recorded_program"]
+__all__ = ["EXAMPLES", "PAUSING", "About", "Words", "read_words", "recorded_program"]
 
 EXAMPLES = """
 agentdbg replay 3f2a                            # the same program, nothing live
@@ -34,6 +34,16 @@ The first thing that differs is told, with both sides and the place in your code
 Exit status: 0 equal, 1 different, 2 it cannot be replayed (the message says why).
 """
 
+PAUSING: dict[str, tuple[str, str]] = {
+    "--mock": ("NAME=…", "Answer in its place: JSON, @FILE, raise:TYPE, seq:[…], py:FILE.py:FUNCTION."),
+    "--fault": ("NAME=…", "Let it fail: timeout, 500, 429, empty, garbage, cut or slow:SECONDS."),
+    "--break": ("WHERE", "Pause there: tool:refund, llm:after, error, every … where args.x>1."),
+    "--wait": ("SECONDS", "Without a terminal: wait so long at a pause for the page or `agentdbg attach`."),
+    "--then": ("WHAT", "continue or abort, when nobody has answered in that time."),
+    "--pause": ("WHICH", "call, or world: let everything wait at its next call."),
+}
+"""What replay and fork share with `agentdbg run`."""
+
 _OPTIONS: dict[str, tuple[str, str]] = {
     # name: what it takes ("" for nothing), help
     "--report": ("FILE", "Write what was found as JSON."),
@@ -48,10 +58,29 @@ _OPTIONS: dict[str, tuple[str, str]] = {
     "--clock": ("WHICH", "recorded (default) or now."),
     "--keep-sleep": ("", "Sleep as long as the program wants to."),
     "--no-record": ("", "Keep no run of the replay."),
+    **PAUSING,
     "--call": ("[MODULE:FUNCTION]", "Call the traced function with its recorded arguments, not the script."),
 }
-_REPEATED = {"--ignore", "--allow"}
-_CHOICES = {"--on-divergence": ("stop", "live", "nearest"), "--clock": ("recorded", "now")}
+_REPEATED = {"--allow", "--break", "--fault", "--ignore", "--mock", "--secret", "--set", "--set-all"}
+_CHOICES = {
+    "--clock": ("recorded", "now"),
+    "--on-divergence": ("stop", "live", "nearest"),
+    "--then": ("continue", "abort"),
+    "--pause": ("call", "world"),
+    "--writes": ("ask", "deny", "allow", "recorded"),
+}
+
+
+class About(NamedTuple):
+    """What a command that runs a recorded program is called, takes and says of itself."""
+
+    command: str
+    options: dict[str, tuple[str, str]]
+    help: str
+    examples: str
+
+
+_REPLAY = About("replay", _OPTIONS, _HELP, EXAMPLES)
 
 
 class Words(NamedTuple):
@@ -66,35 +95,36 @@ class Words(NamedTuple):
     """Where the command was given: the paths in it begin there."""
 
 
-def read_words(words: list[str]) -> Words:
-    """Read the command line. Raises UsageError."""
+def read_words(words: list[str], about: About | None = None) -> Words:
+    """Read the command line of `replay`, or of the command that `about` describes. Raises UsageError."""
+    about = about or _REPLAY
     count, run = len(words), None
     options: dict[str, Any] = {}
     program: Program | None = None
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
-            _help()
+            _help(about)
         elif word == "--":
             program = _program(words)
             break
         elif word.startswith("-") and word != "-":
-            _read_option(word, words, options)
+            _read_option(word, words, options, about)
         elif run is None:
             run = word
         else:
             raise UsageError(f"{word!r} is one word too many; the program to run goes behind `--`")
     if run is None:
-        raise UsageError("which run? `agentdbg list` shows them, `agentdbg replay --help` has examples")
+        raise UsageError(f"which run? `agentdbg list` shows them, `agentdbg {about.command} --help` has examples")
     program_words = 0 if program is None else len(program.arguments) + (2 if program.is_module else 1)
     return Words(run, options, program, count - program_words, Path.cwd())
 
 
-def _read_option(word: str, words: list[str], options: dict[str, Any]) -> None:
+def _read_option(word: str, words: list[str], options: dict[str, Any], about: About) -> None:
     name, equals, value = word.partition("=")
-    if name not in _OPTIONS:
-        raise UsageError(f"`agentdbg replay` has no option {name}; options of the program go behind `--`")
-    takes = _OPTIONS[name][0]
+    if name not in about.options:
+        raise UsageError(f"`agentdbg {about.command}` has no option {name}; options of the program go behind `--`")
+    takes = about.options[name][0]
     if name == "--call":
         if not equals and words and ":" in words[0] and not words[0].startswith("-"):
             value = words.pop(0)
@@ -129,19 +159,19 @@ def _program(words: list[str]) -> Program:
     return Program(words[0], words[1:], is_module=False)
 
 
-def _help() -> NoReturn:
+def _help(about: About) -> NoReturn:
     from agentdbg.commands.streams import let_go_of_stdout, print_any_text  # noqa: PLC0415
     from agentdbg.commands.terminal import Terminal  # noqa: PLC0415
 
     print_any_text()
     try:
-        rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in _OPTIONS.items()]
+        rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in about.options.items()]
         rows.append(("-h, --help", "Show this."))
         width = max(len(left) for left, _ in rows) + 2
         out = Terminal()
         out.width = out.width or 80
-        out.sentence("Usage: agentdbg replay [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]", hang=7)
-        for paragraph in _HELP.strip().split("\n\n"):
+        out.sentence(f"Usage: agentdbg {about.command} [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]", hang=7)
+        for paragraph in about.help.strip().split("\n\n"):
             out.line()
             out.sentence(paragraph, indent=2)
         out.line()
@@ -150,7 +180,7 @@ def _help() -> NoReturn:
             out.sentence(left.ljust(width), right, indent=2, hang=4)
         out.line()
         out.line("Examples:")
-        for line in EXAMPLES.strip().splitlines():
+        for line in about.examples.strip().splitlines():
             out.line(line, indent=2, cut=False)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -36,6 +36,7 @@ __all__ = [
     "fit_payload",
     "join_objects",
     "redactor_of",
+    "set_origin",
     "start_fields",
 ]
 
@@ -48,6 +49,9 @@ _SURELY_FITS = MAX_LINE_BYTES // 2
 _NO_SOURCE = b'},"meta":'
 _COUNTS = ("llm_calls", "tool_calls", "errors", "loop_warnings")
 _MOST_NAMES, _LONGEST_NAME = 1_000, 200
+
+_origin: dict[str, Any] = {}
+"""What the runs of this process come from; mostly nothing."""
 
 
 class RunLog:
@@ -241,7 +245,7 @@ class RunLog:
             "owner": describe_owner(),
         }
         if self.tape is not None:
-            rest["replay"] = {"state": self.tape.state, "why": self.tape.why}
+            rest["replay"] = {"state": self.tape.state, "why": self.tape.why, **_origin}
         elif self._why_no_tape is not None:
             rest["replay"] = {"state": "none", "why": self._why_no_tape}
         if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
@@ -272,6 +276,12 @@ def join_objects(first: bytes, second: bytes) -> bytes:
     return b"".join((first[:-1], b",", second[1:]))
 
 
+def set_origin(facts: dict[str, Any] | None) -> None:
+    """Say what the runs of this process come from: a replay or a fork of which run, changed where."""
+    _origin.clear()
+    _origin.update(facts or {})
+
+
 def start_fields(
     run_name: str, argv: list[str], start: Mapping[str, Any], guardrails: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -285,6 +295,7 @@ def start_fields(
         **start,
         "guardrails": guardrails,
         "agentdbg_version": __version__,
+        **({"replay": dict(_origin)} if _origin else {}),
     }
 
 

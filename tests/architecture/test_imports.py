@@ -56,7 +56,7 @@ MAY_RECORD = {
     "tracing",
     "__init__",
 }
-RECORDING_COMMANDS = {"commands/demo.py", "commands/run.py", "commands/import_runs.py"}
+RECORDING_COMMANDS = {f"commands/{name}.py" for name in ("demo", "run", "import_runs", "fork_program")}
 
 
 def _room(path: Path) -> str:

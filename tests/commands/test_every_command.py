@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from agentdbg.cli import COMMANDS
+from agentdbg.commands.fork import main as fork_program
 from agentdbg.commands.replay import main as replay_program
 from agentdbg.commands.run import main as run_program
 from tests.analysis.story import Story
@@ -45,7 +46,7 @@ WORKS: dict[str, tuple[str, str]] = {
     "demo": ("demo --no-view --live-seconds 0", "refund"),
 }
 # These serve until they are stopped, or run a program in this process's place; real processes try them elsewhere.
-SERVES = {"view", "receive", "push", "mcp", "run", "replay"}
+SERVES = {"view", "receive", "push", "mcp", "run", "fork", "replay"}
 
 # What is typed, the exit code, and a part of the sentence that says what is wrong.
 FAILS: dict[str, tuple[str, int, str]] = {
@@ -78,6 +79,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "demo": ("demo --live-seconds long", 2, "--live-seconds"),
     "run": ("run", 2, ""),
     "replay": ("replay nowhere", 2, "`agentdbg list`"),
+    "fork": ("fork nowhere", 2, "which step?"),
 }
 
 
@@ -121,7 +123,7 @@ def test_a_command_does_what_it_is_for(cli: Callable[..., Ran], runs: dict[str, 
     assert prints in ran.out + ran.err
 
 
-@pytest.mark.parametrize("command", sorted(set(FAILS) - {"run", "replay"}))
+@pytest.mark.parametrize("command", sorted(set(FAILS) - {"run", "replay", "fork"}))
 def test_a_wrong_command_says_what_is_wrong(cli: Callable[..., Ran], runs: dict[str, str], command: str) -> None:
     """The second thing a user types is often wrong; the exit code and the sentence are what scripts and people see."""
     typed, code, sentence = FAILS[command]
@@ -181,6 +183,15 @@ def test_a_replay_that_cannot_be_says_why(
 
     assert left.value.code == 2
     assert sentence in capfd.readouterr().err
+
+
+def test_a_fork_of_a_run_without_a_tape_says_why(capfd: pytest.CaptureFixture[str], runs: dict[str, str]) -> None:
+    """Nothing is run, and the exit status is that of a wrong command."""
+    with pytest.raises(SystemExit) as left:
+        fork_program([runs["GOOD"], "--at", "3", "--set", "result=1"])
+
+    assert left.value.code == 2
+    assert "has no tape" in capfd.readouterr().err
 
 
 def test_run_of_nothing_says_what_it_needs(capfd: pytest.CaptureFixture[str]) -> None:

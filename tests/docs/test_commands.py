@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # These hand everything after the program's name to the program, so they read their own command line.
-READS_ITS_OWN = {"run", "replay"}
+READS_ITS_OWN = {"run", "replay", "fork"}
 GLOBAL_OPTIONS = {"--help", "-h", "--version", "--install-completion", "--show-completion"}
 
 

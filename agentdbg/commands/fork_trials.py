@@ -1,0 +1,139 @@
+"""
+Several forks of one step, each in a process of its own, and a table of how they came out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from agentdbg.analysis.effects import read_effects
+from agentdbg.commands.terminal import Column, Progress, Terminal
+from agentdbg.config import load_config
+from agentdbg.exceptions import UsageError
+from agentdbg.index.run_index import load_run_meta
+from agentdbg.storage.reader import load_events
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from agentdbg.commands.replay_words import Words
+    from agentdbg.control.recorded_runs import Opened
+
+__all__ = ["run_trials"]
+
+_MOST = 100
+
+
+class _Trial(NamedTuple):
+    run_id: str
+    status: str
+    effects: str
+    answer: str
+    calls: int
+    cost: float | None
+
+
+def run_trials(words: Words, opened: Opened) -> int:
+    """Fork so often, print the table, and give the exit code: 1 when what is expected does not hold."""
+    count, jobs = _number(words, "--trials", 1), _number(words, "--jobs", 1)
+    expected = words.options.get("--expect")
+    if expected not in (None, "effects", "answer"):
+        raise UsageError(f"--expect is {expected!r}; it can be effects or answer")
+    own = _without(sys.argv[2:], ("--trials", "--jobs", "--expect", "--report"))
+    data_dir = load_config().data_dir
+    with Progress("Trials") as progress, ThreadPoolExecutor(jobs) as pool:
+        done = []
+        for at, trial in enumerate(pool.map(lambda _: _fork_once(own, data_dir, words.folder), range(count)), 1):
+            done.append(trial)
+            progress.at(at / count)
+    parent = _trial(opened.main.run_id, data_dir)
+    _print_table(parent, [trial for trial in done if trial is not None], count)
+    if expected is None:
+        return 0
+    return (
+        0 if all(trial is not None and getattr(trial, expected) == getattr(parent, expected) for trial in done) else 1
+    )
+
+
+def _number(words: Words, option: str, default: int) -> int:
+    text = words.options.get(option, str(default))
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST:
+        raise UsageError(f"{option} is {text!r}; it takes a number from 1 to {_MOST}")
+    return int(text)
+
+
+def _without(words: list[str], options: tuple[str, ...]) -> list[str]:
+    """The command line of one trial."""
+    kept: list[str] = []
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            return [*kept, word, *rest]
+        if word in options:
+            rest[:1] = []
+        elif not word.startswith(tuple(f"{option}=" for option in options)):
+            kept.append(word)
+    return kept
+
+
+def _fork_once(words: list[str], data_dir: Path, folder: Path) -> _Trial | None:
+    with tempfile.TemporaryDirectory(prefix="agentdbg-trial-") as temporary:
+        report = os.path.join(temporary, "report.json")
+        command = [sys.executable, "-m", "agentdbg", "fork", "--report", report, *words]
+        subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)  # noqa: S603 -- ourselves
+        try:
+            with open(report, encoding="utf-8") as file:
+                run_id = json.load(file)["run_id"]
+        except (OSError, ValueError, KeyError):
+            return None
+    return _trial(run_id, data_dir)
+
+
+def _trial(run_id: str, data_dir: Path) -> _Trial:
+    meta: Any = load_run_meta(run_id, data_dir)
+    events = list(load_events(run_id, data_dir))
+    effects = [f"{one.name}({json.dumps(one.args, default=str)})" for one in read_effects(events).found()]
+    ends = [event for event in events if event["event_type"] in ("LLM_CALL", "RUN_END")]
+    answer = next((text for event in reversed(ends) if (text := _answer(event["payload"]))), "")
+    calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
+    return _Trial(run_id, meta["status"], ", ".join(effects) or "none", answer, calls, meta.get("cost_usd"))
+
+
+def _answer(payload: dict[str, Any]) -> str:
+    found = payload.get("result", payload.get("response"))
+    if found is None:
+        return ""
+    return found if isinstance(found, str) else json.dumps(found, default=str, ensure_ascii=False)
+
+
+def _print_table(parent: _Trial, trials: list[_Trial], count: int) -> None:
+    out = Terminal()
+    columns = [
+        Column("run"),
+        Column("status"),
+        Column("writes", least=12),
+        Column("answer", least=12),
+        Column("calls", right=True),
+        Column("cost", right=True),
+    ]
+    rows = [_row(parent, "recorded"), *(_row(trial, trial.run_id[:8]) for trial in trials)]
+    out.table(columns, rows)
+    out.line()
+    for effects, number in Counter(trial.effects for trial in trials).most_common():
+        same = " (as recorded)" if effects == parent.effects else ""
+        out.line(f"{number} of {count}: {effects}{same}")
+    if len(trials) < count:
+        out.line(f"{count - len(trials)} of {count} made no run")
+
+
+def _row(trial: _Trial, name: str) -> list[str]:
+    cost = "" if trial.cost is None else f"${trial.cost:.4f}"
+    return [name, trial.status, trial.effects, trial.answer.replace("\n", " "), str(trial.calls), cost]

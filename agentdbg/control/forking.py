@@ -1,0 +1,190 @@
+"""
+A fork: the recorded steps are served up to a cut, one of them is changed, and from there the program goes on live.
+
+What had ended at the cut is served; the cut itself is edited, served or made with another input; everything else is
+made, also what was under way then. Tools that write are asked about, and denied where nobody can be asked.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.analysis.effects import NO_RULES, EffectRules, guess
+from agentdbg.control.edits import edited_answer, edited_input
+from agentdbg.control.pauses import is_terminal
+from agentdbg.control.plan import Diverge, Give, Live, Plan, Serve
+from agentdbg.events import REDACTED
+from agentdbg.exceptions import UsageError
+from agentdbg.recorder.deciders import Refuse
+from agentdbg.safe_text import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from agentdbg.control.edits import Edit
+    from agentdbg.control.mocks import Mocks
+    from agentdbg.control.recorded import RecordedCall
+    from agentdbg.control.session import Session
+    from agentdbg.control.tapes import RecordedRun
+    from agentdbg.recorder.deciders import AnnouncedCall, Answer
+
+__all__ = ["AgentDbgForkRefused", "ForkPlan", "MockedPlan", "check_edits"]
+
+
+class AgentDbgForkRefused(RuntimeError):
+    """A live call of a fork was not made: it would write, or send a secret that is not known."""
+
+
+class MockedPlan(Plan):
+    """Serve what was recorded, but for what is mocked."""
+
+    def __init__(self, mocks: Mocks | None = None) -> None:
+        self._mocks = mocks
+        self.session: Session | None = None
+
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+        """Say what to do with a call."""
+        return self._mocked(call, recorded) or (Diverge() if recorded is None else Serve())
+
+    def _mocked(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Give | None:
+        answer = None if self._mocks is None else self._mocks.answer(call, self._recorded_value(call, recorded))
+        return None if answer is None else Give(answer)
+
+    def _recorded_value(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Any:
+        run = None if self.session is None else self.session.run_of(call.run_id)
+        out = {} if recorded is None else recorded.tape_call.out
+        return run.recorded.tape.value(out["ok"]) if run is not None and "ok" in out else None
+
+
+class ForkPlan(MockedPlan):
+    """Serve until the cut, change it, go on live."""
+
+    def __init__(
+        self,
+        main: RecordedRun,
+        cut: str,
+        edits: Sequence[Edit],
+        *,
+        edits_for_all: Sequence[Edit] = (),
+        writes: str = "ask",
+        rules: EffectRules = NO_RULES,
+        secrets: Mapping[int, str] | None = None,
+        mocks: Mocks | None = None,
+    ) -> None:
+        super().__init__(mocks)
+        self._main = main
+        self._cut = cut
+        calls = [call for call in main.recording.calls if call.event_id == cut]
+        self._turns = {call.turn for call in calls}
+        self._last = max(self._turns, default=-1)
+        self._http = max((call.turn for call in calls if call.kind == "http"), default=-1)
+        self._kind = next((call.kind for call in calls if call.kind != "http"), "")
+        self._outcomes = [edit for edit in edits if edit.is_outcome]
+        self._inputs = [edit for edit in edits if not edit.is_outcome]
+        self._for_all = list(edits_for_all)
+        self._writes = writes
+        self._rules = rules
+        self._secrets = dict(secrets or {})
+        self.refused: list[str] = []
+
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+        """Say what to do with a call."""
+        if (mocked := self._mocked(call, recorded)) is not None:
+            return mocked
+        if recorded is not None and recorded.turn in self._turns:
+            return self._at_the_cut(call, recorded)
+        if recorded is not None and recorded.turn < self._last:
+            return Serve()
+        if self._is_inside_the_cut(recorded, call):
+            return Serve()
+        return self._live(call, recorded)
+
+    def expects(self, recorded: RecordedCall) -> bool:
+        """Say whether the program is to make this recorded call: it may do something else from the cut on."""
+        return recorded.turn < self._last
+
+    def _is_inside_the_cut(self, recorded: RecordedCall | None, call: AnnouncedCall) -> bool:
+        """A client's model call is only observed; what it asks over HTTP is what is changed."""
+        return recorded is not None and recorded.turn <= self._last and not call.can_answer
+
+    def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Refuse:
+        is_place = recorded.turn == self._http if self._http >= 0 else recorded.kind == self._kind
+        if not is_place and recorded.turn != self._last:
+            return Serve()
+        if self._inputs and (is_place or call.can_edit):
+            self._open()
+            return self._made(call, self._inputs)
+        if recorded.turn == self._last or is_place:
+            self._open()
+        if not self._outcomes or not is_place:
+            return Serve()
+        request = call.input if call.kind == "http" else None
+        return Serve(lambda answer: self._edited(answer, request))
+
+    def _edited(self, answer: Answer, request: Any) -> Answer:
+        return edited_answer(answer, self._outcomes, request)
+
+    def _live(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Live | Refuse:
+        self._open()
+        if call.kind == "tool" and (decided := self._about_write(call, recorded)) is not None:
+            return decided
+        return self._made(call, self._for_all if self._concerns_all(call) else ())
+
+    def _concerns_all(self, call: AnnouncedCall) -> bool:
+        """`--set-all` is for calls of the kind that was cut at; at a client, for what goes over HTTP."""
+        return bool(self._for_all) and call.can_edit and call.kind in ("http", "llm" if self._http >= 0 else self._kind)
+
+    def _made(self, call: AnnouncedCall, edits: Sequence[Edit]) -> Live | Refuse:
+        given = edited_input(call.kind, call.input, edits) if edits else call.input
+        text = json.dumps(given, default=str, ensure_ascii=False) if f"{REDACTED}:" in repr(given) else ""
+        if f"{REDACTED}:" in text:
+            filled = text
+            for number, secret in self._secrets.items():
+                filled = filled.replace(f"{REDACTED}:{number}", secret)
+            if f"{REDACTED}:" in filled:
+                unknown = filled.partition(f"{REDACTED}:")[2][:3].rstrip('",}] ')
+                return self._refuse(f"{call.name} would send a secret's marker; --secret {unknown}=env:NAME fills it")
+            return Live(json.loads(filled))
+        return Live(given) if edits else Live()
+
+    def _about_write(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Refuse | None:
+        """What is said about a tool that may write; None: it is made."""
+        name = str(call.name)
+        effect = call.meta.get("effect") or self._rules.kind_of(name) or guess(name, call.input).kind
+        if effect == "read" or self._writes == "allow":
+            return None
+        if self._writes == "recorded" and recorded is not None:
+            return Serve()
+        what = "writes" if effect == "write" else "may write (mark it with @tool(effect=…) to be certain)"
+        if self._writes == "ask" and is_terminal() and _is_agreed(name, what, call.input):
+            return None
+        return self._refuse(f"{name} {what}, and a fork makes no writes unless it is told to; --writes allow does")
+
+    def _refuse(self, why: str) -> Refuse:
+        self.refused.append(why)
+        return Refuse(AgentDbgForkRefused(why))
+
+    def _open(self) -> None:
+        if self.session is not None:
+            self.session.go_live()
+
+
+def _is_agreed(name: str, what: str, given: Any) -> bool:
+    shown = json.dumps(given, default=str, ensure_ascii=False)[:300]
+    sys.stderr.write(clean(f"agentdbg: {name} {what}: {shown}\nMake this call? [y/N] ", keep_lines=True))
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def check_edits(plan_edits: Sequence[Edit], kind: str) -> None:
+    """Refuse what makes no sense for the call at the cut, before anything runs."""
+    for edit in plan_edits:
+        root = edit.path[0]
+        if root == "result" and kind == "llm":
+            raise UsageError("the step is a model call; what it gives is set with response=…")
+        if root == "response" and kind == "tool":
+            raise UsageError("the step is a tool call; what it gives is set with result=…")
+        if root == "args" and kind == "llm":
+            raise UsageError("the step is a model call; its input is set with messages, system, model …")

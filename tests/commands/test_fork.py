@@ -1,0 +1,194 @@
+"""`agentdbg fork`: served up to the step, changed there, live from there; the recorded run stays as it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+
+PROGRAM = """
+import sys
+from agentdbg import llm, tool, trace
+
+@tool(effect="read")
+def search(query):
+    print("search", query)
+    return {"hits": [query.upper()]}
+
+@tool(effect="write")
+def refund(order, amount):
+    print("refund", order, amount)
+    return {"ok": True}
+
+@llm(model="m")
+def think(messages):
+    print("think", messages[-1]["content"])
+    return "about " + messages[-1]["content"]
+
+@trace
+def agent():
+    messages = []
+    for number in range(5):
+        messages.append({"role": "tool", "content": str(search(f"q{number}"))})
+        messages.append({"role": "assistant", "content": think(messages)})
+    refund("A-17", 40)
+    return think(messages)
+
+agent()
+"""
+# The steps of the agent in their order: five rounds of search and think, a refund, a last think.
+STEPS = [name for _ in range(5) for name in ("search", "think")] + ["refund", "think"]
+
+
+class Recorded:
+    """A recorded program, and ways to fork it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data_dir = folder / "data"
+        (folder / "agent.py").write_text(PROGRAM)
+        self._run([sys.executable, "agent.py"])
+        self.run_dir = next((self.data_dir / "runs").iterdir())
+        self.calls = [e for e in self.events(self.run_dir) if e["event_type"] in ("LLM_CALL", "TOOL_CALL")]
+
+    def fork(self, *options: str) -> subprocess.CompletedProcess[str]:
+        return self._run([sys.executable, "-m", "agentdbg", "fork", self.run_dir.name[:8], *options])
+
+    def _run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "AGENTDBG_DATA_DIR": str(self.data_dir)}
+        return subprocess.run(
+            words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+
+    def events(self, run_dir: Path) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (run_dir / "events.jsonl").read_text().splitlines()]
+
+    def newest(self) -> Path:
+        return max((self.data_dir / "runs").iterdir(), key=lambda path: path.stat().st_ctime_ns)
+
+    def digest(self) -> str:
+        content = b"".join(path.read_bytes() for path in sorted(self.run_dir.rglob("*")) if path.is_file())
+        return hashlib.sha256(content).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    return Recorded(tmp_path_factory.mktemp("fork"))
+
+
+@pytest.mark.parametrize("step", range(len(STEPS)))
+def test_each_step_can_be_changed(recorded: Recorded, step: int) -> None:
+    """Live calls come only after the cut, the change reaches what follows, the parent's bytes stay."""
+    before = recorded.digest()
+    edit = "response=EDITED" if STEPS[step] == "think" else 'result={"edited": "EDITED"}'
+
+    done = recorded.fork("--at", recorded.calls[step]["event_id"][:12], "--set", edit, "--writes", "allow")
+
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == STEPS[step + 1 :]
+    assert recorded.digest() == before
+    events = recorded.events(recorded.newest())
+    served = [e["payload"].get("served") for e in events if e["event_type"] in ("LLM_CALL", "TOOL_CALL")]
+    assert served == ["recorded"] * step + ["edited"] + [None] * (len(STEPS) - step - 1)
+    if step < 9 and STEPS[step] == "search":
+        assert "EDITED" in done.stdout.splitlines()[0]
+
+
+def test_an_edited_input_makes_the_call(recorded: Recorded) -> None:
+    """What if it had searched for something else?"""
+    done = recorded.fork("--at", recorded.calls[2]["event_id"][:12], "--set", "args.query=other", "--writes", "allow")
+
+    assert done.stdout.splitlines()[0] == "search other"
+
+
+def test_a_write_is_denied_without_a_terminal(recorded: Recorded) -> None:
+    """Nothing is written that nobody agreed to, and the run says why it ended."""
+    done = recorded.fork("--after", recorded.calls[0]["event_id"][:12])
+
+    assert done.returncode == 1
+    assert "refund A-17" not in done.stdout
+    assert "agentdbg: not made: refund writes" in done.stderr
+    assert json.loads((recorded.newest() / "run.json").read_text())["status"] == "error"
+
+
+def test_a_recorded_write_can_be_served(recorded: Recorded) -> None:
+    """The same call is on the tape, so its result is known."""
+    done = recorded.fork("--after", recorded.calls[0]["event_id"][:12], "--writes", "recorded")
+
+    assert done.returncode == 0, done.stderr
+    assert "refund A-17" not in done.stdout
+
+
+def test_a_fork_names_its_parent_and_can_be_forked(recorded: Recorded) -> None:
+    """A family is found again from its files."""
+    recorded.fork("--at", recorded.calls[0]["event_id"][:12], "--set", "result=1", "--writes", "allow")
+    child = recorded.newest()
+    replay = json.loads((child / "run.json").read_text())["replay"]
+    assert replay["mode"] == "fork"
+    assert replay["parent_run_id"] == replay["root_run_id"] == recorded.run_dir.name
+    assert replay["edits"] == [{"path": "result", "op": "set", "value": 1}]
+
+    call = next(e for e in recorded.events(child) if e["event_type"] == "LLM_CALL")
+    words = [sys.executable, "-m", "agentdbg", "fork", child.name[:8], "--at", call["event_id"][:12]]
+    done = recorded._run([*words, "--set", "response=again", "--writes", "allow"])
+
+    assert done.returncode == 0, done.stderr
+    grandchild = json.loads((recorded.newest() / "run.json").read_text())["replay"]
+    assert (grandchild["parent_run_id"], grandchild["root_run_id"]) == (child.name, recorded.run_dir.name)
+
+
+def test_mocks_hold_in_a_fork(recorded: Recorded) -> None:
+    """A mock is asked before the write policy: nothing is made for it."""
+    done = recorded.fork("--after", recorded.calls[1]["event_id"][:12], "--mock", 'refund={"ok": false}')
+
+    assert done.returncode == 0, done.stderr
+    assert "refund A-17" not in done.stdout
+
+
+def test_trials_are_counted(recorded: Recorded) -> None:
+    """The table agrees with the runs; --expect decides the exit code."""
+    at = ("--at", recorded.calls[9]["event_id"][:12], "--set", "response=x", "--writes", "allow", "--trials", "2")
+
+    done = recorded.fork(*at, "--expect", "effects")
+
+    assert done.returncode == 0, done.stderr
+    assert '2 of 2: refund({"amount": 40, "order": "A-17"}) (as recorded)' in done.stdout
+    assert recorded.fork(*at, "--expect", "answer").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--at", "999", "--set", "result=1"), "has no call at '999'"),
+        (("--at", "CALL", "--set", "result.nope.deep=1"), "no 'nope' to go into"),
+        (("--at", "CALL", "--set", "result={"), "begins like JSON"),
+        (("--at", "CALL", "--set", "response=1"), "set with result="),
+        (("--at", "CALL"), "what is to be changed?"),
+        (("--set", "result=1"), "which step?"),
+        (("--at", "CALL", "--set", "result=1", "--writes", "maybe"), "--writes is 'maybe'"),
+        (("--at", "CALL", "--set", "result=1", "--secret", "x"), "--secret x"),
+        (("--at", "CALL", "--set", "result=1", "--trials", "0"), "--trials is '0'"),
+    ],
+)
+def test_what_makes_no_sense_is_said_before_anything_runs(
+    recorded: Recorded, options: tuple[str, ...], sentence: str
+) -> None:
+    """One clear message, exit 2, nothing run."""
+    runs = len(list((recorded.data_dir / "runs").iterdir()))
+
+    done = recorded.fork(*(word.replace("CALL", recorded.calls[0]["event_id"][:12]) for word in options))
+
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert done.stdout == ""
+    assert len(list((recorded.data_dir / "runs").iterdir())) == runs
