@@ -26,7 +26,7 @@ def test_it_says_what_it_made_and_what_to_do_next(tmp_path: Path) -> None:
 
     assert ran.code == 0, ran.err
     assert ran.out == (
-        "airline.json  chat transcript  2 runs, 8 events\n"
+        "airline.json  chat transcript  2 runs, 9 events\n"
         "Imported 2 runs; `agentdbg list` and `agentdbg view` show what is there.\n"
     )
     assert ran.err == ""
