@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import error_in_result, failure_of
+from agentdbg.analysis.call_results import error_in_answer, error_in_result, failure_of
 from agentdbg.analysis.run_columns import TOOL, payload_of
 from agentdbg.analysis.value_text import argument_text, outcome_of, plain_text
 from agentdbg.analysis.wording import code, line, one_line, quote
@@ -156,7 +156,7 @@ def last_word(
 
 def _bad_answer(place: Numbered | None, answer: Any) -> LastWord | None:
     number = None if place is None else place[0]
-    error = error_in_result(answer)
+    error = error_in_answer(answer)
     if error is not None:
         return LastWord("error_as_answer", "warning", line(number, "The answer is an error message: ", quote(error)))
     if isinstance(answer, str) and _GAVE_UP.match(answer[:200]):

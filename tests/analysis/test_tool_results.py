@@ -57,6 +57,15 @@ FINE: list[Any] = [
     True,
 ]
 EMPTY: list[Any] = [
+    {"rows": 0},
+    {"count": 0, "query": "x"},
+    {"hits": {"total": 0, "hits": []}},
+    {"found": False},
+    {"organic": [], "took": 3},
+    [[]],
+    "no results",
+    "Found 0 matches",
+    "The search returned no results for x",
     None,
     "",
     "  ",
@@ -72,6 +81,9 @@ EMPTY: list[Any] = [
     [{"type": "text", "text": "[]"}],
 ]
 FULL: list[Any] = [
+    {"total": 0, "currency": "USD", "id": 4},
+    {"id": "A1", "tags": []},
+    "No problem, it is done.",
     0,
     False,
     "none of your business",
@@ -80,6 +92,48 @@ FULL: list[Any] = [
     ["x"],
     {"a": []},
 ]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"hasError": True},
+        {"failed": True},
+        {"response": {"status": 500}},
+        {"result": {"ok": False}},
+        {"content": [{"type": "text", "text": "Error: x"}]},
+        {"http_code": 404},
+        {"exception": "KeyError: 1"},
+        {"status": "timeout"},
+        {"type": "error", "message": "x"},
+        {"success": "false"},
+        "[ERROR] no disk",
+        "Error executing tool search: no route",
+        "Tool execution failed: y",
+        "Could not find the page",
+        "<html><title>404 Not Found</title>",
+    ],
+    ids=json.dumps,
+)
+def test_their_kin_are_known_too(result: Any) -> None:
+    """Nobody agrees on the name: any spelling of the key, wrapped or not, in words or in a member."""
+    assert error_in_result(result)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        "Error handling is described here",
+        "Failed tests: 0",
+        {"failed": 0, "passed": 3},
+        {"error": False},
+        {"code": 200},
+    ],
+    ids=json.dumps,
+)
+def test_what_only_speaks_of_errors_is_no_error(result: Any) -> None:
+    """A page about error handling is a result."""
+    assert error_in_result(result) is None
 
 
 @pytest.mark.parametrize(("result", "words"), FAILED, ids=json.dumps)
