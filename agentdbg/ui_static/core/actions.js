@@ -436,6 +436,7 @@ export class Actions {
   /** @param {{from: number, to: number, below: number}} seen */
   rowsMoved({ from, to, below }) {
     this.screen.strip.seen = { from, to };
+    this.address.rememberPlace();
     if (below === 0 && this.state.unseen > 0) this.store.set({ unseen: 0 });
     this.store.touch("seen");
   }

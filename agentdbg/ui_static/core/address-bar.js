@@ -8,16 +8,12 @@ import { currentHref, currentPlace, currentQuery, hrefOf } from "./embedded.js";
 
 /** @typedef {import("../model/address.js").Place} Place */
 
+const PAUSE_MS = 250;
+
 export class AddressBar {
   /** @param {import("./actions.js").Actions} actions */
   constructor(actions) {
     this.actions = actions;
-    // A reload shows what was shown: the browser keeps this with the entry in its history.
-    addEventListener("pagehide", () => {
-      const { runId, selected } = this.actions.state;
-      const top = this.actions.screen.rows.top;
-      history.replaceState({ runId, selected, top }, "", currentHref());
-    });
     addEventListener("popstate", () => this.#visit(currentPlace()));
   }
 
@@ -49,13 +45,30 @@ export class AddressBar {
     };
   }
 
+  /** What a reload takes up again; the browser keeps it with the entry in its history. */
+  #kept() {
+    const { runId, selected } = this.actions.state;
+    return { runId, selected, top: Math.round(this.actions.screen.rows.top) };
+  }
+
+  #timer = 0;
+
+  /** The reader scrolled: remember where to, when they pause. */
+  rememberPlace() {
+    clearTimeout(this.#timer);
+    this.#timer = window.setTimeout(() => history.replaceState(this.#kept(), "", currentHref()), PAUSE_MS);
+  }
+
   /** Write the state into the address. @param {{replace?: boolean}} [options] */
   remember({ replace = false } = {}) {
     const place = this.#place();
     const address = hrefOf(formatAddress(place, currentQuery()));
-    if (address === currentHref()) return;
-    if (!replace && deservesEntry(currentPlace(), place)) history.pushState(null, "", address);
-    else history.replaceState(null, "", address);
+    if (address === currentHref()) {
+      this.rememberPlace();
+      return;
+    }
+    if (!replace && deservesEntry(currentPlace(), place)) history.pushState(this.#kept(), "", address);
+    else history.replaceState(this.#kept(), "", address);
   }
 
   /** Go where the history says. @param {Place} place */

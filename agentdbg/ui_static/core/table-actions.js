@@ -37,8 +37,8 @@ export class TableActions {
       return;
     }
     await this.screen.loadTable();
-    await this.#load();
     this.#view?.focusField();
+    await this.#load();
   }
 
   /** @param {string} q */

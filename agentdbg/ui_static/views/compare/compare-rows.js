@@ -198,7 +198,7 @@ export class CompareRows extends HTMLElement {
     setOptional(
       this.#scroller,
       "aria-activedescendant",
-      this.#drawn.has(this.selected) ? `pair-${this.selected}` : null,
+      this.selected >= 0 && this.#drawn.has(this.selected) ? `pair-${this.selected}` : null,
     );
     const ahead = this.#lines.subarray(Math.max(0, seen.first - AHEAD), seen.last + 1 + AHEAD);
     this.data?.need([...wanted, ...ahead].filter((line) => line >= 0));
