@@ -45,7 +45,7 @@ test-browser: $(READY) ## the page in a real Chromium
 	sh scripts/need-chromium.sh
 	$(BIN)/python -m pytest -q -m browser || $(AGAIN) -m browser
 
-test-frameworks: $(addprefix lane-,a b c d) ## the integrations, against the real frameworks (four environments)
+test-frameworks: $(addprefix lane-,a b c d e) ## the integrations, against the real frameworks (five environments)
 
 test-receivers: $(addprefix receiver-,phoenix mlflow) ## what is pushed arrives in Phoenix and MLflow (two environments)
 
@@ -54,7 +54,7 @@ test-oldest: $(addprefix lane-,a-oldest b-oldest c-oldest) ## the same against t
 # Packages of that time warn about Pythons that came later.
 lane-b-oldest: LANE_OPTIONS += -W ignore::DeprecationWarning
 
-test-newest: $(addprefix newest-,a b c d) ## the same against the newest releases, which may break
+test-newest: $(addprefix newest-,a b c d e) ## the same against the newest releases, which may break
 
 lane-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-frameworks-$*

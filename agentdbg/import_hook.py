@@ -62,7 +62,7 @@ class _Finder:
         for package in packages:
             self._waiters.setdefault(package, []).append(waiter)
             module = sys.modules.get(package)
-            if module is not None and not _is_unfinished(module):
+            if module is not None and (self._knows(package, module) or not _is_unfinished(module)):
                 self._told[package] = (module, module)
                 waiter.tell(package)
 

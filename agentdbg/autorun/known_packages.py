@@ -13,31 +13,31 @@ __all__ = ["KNOWN_PACKAGES", "loaded_packages"]
 
 
 _HTTP = "by its requests"
-_SPANS = "agents and tools by its own spans, model calls by their requests"
+_AGENTS = "agents and tools where it runs them, model calls by their requests"
 _NOTHING = ""
 
 KNOWN_PACKAGES: dict[str, str] = {
     "agents": "an integration",
-    "agno": _SPANS,
+    "agno": _AGENTS,
     "anthropic": "an integration",
-    "autogen_agentchat": _SPANS,
+    "autogen_agentchat": _AGENTS,
     "boto3": _HTTP,
-    "claude_agent_sdk": "an integration",
+    "claude_agent_sdk": _NOTHING,
     "cohere": _HTTP,
     "crewai": "an integration",
-    "dspy": "an integration",
-    "google.adk": _SPANS,
+    "dspy": _AGENTS,
+    "google.adk": _AGENTS,
     "google.genai": _HTTP,
     "google.generativeai": _NOTHING,
     "groq": _HTTP,
-    "haystack": _SPANS,
+    "haystack": _AGENTS,
     "huggingface_hub": _HTTP,
     "instructor": "by the client it uses",
     "langchain_core": "an integration",
     "langgraph": "an integration",
     "litellm": "an integration",
     "llama_cpp": _NOTHING,
-    "llama_index.core": "an integration",
+    "llama_index.core": _AGENTS,
     "mcp": "an integration",
     "mistralai": _HTTP,
     "mlx_lm": _NOTHING,
@@ -45,9 +45,9 @@ KNOWN_PACKAGES: dict[str, str] = {
     "openai": "an integration",
     "pydantic_ai": "an integration",
     "replicate": _NOTHING,
-    "semantic_kernel": _SPANS,
-    "smolagents": "an integration",
-    "strands": _SPANS,
+    "semantic_kernel": _AGENTS,
+    "smolagents": _AGENTS,
+    "strands": _AGENTS,
     "transformers": _NOTHING,
     "vertexai": _NOTHING,
     "vllm": _NOTHING,

@@ -18,16 +18,26 @@ __all__ = ["INTEGRATIONS", "AgentDbgLangChainCallbackHandler"]
 
 INTEGRATIONS = {
     "agents": "agentdbg.integrations.openai_agents",
+    "agno": "agentdbg.integrations.frameworks",
     "aiohttp": "agentdbg.integrations.http",
     "anthropic": "agentdbg.integrations.anthropic",
+    "anthropic.lib.tools": "agentdbg.integrations.frameworks",
+    "autogen_core": "agentdbg.integrations.frameworks",
     "crewai": "agentdbg.integrations.crewai",
+    "dspy": "agentdbg.integrations.frameworks",
+    "google.adk": "agentdbg.integrations.frameworks",
+    "haystack": "agentdbg.integrations.frameworks",
     "httpx": "agentdbg.integrations.http",
     "httpx2": "agentdbg.integrations.http",
     "langchain_core": "agentdbg.integrations.langchain",
     "litellm": "agentdbg.integrations.litellm",
+    "llama_index.core": "agentdbg.integrations.frameworks",
     "mcp": "agentdbg.integrations.mcp_client",
     "openai": "agentdbg.integrations.openai",
     "pydantic_ai": "agentdbg.integrations.pydantic_ai",
+    "semantic_kernel": "agentdbg.integrations.frameworks",
+    "smolagents": "agentdbg.integrations.frameworks",
+    "strands": "agentdbg.integrations.frameworks",
     "urllib3": "agentdbg.integrations.http",
 }
 """Which module of ours records what a package does: the package's import name, and a module with `enable()`."""

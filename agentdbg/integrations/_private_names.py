@@ -16,9 +16,11 @@ __all__ = [
     "CLIENT_RETRY_SLEEP",
     "CREWAI_PASSED_THROUGH",
     "LITELLM_HIDDEN_PARAMETERS",
+    "LLAMA_INDEX_FUTURE",
     "PYDANTIC_AI_BILLED",
     "PYDANTIC_AI_CAPABILITIES",
     "PYDANTIC_AI_SAFE_AT_RUNTIME",
+    "SEMANTIC_KERNEL_INVOKE",
     "STREAM_ITERATOR",
     "URLLIB3_CHUNK_READ",
     "URLLIB3_METHOD",
@@ -52,6 +54,9 @@ CREWAI_PASSED_THROUGH = "_passthrough_exceptions"
 LITELLM_HIDDEN_PARAMETERS = "_hidden_params"
 """litellm: where a response keeps what it cost."""
 
+LLAMA_INDEX_FUTURE = "_result_task"
+"""llama_index: in what a workflow gives when it is started, the task that ends with it."""
+
 PYDANTIC_AI_BILLED = "_usage_response_ledger"
 """pydantic_ai: in a request, what came of an answer whose reader went away."""
 
@@ -60,6 +65,9 @@ PYDANTIC_AI_CAPABILITIES = "_root_capability"
 
 PYDANTIC_AI_SAFE_AT_RUNTIME = "_safe_at_runtime"
 """pydantic_ai: in a capability, that it may be added to an agent under durable execution, since it only looks on."""
+
+SEMANTIC_KERNEL_INVOKE = "_invoke_internal"
+"""semantic_kernel: where a function of the program's own is called; `invoke` is also that of a prompt."""
 
 URLLIB3_CHUNK_READ = "_safe_read"
 """http.client: how urllib3 reads the bytes of a chunk."""

@@ -53,6 +53,10 @@ def contained(function: _Function) -> _Function:
     return cast("_Function", callback)
 
 
+_requests: dict[tuple[str, str], str] = {}
+"""Which model call asked for a tool call, by run and by the id it asked with; others may report the tool."""
+
+
 class Pairing:
     """What one framework has begun and not ended, by the framework's own keys. Safe to use from any thread."""
 
@@ -62,7 +66,6 @@ class Pairing:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._renew_lock)
         self._open: dict[Hashable, _Open] = {}
-        self._requests: dict[tuple[str, str], str] = {}
 
     def _renew_lock(self) -> None:
         """Have a lock that no thread holds: one that is not in a forked child will not give it back there."""
@@ -107,7 +110,7 @@ class Pairing:
             return False
         if kind in ("llm", "tool"):
             call = Call(kind, name, given, meta, fields)
-            asking = self._requests.get((opened.run.run_id, asked_by)) if asked_by is not None else None
+            asking = _requests.get((opened.run.run_id, asked_by)) if asked_by is not None else None
             if not self._begin(call, opened, asking, can):
                 return False
             opened.call = call
@@ -295,10 +298,10 @@ class Pairing:
 
     def _note_request(self, run_id: str, request: str, call_id: str | None) -> None:
         with self._lock:
-            if len(self._requests) >= _MOST_REQUESTS:
-                self._requests.pop(next(iter(self._requests)))
+            if len(_requests) >= _MOST_REQUESTS:
+                _requests.pop(next(iter(_requests)))
             if call_id is not None:
-                self._requests[run_id, request] = call_id
+                _requests[run_id, request] = call_id
 
 
 class _Open:

@@ -80,7 +80,7 @@ class _Request(Request):
     def tool_results(self) -> list[str]:
         """What stands in the conversation for each tool that has answered."""
         told = json.dumps(self.body)
-        marks = ('"functionResponse"', '"toolResult"', '"role": "tool"', '"tool_results"')
+        marks = ('"functionResponse"', '"toolResult"', '"role": "tool"', '"tool_result"')
         return [mark for mark in marks for _ in range(told.count(mark))]
 
 

@@ -343,7 +343,7 @@ def test_what_follows_a_step_with_a_model_call_in_it_is_not_inside(pairing: Pair
     assert (inside["parent_id"], after["parent_id"]) == (step["event_id"], run.one("RUN_START")["event_id"])
 
 
-NEED_NOTHING = {"agentdbg.integrations.http"}
+NEED_NOTHING = {"agentdbg.integrations.http", "agentdbg.integrations.frameworks"}
 
 
 @pytest.mark.parametrize("module", sorted({ours for ours in INTEGRATIONS.values() if find_spec(ours)} - NEED_NOTHING))

@@ -1,0 +1,252 @@
+"""Each framework tells the story under `agentdbg run`: every request is one LLM_CALL, every tool one TOOL_CALL."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from examples.fake_openai_server import INPUT_TOKENS, OUTPUT_TOKENS, Answer, Request, weather
+from tests.integrations.model_server import ModelServer
+from tests.integrations.story import SUMMARY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.conftest import Recorded, RecordedRun
+
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("default")]
+
+HEAD = '''
+import asyncio, os, sys
+url = sys.argv[1]
+def get_weather(city: str) -> str:
+    """Tell the weather in a city.
+
+    Args:
+        city: Where.
+    """
+    if city == "Atlantis":
+        raise ValueError("no weather station in Atlantis")
+    return {"Oslo": "3 degrees", "Lima": "22 degrees"}[city]
+'''
+PROGRAMS = {
+    "agno": """
+    from agno.agent import Agent
+    from agno.models.openai import OpenAIChat
+    model = OpenAIChat(id="gpt-4o-mini", base_url=url + "/v1", api_key="none")
+    print(Agent(name="weather", model=model, tools=[get_weather], telemetry=False).run("weather?").content)
+    """,
+    "anthropic": """
+    import anthropic
+    client = anthropic.Anthropic(base_url=url, api_key="none")
+    runner = client.beta.messages.tool_runner(
+        model="gpt-4o-mini", max_tokens=99, tools=[anthropic.beta_tool(get_weather)],
+        messages=[{"role": "user", "content": "weather?"}],
+    )
+    print(runner.until_done().content[0].text)
+    """,
+    "autogen_agentchat": """
+    from autogen_agentchat.agents import AssistantAgent
+    from autogen_ext.models.openai import OpenAIChatCompletionClient
+    model = OpenAIChatCompletionClient(model="gpt-4o-mini", base_url=url + "/v1", api_key="none")
+    agent = AssistantAgent("weather", model_client=model, tools=[get_weather], reflect_on_tool_use=True)
+    print(asyncio.run(agent.run(task="weather?")).messages[-1].content)
+    """,
+    "google.adk": """
+    os.environ["GOOGLE_API_KEY"], os.environ["GOOGLE_GEMINI_BASE_URL"] = "none", url
+    from google.adk.agents import Agent
+    from google.adk.runners import InMemoryRunner
+    from google.genai import types
+    agent = Agent(name="weather", model="gemini-x", instruction="Tell.", tools=[get_weather])
+    runner = InMemoryRunner(agent=agent, app_name="w")
+    async def main():
+        session = await runner.session_service.create_session(app_name="w", user_id="u")
+        asked = types.Content(role="user", parts=[types.Part(text="weather?")])
+        async for event in runner.run_async(user_id="u", session_id=session.id, new_message=asked):
+            said = "".join(part.text or "" for part in event.content.parts)
+            if said:
+                print(said)
+    asyncio.run(main())
+    """,
+    "haystack": """
+    from haystack.components.agents import Agent
+    from haystack.components.generators.chat import OpenAIChatGenerator
+    from haystack.dataclasses import ChatMessage
+    from haystack.tools import create_tool_from_function
+    from haystack.utils import Secret
+    model = OpenAIChatGenerator(model="gpt-4o-mini", api_key=Secret.from_token("none"), api_base_url=url + "/v1")
+    agent = Agent(chat_generator=model, tools=[create_tool_from_function(get_weather)])
+    print(agent.run(messages=[ChatMessage.from_user("weather?")])["messages"][-1].text)
+    """,
+    "llama_index": """
+    from llama_index.core.agent.workflow import FunctionAgent
+    from llama_index.llms.openai import OpenAI
+    model = OpenAI(model="gpt-4o-mini", api_base=url + "/v1", api_key="none")
+    agent = FunctionAgent(name="weather", tools=[get_weather], llm=model, streaming=False)
+    async def main():
+        print(str(await agent.run("weather?")))
+    asyncio.run(main())
+    """,
+    "semantic_kernel": """
+    from openai import AsyncOpenAI
+    from semantic_kernel.agents import ChatCompletionAgent
+    from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion
+    from semantic_kernel.functions import kernel_function
+    class Tools:
+        @kernel_function
+        def get_weather(self, city: str) -> str:
+            return get_weather(city)
+    client = AsyncOpenAI(base_url=url + "/v1", api_key="none")
+    model = OpenAIChatCompletion(ai_model_id="gpt-4o-mini", async_client=client)
+    agent = ChatCompletionAgent(service=model, name="weather", plugins=[Tools()])
+    async def main():
+        print((await agent.get_response("weather?")).content)
+    asyncio.run(main())
+    """,
+    "smolagents": """
+    from smolagents import OpenAIServerModel, ToolCallingAgent, tool
+    model = OpenAIServerModel("gpt-4o-mini", api_base=url + "/v1", api_key="none")
+    print(ToolCallingAgent([tool(get_weather)], model, verbosity_level=0).run("weather?"))
+    """,
+    "strands": """
+    from strands import Agent, tool
+    from strands.models.openai import OpenAIModel
+    model = OpenAIModel(client_args={"api_key": "none", "base_url": url + "/v1"}, model_id="gpt-4o-mini")
+    print(str(Agent(model=model, tools=[tool(get_weather)], callback_handler=None)("weather?")).strip())
+    """,
+    "dspy": """
+    import dspy
+    dspy.configure(lm=dspy.LM("openai/gpt-4o-mini", api_base=url + "/v1", api_key="none", cache=False))
+    agent = dspy.ReAct("question -> answer", tools=[get_weather])
+    print(agent(question="weather?").answer)
+    """,
+}
+NAMES = {"autogen_agentchat": "autogen", "google.adk": "google_adk"}
+SAYS_OTHERWISE = {"dspy", "smolagents"}
+"""They ask for tools in words of their own, so the story's model answers those."""
+
+
+@pytest.fixture
+def model() -> Iterator[ModelServer]:
+    with ModelServer(_brain) as server:
+        yield server
+
+
+def _brain(request: Request) -> Answer:
+    told = json.dumps(request.body)
+    if "final_answer" in told:  # smolagents
+        return Answer(calls=[("final_answer", {"answer": SUMMARY})]) if request.number > 1 else weather(request)
+    if "next_tool_name" in told or "[[ ## answer ## ]]" in told:  # dspy
+        return Answer(text=_dspy(request))
+    return weather(request)
+
+
+def _dspy(request: Request) -> str:
+    steps = [("get_weather", {"city": "Oslo"}), ("get_weather", {"city": "Lima"}), ("finish", {})]
+    if request.number > len(steps):
+        return f"[[ ## reasoning ## ]]\nRead.\n\n[[ ## answer ## ]]\n{SUMMARY}\n\n[[ ## completed ## ]]"
+    name, args = steps[request.number - 1]
+    fields = {"next_thought": "Look.", "next_tool_name": name, "next_tool_args": json.dumps(args)}
+    return "\n\n".join(f"[[ ## {key} ## ]]\n{value}" for key, value in fields.items()) + "\n\n[[ ## completed ## ]]"
+
+
+@pytest.mark.parametrize("framework", list(PROGRAMS))
+def test_an_unchanged_program_is_recorded_with_its_tools(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """The trace is what happened, counted by the server, and the program does what it does without us."""
+    _skip_if_missing(framework)
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(PROGRAMS[framework]))
+    result = _run(tmp_path, model.address)
+
+    assert (result.stdout, result.returncode) == (f"{SUMMARY}\n", 0), result.stderr
+    assert "could not" not in result.stderr
+    run = recorded.only()
+    calls = run.of_type("LLM_CALL")
+    assert len(calls) == len(model.requests)
+    assert {(c["payload"]["usage"]["prompt_tokens"], c["payload"]["usage"]["completion_tokens"]) for c in calls} == {
+        (INPUT_TOKENS, OUTPUT_TOKENS)
+    }
+    tools = [t for t in run.of_type("TOOL_CALL") if t["name"].endswith("get_weather")]
+    told = sorted((t["payload"]["args"]["city"], str(t["payload"]["result"]), t["payload"]["status"]) for t in tools)
+    assert told == [("Lima", "22 degrees", "ok"), ("Oslo", "3 degrees", "ok")]
+    assert {tool["meta"]["framework"] for tool in tools} == {NAMES.get(framework, framework)}
+    if framework != "anthropic":  # its runner is no agent, only a loop
+        _check_tree(run)
+
+
+def _check_tree(run: RecordedRun) -> None:
+    """The agent is one step, and everything it did hangs under it."""
+    parents = {event["event_id"]: event["parent_id"] for event in run.events}
+    spans = [event for event in run.of_type("STATE_UPDATE") if event["meta"].get("span")]
+    agent = spans[-1]["event_id"]
+    for event in run.events:
+        if event["event_type"] in ("LLM_CALL", "TOOL_CALL"):
+            above: Any = event["event_id"]
+            while above not in (agent, None):
+                above = parents[above]
+            assert above == agent, event["name"]
+
+
+@pytest.mark.parametrize("framework", [name for name in PROGRAMS if name not in SAYS_OTHERWISE])
+def test_a_tool_that_raises_is_an_error(framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path) -> None:
+    """Frameworks turn an exception into words for the model; the developer needs to see that the tool failed."""
+    _skip_if_missing(framework)
+    model.brain = _atlantis
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(PROGRAMS[framework]))
+    _run(tmp_path, model.address)
+
+    run = recorded.only()
+    tool = next(event for event in run.of_type("TOOL_CALL") if event["name"].endswith("get_weather"))
+    assert tool["payload"]["status"] == "error"
+    assert "no weather station in Atlantis" in json.dumps(tool["payload"]["error"])
+
+
+def _atlantis(request: Request) -> Answer:
+    if request.tool_results:
+        return Answer(text="Nobody knows.")
+    return Answer(calls=[("get_weather", {"city": "Atlantis"})])
+
+
+@pytest.mark.parametrize("framework", ["agno", "haystack", "strands", "google.adk", "autogen_agentchat"])
+def test_a_limit_on_tools_stops_the_agent(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """Tools are what changes the world: the one over the limit must not run."""
+    _skip_if_missing(framework)
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(PROGRAMS[framework]))
+    _run(tmp_path, model.address, "--max-tool-calls", "1")
+
+    assert len(recorded.only().of_type("TOOL_CALL")) == 1
+    assert recorded.only().meta["status"] == "error"
+
+
+def _skip_if_missing(framework: str) -> None:
+    try:
+        missing = importlib.util.find_spec(framework) is None
+    except ImportError:
+        missing = True
+    if missing:
+        pytest.skip(f"{framework} is not installed in this lane")
+
+
+def _run(folder: Path, url: str, *options: str) -> subprocess.CompletedProcess[str]:
+    quiet = {"OTEL_SDK_DISABLED": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "AGNO_TELEMETRY": "false"}
+    quiet |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "DSPY_CACHEDIR": str(folder), "HOME": str(folder)}
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", "agentdbg", "run", *options, "agent.py", url],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=False,
+        env={**os.environ, **quiet},
+    )
