@@ -19,6 +19,7 @@ import marshal
 import re
 import sys
 from base64 import urlsafe_b64encode
+from gc import get_referents
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
@@ -59,7 +60,7 @@ _WORTH_A_CHAIN = 256
 _MOST_REMEMBERED = 32_000_000
 _MOST_RECENT = 24
 _SCALARS = frozenset({int, float, bool, type(None)})
-_ITERABLE = frozenset({list, tuple, set, frozenset})
+_MARSHALLED = frozenset({str, int, float, bool, type(None), dict, list, tuple, set, frozenset, bytes, complex})
 _MAY_NAME = (str, bytes, bytearray, tuple, enum.Enum)
 _EXCHANGE = {"method", "url", "body"}
 _NAMING = frozenset({"name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable"})
@@ -306,27 +307,21 @@ def raw_bytes(value: Any) -> bytes | None:
 
 
 def _is_bounded(value: Any) -> bool:
-    """Whether a value can be written out: a list that holds one text a million times cannot."""
-    waiting: list[Any] = [value]
+    """
+    Whether a value is made of Python's own types, and can be written out: one with a text a million times cannot.
+
+    Asked for every message of every call, so level by level, and each level in C.
+    """
     nodes, characters = MOST_NODES, MOST_CHARACTERS
-    while waiting:
-        found = waiting.pop()
-        if type(found) is dict:
-            waiting += [key for key in found if type(key) is tuple]
-            found = list(found.values())
-        elif type(found) is str:
-            found = (found,)
-        elif type(found) not in _ITERABLE:
-            continue
-        nodes -= len(found)
-        for child in found:
-            kind = type(child)
-            if kind is str:
-                characters -= len(child)
-            elif kind is dict or kind in _ITERABLE:
-                waiting.append(child)
-        if nodes < 0 or characters < 0:
+    level: list[Any] = [value]
+    while level:
+        nodes -= len(level)
+        if nodes < 0 or not _MARSHALLED.issuperset(map(type, level)):
             return False
+        characters -= sum(map(len, [found for found in level if type(found) is str]))
+        if characters < 0:
+            return False
+        level = get_referents(*level)
     return True
 
 
