@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -22,6 +23,8 @@ from agentdbg.exceptions import UsageError
 from agentdbg.index.run_index import load_run_meta
 from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import default_data_dir, load_events, run_folder
+from agentdbg.tape.tape_reader import find_tape
+from agentdbg.tape.whole_events import WholeEvents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -40,6 +43,8 @@ agentdbg diff a41f 9b2d --markdown
 
 _PARTS = ("effects", "tools", "prompts")
 _TOLD_EVERY = 500
+_LARGEST_COMPARED, _MOST_COMPARED = 1_000_000, 32_000_000
+"""Bytes of one field, and of all fields of a run, that are fetched from its tape."""
 _PATH = re.compile(r"[^\[\]]+(?:\[[^\[\]]+\][^\[\]]*)*")
 
 
@@ -74,8 +79,9 @@ def command(
 ) -> None:
     """
     Say what changed between two runs: whether they had the same side effects, where they part, and what differs in
-    each step. Ids, times, tokens and costs are no differences. Exits with 0 when nothing that was compared differs,
-    with 1 otherwise; runs that differ only in their steps differ, unless only effects are compared.
+    each step. Where both have tapes, what their logs cut is compared too. Ids, times, tokens and costs are no
+    differences. Exits with 0 when nothing that was compared differs, with 1 otherwise; runs that differ only in their
+    steps differ, unless only effects are compared.
     """
     if as_json and as_markdown:
         raise UsageError("--json and --markdown at once make no sense; choose one")
@@ -84,8 +90,9 @@ def command(
     paths = [_path(path) for path in ignore or ()]
     runs = _open(a), _open(b)
     rules = effect_rules_of(find_policy())
-    with Progress("Comparing") as progress:
-        found = compare(*_watched(runs, progress), rules, paths)
+    with ExitStack() as open_tapes, Progress("Comparing") as progress:
+        whole = _whole(runs, open_tapes)
+        found = compare(*_watched(runs, progress, whole), rules, paths)
     for run, side in zip(runs, (found.side_a, found.side_b), strict=True):
         if not side.count:
             raise UsageError(f"run {run.run_id[:8]} holds no events, so there is nothing to compare")
@@ -94,6 +101,10 @@ def command(
     told = tell(found, _log(runs[0], found.side_a.count), _log(runs[1], found.side_b.count), cast("Part | None", only))
     if paths:
         told = replace(told, notes=[*told.notes, f"Left out of the comparison: {', '.join(paths)}."])
+    if any(kept.fetched or kept.left_out for kept in whole):
+        left_out = sum(kept.left_out for kept in whole)
+        said = f", except {left_out:,} that are too large" if left_out else ""
+        told = replace(told, notes=[*told.notes, f"Compared with the whole values on the tapes of both runs{said}."])
     with heard_or_not():
         _print(found, told, runs, only, as_json=as_json, as_markdown=as_markdown, stat=stat)
     if _differs(found, only):
@@ -129,7 +140,20 @@ def _open(wanted: str) -> ComparedRun:
     return ComparedRun(run_id, meta["run_name"] or "unnamed", load_events(run_id, data_dir), count, log, folder)
 
 
-def _watched(runs: tuple[ComparedRun, ComparedRun], progress: Progress) -> tuple[Iterable[Event], Iterable[Event]]:
+def _whole(runs: tuple[ComparedRun, ComparedRun], open_tapes: ExitStack) -> tuple[WholeEvents, ...]:
+    """What puts back what was cut in the logs, where both runs have tapes; else a difference could be the log's."""
+    if any(run.folder is None or find_tape(run.folder) is None for run in runs):
+        return ()
+    return tuple(
+        open_tapes.enter_context(WholeEvents(run.folder, _LARGEST_COMPARED, _MOST_COMPARED))
+        for run in runs
+        if run.folder is not None
+    )
+
+
+def _watched(
+    runs: tuple[ComparedRun, ComparedRun], progress: Progress, whole: tuple[WholeEvents, ...]
+) -> tuple[Iterable[Event], Iterable[Event]]:
     """The events of both runs, telling how many have been read: that is what a long comparison waits for."""
     total, read = runs[0].count + runs[1].count, 0
 
@@ -141,7 +165,10 @@ def _watched(runs: tuple[ComparedRun, ComparedRun], progress: Progress) -> tuple
                 progress.at(read / max(total, read))
             yield event
 
-    return watch(runs[0].events), watch(runs[1].events)
+    events = [run.events for run in runs]
+    if whole:
+        events = [kept.all_of(of_run) for kept, of_run in zip(whole, events, strict=True)]
+    return watch(events[0]), watch(events[1])
 
 
 def _log(run: ComparedRun, events: int) -> Log:

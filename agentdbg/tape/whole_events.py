@@ -15,9 +15,11 @@ from agentdbg.tape.decoder import readable
 from agentdbg.tape.tape_reader import TapeDamaged, TapeReader, find_tape
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
     from types import TracebackType
 
+    from agentdbg.events import Event
     from agentdbg.tape.tape_reader import TapeCall
 
 __all__ = ["LARGEST_SHOWN", "WholeEvents", "is_cut"]
@@ -38,8 +40,13 @@ def is_cut(value: Any) -> bool:
 class WholeEvents:
     """The events of a run that has a tape, whole; without one, as they are."""
 
-    def __init__(self, folder: Path, largest: int = LARGEST_SHOWN) -> None:
+    def __init__(self, folder: Path, largest: int = LARGEST_SHOWN, most_in_all: int | None = None) -> None:
         self._largest = largest
+        self._left = most_in_all
+        self.fetched = 0
+        """How many fields were fetched."""
+        self.left_out = 0
+        """How many fields stayed as they are because they, or all of them together, would be too large."""
         self._tape: TapeReader | None = None
         self.problem: str | None = None
         """Why there is nothing to fetch from."""
@@ -82,7 +89,13 @@ class WholeEvents:
                 found = self._value(value, call)
                 if found is not None:
                     filled[field] = found
+        self.fetched += len(filled)
         return ({**event, "payload": {**payload, **filled}}, list(filled)) if filled else (event, [])
+
+    def all_of(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Events, each whole."""
+        for event in events:
+            yield self.whole(event)[0]
 
     def _value(self, reference: Any, call: TapeCall) -> Any:
         assert self._tape is not None
@@ -92,7 +105,13 @@ class WholeEvents:
             return None
         if "items" in call.out and reference is call.out["items"] and all(type(item) is str for item in found):
             found = "".join(found)
-        return found if len(encode_json(found)) <= self._largest else None
+        size = len(encode_json(found))
+        if size > self._largest or (self._left is not None and size > self._left):
+            self.left_out += 1
+            return None
+        if self._left is not None:
+            self._left -= size
+        return found
 
 
 def _outcome(call: TapeCall) -> Any:

@@ -240,3 +240,22 @@ def test_an_export_with_its_tape_is_a_recording_by_itself(
         _run(capsys, "import", str(plain))
         said = json.loads((tmp_path / "others" / "runs" / folder.name / "run.json").read_bytes())
         assert said["replay"] == {"state": "none", "why": "imported without a tape"}
+
+
+def test_diff_sees_what_only_the_tapes_have(recorded: Recorded, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two prompts that differ in a message which is cut out of both logs."""
+    for word in ("blue", "green"):
+        middle = [*MESSAGES[:20], {"role": "user", "content": f"the colour is {word}"}, *MESSAGES[20:]]
+        with traced_run("colours"), llm_call("gpt", middle) as call:
+            call.response = "ok"
+    first, second = (run.path.name for run in recorded.all())
+
+    with pytest.MonkeyPatch.context() as typed:
+        typed.setattr(sys, "argv", ["agentdbg", "diff", first, second])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    said = capsys.readouterr().out
+
+    assert ended.value.code == 1
+    assert "green" in said
+    assert "Compared with the whole values on the tapes of both runs." in " ".join(said.split())
