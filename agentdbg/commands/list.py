@@ -26,14 +26,16 @@ agentdbg list --name airline --meta session_id=s-12
 agentdbg list -n 1 --json
 """
 
-_STATUSES = ("ok", "error", "running")
+_STATUSES = ("ok", "problems", "error", "running")
 _WIDE = 110
-_STYLES = {"ok": "ok", "error": "error", "running": "accent"}
+_STYLES = {"ok": "ok", "problems": "warn", "error": "error", "running": "accent"}
 
 
 def command(
     limit: Annotated[int, Option("--limit", "-n", metavar="N", help="How many runs at most.", at_least=0)] = 20,
-    status: Annotated[str | None, Option("--status", metavar="STATUS", help="Only ok, error or running ones.")] = None,
+    status: Annotated[
+        str | None, Option("--status", metavar="STATUS", help="Only ok, problems, error or running ones.")
+    ] = None,
     name: Annotated[str | None, Option("--name", metavar="TEXT", help="Only those with this in their name.")] = None,
     since: Annotated[str | None, Option("--since", metavar="WHEN", help="2h, 7d, today or 2026-11-01.")] = None,
     meta: Annotated[list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Only with this metadata.")] = None,
@@ -46,18 +48,25 @@ def command(
     index = RunIndex(data_dir)
     with Progress("Reading runs") as progress:
         index.refresh(thorough=False, progress=progress.at)
+    if status == "problems":  # a verdict, so every run has to be looked into once
+        index.headlines([run["run_id"] for run in index.page(RunFilter(status="ok"), None).runs])
     page = index.page(RunFilter(status=status, name=name, since=_moment(since), meta=_pairs(meta or [])), limit)
     out = Terminal()
     if as_json:
-        out.json({"spec_version": SPEC_VERSION, "runs": page.runs})
+        ids = [run["run_id"] for run in page.runs]
+        index.headlines(ids)
+        states = index.states(ids)
+        runs = [{**run, "state": states.get(run["run_id"])} for run in page.runs]
+        out.json({"spec_version": SPEC_VERSION, "runs": runs})
         return
     if not page.runs:
         _say_none(out, data_dir, is_filtered=any((status, name, since, meta)) or limit == 0)
         return
-    headlines = {}
-    if out.width is not None and out.width >= _WIDE:
-        headlines = index.headlines([run["run_id"] for run in page.runs])
-    _print_table(out, page.runs, headlines)
+    headlines = index.headlines([run["run_id"] for run in page.runs])
+    states = index.states(headlines)
+    if out.width is None or out.width < _WIDE:
+        headlines = {}
+    _print_table(out, page.runs, headlines, states)
     left_out = page.total - len(page.runs)
     if left_out and out.is_terminal:
         out.sentence(Styled(f"{left_out:,} more; `agentdbg list -n {page.total}` shows all", "muted"))
@@ -87,7 +96,9 @@ def _say_none(out: Terminal, data_dir: Path, *, is_filtered: bool) -> None:
         out.sentence("`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.")
 
 
-def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, str | None]) -> None:
+def _print_table(
+    out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, str | None], states: dict[str, str | None]
+) -> None:
     columns = [
         Column("run_id"),
         Column("run_name", least=16),
@@ -102,7 +113,7 @@ def _print_table(out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, st
         columns.append(Column("outcome", least=24, optional=5))
     length = _telling_length([run["run_id"] for run in runs])
     has_cost = _shows_cost(out, runs)
-    out.table(columns, [_row(out, run, length, headlines, has_cost=has_cost) for run in runs])
+    out.table(columns, [_row(out, run, length, headlines, states, has_cost=has_cost) for run in runs])
 
 
 def _shows_cost(out: Terminal, runs: Sequence[RunMeta]) -> bool:
@@ -111,9 +122,15 @@ def _shows_cost(out: Terminal, runs: Sequence[RunMeta]) -> bool:
 
 
 def _row(
-    out: Terminal, run: RunMeta, length: int, headlines: dict[str, str | None], *, has_cost: bool
+    out: Terminal,
+    run: RunMeta,
+    length: int,
+    headlines: dict[str, str | None],
+    states: dict[str, str | None],
+    *,
+    has_cost: bool,
 ) -> list[str | Styled]:
-    status = run["status"]
+    status: str = "problems" if states.get(run["run_id"]) == "problems" else run["status"]
     row: list[str | Styled] = [
         Styled(run["run_id"][:length], "accent"),
         run["run_name"] or "–",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import Summary, figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LLM, LOOP, START, TOOL, payload_of
@@ -24,7 +25,7 @@ from agentdbg.commands.terminal import Styled, Terminal, problem
 from agentdbg.commands.times import local_time
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import in_words, text_in_words
-from agentdbg.storage.reader import run_folder
+from agentdbg.storage.reader import load_events, run_folder
 from agentdbg.tape.whole_events import WholeEvents, is_cut
 
 if TYPE_CHECKING:
@@ -87,13 +88,16 @@ def _show_event(out: Terminal, opened: OpenedRun, number: int, *, full: bool, as
 
 
 def _summary(opened: OpenedRun) -> Summary:
-    return summarise(
+    summary = summarise(
         opened.tally,
         opened.meta,
         now_ms=opened.now_ms,
         damaged_lines=opened.index.damaged_lines,
         damaged_total=opened.index.damaged_total,
     )
+    if not opened.is_live:
+        add_to_summary(summary, examine(load_events(opened.run_id, opened.data_dir), opened.meta))
+    return summary
 
 
 def _print_head(out: Terminal, opened: OpenedRun, summary: Summary) -> None:

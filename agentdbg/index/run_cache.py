@@ -40,15 +40,24 @@ _FRESH_NS = 100_000_000
 class RunEntry:
     """What is known of one run; the JSON of a run nobody asks for is never parsed."""
 
-    __slots__ = ("_headed", "_headline", "_meta", "_text", "encoded", "sort_key", "stamp", "status")
+    __slots__ = ("_headed", "_headline", "_meta", "_text", "encoded", "sort_key", "stamp", "state", "status")
 
     def __init__(
-        self, stamp: str, encoded: str, headline: str | None, started_at: str, status: str, run_id: str
+        self,
+        stamp: str,
+        encoded: str,
+        headline: str | None,
+        started_at: str,
+        status: str,
+        run_id: str,
+        state: str | None = None,
     ) -> None:
         self.stamp = stamp
         self.encoded = encoded
         self.status = status
         self.sort_key = (started_at, run_id)
+        self.state = state
+        """ok, problems, failed or running: the verdict on it, made with its headline."""
         self._meta: RunMeta | None = None
         self.headline = headline
 
@@ -70,10 +79,10 @@ class RunEntry:
 
     @property
     def headed(self) -> bytes:
-        """The run with its headline, as JSON."""
+        """The run with its headline and its state, as JSON."""
         if self._headed is None:
-            headline = json.dumps(self.headline or None, ensure_ascii=False)
-            self._headed = f'{self.encoded[:-1]},"headline":{headline}}}'.encode(errors="replace")
+            headline, state = json.dumps(self.headline or None, ensure_ascii=False), json.dumps(self.state)
+            self._headed = f'{self.encoded[:-1]},"headline":{headline},"state":{state}}}'.encode(errors="replace")
         return self._headed
 
     @property
@@ -111,14 +120,14 @@ def _time_and_size(path: str) -> str:
     return f"{found.st_mtime_ns:x}.{found.st_size:x}"
 
 
-_FORMAT = 1
+_FORMAT = 2
 # A row that somebody else wrote, or that was damaged, is as good as none; `meta` is served as it stands.
 _SELECT = (
-    "SELECT run_id, stamp, meta, headline, started_at, status FROM runs WHERE typeof(meta) = 'text'"
+    "SELECT run_id, stamp, meta, headline, started_at, status, state FROM runs WHERE typeof(meta) = 'text'"
     " AND CASE WHEN json_valid(meta) THEN json_extract(meta, '$.run_id') = run_id END"
     " AND typeof(stamp) = 'text' AND typeof(started_at) = 'text' AND typeof(status) = 'text'"
     " AND length(meta) < 4000000 AND length(stamp) + length(started_at) + length(status) < 1000"
-    " AND length(coalesce(headline, '')) < 10000"
+    " AND length(coalesce(headline, '')) < 10000 AND length(coalesce(state, '')) < 20"
 )
 
 
@@ -132,6 +141,7 @@ class Row(NamedTuple):
     headline: str | None
     started_at: str
     status: str
+    state: str | None = None
 
 
 class RunCache:
@@ -141,7 +151,7 @@ class RunCache:
         self._path = path
         self._writes = writes
 
-    def load(self) -> list[tuple[str, str, str, str | None, str, str]]:
+    def load(self) -> list[tuple[str, str, str, str | None, str, str, str | None]]:
         """Every row, as plain tuples; none when there is nothing usable."""
         try:
             with self._connection() as connection:
@@ -158,12 +168,12 @@ class RunCache:
             return None
         return None if found is None else Row(*found)
 
-    def store(self, rows: Iterable[tuple[str, str, str, str | None, str, str]], removed: Iterable[str]) -> None:
+    def store(self, rows: Iterable[Row], removed: Iterable[str]) -> None:
         """Put rows in place and take others away, all or nothing."""
         if not self._writes:
             return
         with contextlib.suppress(sqlite3.Error, OSError), self._connection() as connection, connection:
-            connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?)", rows)
+            connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
             connection.executemany("DELETE FROM runs WHERE run_id = ?", ((run_id,) for run_id in removed))
 
     def _connection(self) -> contextlib.closing[sqlite3.Connection]:
@@ -203,5 +213,5 @@ class RunCache:
         connection.executescript(
             "DROP TABLE IF EXISTS runs;"
             "CREATE TABLE runs (run_id TEXT PRIMARY KEY, stamp TEXT, meta TEXT, headline TEXT, started_at TEXT,"
-            f" status TEXT) WITHOUT ROWID; PRAGMA user_version = {_FORMAT};"
+            f" status TEXT, state TEXT) WITHOUT ROWID; PRAGMA user_version = {_FORMAT};"
         )

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.follow import last_events
-from agentdbg.index.run_cache import RunCache, RunEntry, files_stamp
+from agentdbg.index.run_cache import Row, RunCache, RunEntry, files_stamp
 from agentdbg.index.run_query import RunQuery, similar_key
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
-from agentdbg.storage.reader import default_data_dir, find_run, run_ids
+from agentdbg.storage.reader import default_data_dir, find_run, load_events, run_ids
 from agentdbg.storage.runfile import read_run, rebuild_run
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ __all__ = ["RunFilter", "RunIndex", "RunPage", "load_run_meta"]
 _JUST_SEEN_S = 2.0
 _LONGEST_LOG = 20_000
 _AT_ONCE = 1_000
+_MOST_EVENTS_LOOKED_AT = 3_000
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class RunFilter:
     q: str = ""
     """Words found in the name, the id, the metadata or the headline, whatever their case, and `key=value` terms."""
     status: str | None = None
+    """ok, error, running, or `problems`: ended by itself, and the verdict is another."""
     name: str | None = None
     since: str | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
@@ -78,8 +80,8 @@ class RunIndex:
         self._log: deque[str] = deque(maxlen=_LONGEST_LOG)
         self._logged = 0
         self._sorted: list[str] | None = None
-        for run_id, stamp, encoded, headline, started_at, status in self._cache.load():
-            self._put(run_id, RunEntry(stamp, encoded, headline, started_at, status, run_id))
+        for run_id, stamp, encoded, headline, started_at, status, state in self._cache.load():
+            self._put(run_id, RunEntry(stamp, encoded, headline, started_at, status, run_id, state))
 
     def refresh(
         self, *, thorough: bool = True, progress: Callable[[float], None] | None = None
@@ -120,8 +122,9 @@ class RunIndex:
             if alike is not self._sorted:
                 by_status = Counter(self._entries[run_id].status for run_id in alike)
             counts = {"all": len(alike), "error": 0, "running": 0, "ok": 0, **+by_status}
+            counts["problems"] = sum(self._entries[run_id].state == "problems" for run_id in alike)
             if wanted.status:
-                alike = [run_id for run_id in alike if self._entries[run_id].status == wanted.status]
+                alike = [run_id for run_id in alike if self._has_status(run_id, wanted.status)]
             end = None if limit is None else offset + limit
             return RunPage([self._entries[run_id].meta for run_id in alike[offset:end]], len(alike), counts)
 
@@ -134,6 +137,16 @@ class RunIndex:
             if meant is not None:
                 return f"No run has the key {term.key}. Did you mean {meant}?"
         return None
+
+    def _has_status(self, run_id: str, status: str) -> bool:
+        """Whether a run stands like this; `problems` is a verdict, known of runs whose headline was made."""
+        entry = self._entries[run_id]
+        return (entry.state if status == "problems" else entry.status) == status
+
+    def states(self, ids: Iterable[str]) -> dict[str, str | None]:
+        """The verdict on each run that has been looked into: ok, problems, failed or running."""
+        with self._lock:
+            return {run_id: entry.state for run_id in ids if (entry := self._entries.get(run_id)) is not None}
 
     def encoded(self, ids: Iterable[str]) -> bytes:
         """Runs with their headlines as a JSON array, each made once; those that are gone are left out."""
@@ -180,6 +193,7 @@ class RunIndex:
                 entry = self._entries.get(run_id)
             has_time = compute and (deadline is None or time.monotonic() < deadline)
             if has_time and entry is not None and entry.headline is None:
+                entry.state = self._make_state(entry.meta)
                 entry.headline = self._make_headline(entry.meta)
                 made.append(run_id)
         self._keep(made)
@@ -289,7 +303,7 @@ class RunIndex:
             entries = [(run_id, self._entries[run_id]) for run_id in changed if run_id in self._entries]
         self._cache.store(
             [
-                (run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status)
+                Row(run_id, entry.stamp, entry.encoded, entry.headline, entry.sort_key[0], entry.status, entry.state)
                 for run_id, entry in entries
             ],
             removed,
@@ -317,6 +331,17 @@ class RunIndex:
             if (wanted.name or wanted.meta or wanted.session) and not _fits(entry.meta, wanted):
                 continue
             yield run_id
+
+    def _make_state(self, meta: RunMeta) -> str:
+        from agentdbg.analysis.findings import examine  # noqa: PLC0415 -- a list of names needs no verdicts
+        from agentdbg.analysis.known_outcome import outcome_of_run  # noqa: PLC0415 -- as above
+
+        if meta["status"] != "ok":
+            return "failed" if meta["status"] == "error" else "running"
+        if sum((meta.get("event_counts") or {}).values()) > _MOST_EVENTS_LOOKED_AT:
+            outcome = outcome_of_run(meta)
+            return "problems" if outcome is not None and not outcome.passed else "ok"
+        return examine(load_events(meta["run_id"], self.data_dir), meta).state
 
     def _make_headline(self, meta: RunMeta) -> str:
         from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines
@@ -350,7 +375,7 @@ def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
         meta = read_run(folder, run_id, recount_once)
         if meta is not None and counted:
             encoded = json.dumps(meta, ensure_ascii=False)
-            cache.store([(run_id, stamp, encoded, None, meta["started_at"], meta["status"])], [])
+            cache.store([Row(run_id, stamp, encoded, None, meta["started_at"], meta["status"])], [])
     if meta is None:
         raise RunNotFound(run, root)
     if not is_supported_version(meta["spec_version"]):

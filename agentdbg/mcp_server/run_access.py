@@ -73,12 +73,13 @@ class Reader:
         return number
 
 
-def run_brief(meta: RunMeta, headline: str | None = None) -> dict[str, Any]:
+def run_brief(meta: RunMeta, headline: str | None = None, state: str | None = None) -> dict[str, Any]:
     """What a list says of a run; what is not known is left out."""
     brief: dict[str, Any] = {
         "run_id": meta["run_id"],
         "run_name": cut(meta["run_name"] or "", _LONGEST_NAME) or None,
         "status": meta["status"],
+        "state": state,
         "started_at": meta["started_at"],
         "duration_ms": meta["duration_ms"],
         **meta["counts"],

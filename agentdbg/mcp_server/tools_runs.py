@@ -35,9 +35,10 @@ _SEARCH_SECONDS = 8.0
 _STATUS = Parameter(
     "status",
     "string",
-    "Only runs of this status. A run whose process died is `error`.",
+    "Only runs of this status. A run whose process died is `error`; `problems` are those that ended by themselves and "
+    "did not do well.",
     "",
-    choices=("ok", "error", "running"),
+    choices=("ok", "problems", "error", "running"),
 )
 _NAME = Parameter("name", "string", "Only runs with this text in their name.", "")
 
@@ -54,10 +55,14 @@ def _list_runs(
     max_bytes: int,
 ) -> dict[str, Any]:
     runs = reader.runs()
+    if status == "problems":
+        ended = runs.page(_filter("ok", name, since, meta), None).runs
+        runs.headlines([run["run_id"] for run in ended], within_s=_SEARCH_SECONDS)
     page = runs.page(_filter(status, name, since, meta), limit + 1, offset)
     headlines = runs.headlines([run["run_id"] for run in page.runs[:limit]], within_s=_HEADLINES_SECONDS)
     head = {"data_dir": str(reader.data_dir), "total": page.total, "by_status": page.counts_by_status}
-    briefs = (run_brief(run, headlines.get(run["run_id"])) for run in page.runs)
+    states = runs.states(headlines)
+    briefs = (run_brief(run, headlines.get(run["run_id"]), states.get(run["run_id"])) for run in page.runs)
     return paged(head, "runs", briefs, offset=offset, limit=limit, max_bytes=max_bytes)
 
 

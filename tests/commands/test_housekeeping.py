@@ -118,9 +118,13 @@ def test_a_mark_says_what_the_status_does_not_and_is_taken_back(cli: Callable[..
     told = cli("explain", run_id, "--json").json
     assert (told["run"]["status"], told["state"]) == ("ok", "problems")
     assert told["outcome"] == {"outcome": "failed", "source": "mark", "why": "the wrong order"}
+    assert "problems" in cli("list").out
+    assert [run["state"] for run in cli("list", "--status", "problems", "--json").json["runs"]] == ["problems"]
+    assert cli("show", run_id).out.startswith("! Finished with problems")
     cli("rename", run_id, "")
     assert cli("mark", run_id, "--passed", "--json").json["mark"] == {"outcome": "passed", "why": ""}
     assert cli("explain", run_id, "--json").json["suspects"] == []
+    assert cli("list", "--status", "problems", "--json").json["runs"] == []
     assert "has no mark now" in cli("mark", run_id, "--clear").out
     assert not list(data_dir.glob("runs/*/label.json"))
 

@@ -81,7 +81,7 @@ def test_a_page_says_how_many_there_are_in_all(tmp_path: Path) -> None:
     page = index.page(RunFilter(status="error"), limit=2, offset=1)
 
     assert (len(page.runs), page.total) == (2, 3)
-    assert page.counts_by_status == {"all": 5, "error": 3, "running": 0, "ok": 2}
+    assert page.counts_by_status == {"all": 5, "error": 3, "running": 0, "ok": 2, "problems": 0}
 
 
 @pytest.mark.parametrize("thorough", [True, False])
@@ -137,7 +137,7 @@ def test_a_glance_sees_what_came_and_went_without_asking_for_times(tmp_path: Pat
     delete_run(first, tmp_path)
     assert index.glance() == ([], [first])
     assert index.glance() == ([], [])
-    assert index.page().counts_by_status == {"all": 1, "error": 0, "running": 0, "ok": 1}
+    assert index.page().counts_by_status == {"all": 1, "error": 0, "running": 0, "ok": 1, "problems": 0}
 
 
 def test_reading_many_runs_says_how_far_it_is(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_runs_come_encoded_with_their_headlines(tmp_path: Path) -> None:
     runs, headlines = index.page().runs, index.headlines(made)
 
     assert json.loads(index.encoded([run["run_id"] for run in runs])) == [
-        {**run, "headline": headlines[run["run_id"]]} for run in runs
+        {**run, "headline": headlines[run["run_id"]], "state": "ok"} for run in runs
     ]
     assert index.encoded(["nobody"]) == b"[]"
 
