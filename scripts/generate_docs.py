@@ -340,6 +340,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
             "guardrails.md",
             "loops.md",
             "export.md",
+            "viewer.md",
             "html.md",
             "sql.md",
             "mcp.md",

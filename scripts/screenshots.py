@@ -1,4 +1,4 @@
-"""Make the pictures in README and docs: the demo's runs, the real viewer, a real Chromium."""
+"""Make the pictures in README and docs: stories and the demo, the real viewer, a real Chromium."""
 
 from __future__ import annotations
 
@@ -11,65 +11,92 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
-IMAGES = Path(__file__).parent.parent / "docs" / "images"
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-# File name: the run to open (part of its name) or two to compare, width, height, colours, keys to press.
-SHOTS: dict[str, tuple[str, int, int, str, list[str]]] = {
-    "viewer-light.png": ("demo: book a flight", 1440, 860, "light", ["e", "Enter"]),
-    "viewer-dark.png": ("demo: book a flight", 1440, 860, "dark", ["e", "Enter"]),
-    "waterfall-light.png": ("research a question", 1280, 760, "light", ["3"]),
-    "waterfall-dark.png": ("research a question", 1280, 760, "dark", ["3"]),
-    "compare-light.png": ("old prompt | new prompt", 1440, 760, "light", ["N", "Enter"]),
-    "compare-dark.png": ("old prompt | new prompt", 1440, 760, "dark", ["N", "Enter"]),
-    "phone.png": ("demo: book a flight", 390, 844, "light", []),
+WIDE, PHONE = (1440, 860), (390, 844)
+# Name: the run (part of its name; two with `|` to compare; none for all), the rest of the address, what to do.
+VIEWS: dict[str, tuple[str, str, list[str]]] = {
+    "viewer": ("demo: book a flight", "", ["key e", "key Enter"]),
+    "conversation": ("chart-fixer", "event=36", ["scroll 930"]),
+    "changes": ("chart-fixer", "event=36", ["click [data-tab=changes]", "scroll 950"]),
+    "sorted": ("research-crew", "sort=time&filter=LLM_CALL,TOOL_CALL", []),
+    "tree": ("research-crew", "view=tree", ["key s"]),
+    "waterfall": ("research-crew", "view=waterfall", ["key s"]),
+    "timetravel": ("support-agent", "view=travel", ["key End", "key Shift+ArrowLeft"]),
+    "runs": ("", "view=runs&q=session_id=s-41", []),
+    "compare": ("old prompt | new prompt", "", ["key N", "key Enter"]),
 }
+# Where a phone shows something else first.
+ON_A_PHONE = {"viewer": [], "conversation": ["scroll 1950"], "changes": ["click [data-tab=changes]", "scroll 1950"]}
 
 
 def main() -> None:
-    """Record the demo, serve it, and take each picture."""
+    """Record, serve, and take each picture in light and dark, on a desk and on a phone."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "AGENTDBG_DATA_DIR": folder}
-        subprocess.run([sys.executable, "-m", "agentdbg", "demo", "--no-view"], env=environment, check=True)
-        subprocess.run([sys.executable, Path(__file__).with_name("rebooking.py")], env=environment, check=True)
-        command = [sys.executable, "-m", "agentdbg", "view", "--no-browser", "--json", "--port", "0"]
-        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
+        for command in (
+            ["-m", "tests.browser.gallery", folder],
+            ["-m", "agentdbg", "demo", "--no-view"],
+            ["scripts/rebooking.py"],
+        ):
+            subprocess.run([sys.executable, *command], env=environment, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        view = [sys.executable, "-m", "agentdbg", "view", "--no-browser", "--json", "--port", "0"]
+        with subprocess.Popen(view, env=environment, stdout=subprocess.PIPE, text=True) as viewer:
             try:
                 assert viewer.stdout is not None
                 address = json.loads(viewer.stdout.readline())["url"].partition("?")[0]
                 with sync_playwright() as playwright:
                     browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-                    for name, shot in SHOTS.items():
-                        _take(browser, address, name, shot, _runs(environment))
+                    _take_all(browser, address, _runs(environment))
                     browser.close()
             finally:
                 viewer.terminate()
 
 
 def _runs(environment: dict[str, str]) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "agentdbg", "list", "--json"], env=environment, check=True, capture_output=True
-    )
-    return {run["run_name"]: run["run_id"] for run in json.loads(done.stdout)["runs"]}
+    """The newest run of each name."""
+    command = [sys.executable, "-m", "agentdbg", "list", "--json", "-n", "100"]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True)
+    return {run["run_name"]: run["run_id"] for run in reversed(json.loads(done.stdout)["runs"])}
 
 
-def _take(browser: Browser, address: str, name: str, shot: Any, runs: dict[str, str]) -> None:
-    wanted, width, height, colours, keys = shot
+def _take_all(browser: Browser, address: str, runs: dict[str, str]) -> None:
+    for (width, height), place in ((WIDE, ""), (PHONE, "-phone")):
+        for colours in ("light", "dark"):
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
+            page = context.new_page()
+            for name, (wanted, query, steps) in VIEWS.items():
+                page.goto(f"{address}?{_query(wanted, query, runs)}")
+                page.wait_for_selector("[data-event-id]:visible, .item:visible, .run-row:visible, .step:visible")
+                time.sleep(1)
+                _act(page, ON_A_PHONE.get(name, steps) if place else steps)
+                page.screenshot(path=str(IMAGES / f"{name}{place}-{colours}.png"))
+                print(f"wrote docs/images/{name}{place}-{colours}.png")
+            context.close()
+
+
+def _query(wanted: str, query: str, runs: dict[str, str]) -> str:
+    if not wanted:
+        return query
     ids = [next(run_id for name, run_id in runs.items() if part in name) for part in wanted.split(" | ")]
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=colours)
-    page = context.new_page()
-    page.goto(f"{address}?run_id=" + "&compare=".join(ids))
-    page.wait_for_selector("[data-event-id]:visible, compare-rows .item:visible")
-    time.sleep(1)
-    for key in keys:
-        page.keyboard.press(key)
-        time.sleep(0.3)
-    time.sleep(0.5)
-    page.screenshot(path=str(IMAGES / name))
-    context.close()
-    print(f"wrote docs/images/{name}")
+    return "&".join(filter(None, ["run_id=" + "&compare=".join(ids), query]))
+
+
+def _act(page: Page, steps: list[str]) -> None:
+    actions: dict[str, Any] = {
+        "key": page.keyboard.press,
+        "click": lambda selector: page.locator(selector).first.click(),
+        "scroll": lambda top: page.locator("event-rows .scroller").evaluate(f"rows => rows.scrollTop = {top}"),
+    }
+    for step in steps:
+        what, _, given = step.partition(" ")
+        actions[what](given)
+        time.sleep(0.4)
+    time.sleep(0.4)
 
 
 if __name__ == "__main__":

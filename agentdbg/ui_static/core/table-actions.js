@@ -37,7 +37,8 @@ export class TableActions {
       return;
     }
     await this.screen.loadTable();
-    this.#view?.focusField();
+    this.#view.query = q;
+    this.#view.focusField();
     await this.#load();
   }
 

@@ -211,6 +211,8 @@ export class EventRows extends HTMLElement {
 
   #readSize() {
     this.#viewport = this.#scroller.clientHeight;
+    // The heads stand over the rows, so they leave out what the scroll bar takes.
+    this.style.setProperty("--scrollbar", `${this.#scroller.offsetWidth - this.#scroller.clientWidth}px`);
     // The rows adapt to this element by container queries, so this is the width that counts.
     this.#width = this.clientWidth;
   }

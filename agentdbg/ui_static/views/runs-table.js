@@ -137,6 +137,7 @@ export class RunsTable extends HTMLElement {
   }
 
   focusField() {
+    if (this.#field.value === "") this.#field.value = this.query;
     this.#field.focus();
     this.#field.select();
   }
