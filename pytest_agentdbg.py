@@ -1,5 +1,5 @@
 """
-The pytest plugin of AgentDbg: the fixture `agentdbg_run`, the marker `agentdbg`, `--agentdbg-update`.
+The pytest plugin of AgentDbg: the fixture `agentdbg_run`, the markers `agentdbg` and `agentdbg_replay`.
 
 It stands outside the package and imports nothing of it until a test asks for its run, so that it costs the tests of
 other projects nothing. What it does is in `agentdbg.pytest_plugin`.
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from agentdbg.pytest_plugin.expectations import Accepted, Expectations
     from agentdbg.pytest_plugin.recording import Recording
+    from agentdbg.pytest_plugin.replayed_test import RecordedAnew, ReplayedTest
     from agentdbg.pytest_plugin.tested_run import RecordedRun
 
 _FIXTURE = "agentdbg_run"
+_REPLAY = "agentdbg_replay"
 _COLLECTED = "agentdbg_baselines"
 _JUDGEMENTS = (AssertionError, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception)
 
@@ -32,6 +34,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--agentdbg-update",
         action="store_true",
         help="accept the runs of the tests that pass as their new baselines",
+    )
+    group.addoption(
+        "--agentdbg-record",
+        choices=("none", "once", "all"),
+        default="none",
+        help="tests marked with agentdbg_replay: never record (none, the default), record what has no recording "
+        "yet (once), or record all of them again (all)",
     )
     group.addoption(
         "--agentdbg-dir",
@@ -46,6 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "agentdbg(baseline=None, policy=None, **rules): record the test and check its run, "
         "for example @pytest.mark.agentdbg(baseline='refund.json', max_tokens=5000)",
     )
+    config.addinivalue_line(
+        "markers",
+        "agentdbg_replay(file): answer the calls of the test from a recording, "
+        "for example @pytest.mark.agentdbg_replay('agentdbg/refund.jsonl')",
+    )
     # A worker of xdist sends what it collects to the process that started it, which writes all of it.
     if config.getoption("agentdbg_update") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(_BaselineWriter(), "agentdbg-baselines")
@@ -54,22 +68,37 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_itemcollected(item: pytest.Item) -> None:
     """A test with the marker is recorded, whether or not it takes the run as an argument."""
     names: list[str] | None = getattr(item, "fixturenames", None)
-    if names is not None and _FIXTURE not in names and item.get_closest_marker("agentdbg") is not None:
+    is_marked = any(item.get_closest_marker(marker) is not None for marker in ("agentdbg", _REPLAY))
+    if names is not None and _FIXTURE not in names and is_marked:
         names.append(_FIXTURE)
 
 
 class _Recorded:
     """A test that is recorded: its recording, its run, what it expects of it."""
 
-    def __init__(self, item: pytest.Item, data_dir: Path) -> None:
+    def __init__(self, item: pytest.Item, data_dir: Path, temporary: Path) -> None:
         from agentdbg.pytest_plugin.expectations import Expectations  # noqa: PLC0415 -- the first test that asks
         from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
         from agentdbg.pytest_plugin.tested_run import RecordedRun  # noqa: PLC0415
 
         update = bool(item.config.getoption("agentdbg_update"))
         self.expectations: Expectations = Expectations(item.path.parent, item.config.rootpath, update=update)
-        self.recording: Recording = Recording(item.nodeid, data_dir)
+        self.replayed: ReplayedTest | RecordedAnew | None = _replayed(item, data_dir, temporary)
+        self.recording: Recording = self.replayed or Recording(item.nodeid, data_dir)
         self.run: RecordedRun = RecordedRun(self.recording, self.expectations)
+
+
+def _replayed(item: pytest.Item, data_dir: Path, temporary: Path) -> ReplayedTest | RecordedAnew | None:
+    """What answers the calls of a test that is marked so; None for any other."""
+    marker = item.get_closest_marker(_REPLAY)
+    if marker is None:
+        return None
+    from agentdbg.pytest_plugin.replayed_test import recording_of  # noqa: PLC0415 -- the first test that asks
+
+    if len(marker.args) != 1 or marker.kwargs:
+        raise AssertionError("@pytest.mark.agentdbg_replay takes the file of a recording, and nothing else")
+    mode = item.config.getoption("agentdbg_record")
+    return recording_of(item.nodeid, data_dir, item.path.parent / marker.args[0], mode, temporary=temporary)
 
 
 _RECORDED = pytest.StashKey[_Recorded]()
@@ -84,7 +113,7 @@ def agentdbg_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         data_dir = item.config.invocation_params.dir / chosen / _folder_name(item.nodeid)
     else:
         data_dir = tmp_path_factory.mktemp("agentdbg")
-    recorded = _failing_kindly(lambda: _Recorded(item, data_dir))
+    recorded = _failing_kindly(lambda: _Recorded(item, data_dir, tmp_path_factory.getbasetemp()))
     item.stash[_RECORDED] = recorded
     yield recorded.run
     recorded.recording.close()
@@ -100,9 +129,17 @@ def _folder_name(node_id: str) -> str:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """When the test's own code has run: end the run, and make the checks its markers ask for."""
+    before = item.stash.get(_RECORDED, None)
+    if before is not None and before.replayed is not None:
+        before.replayed.begin()
     outcome: Any = yield
     recorded = item.stash.get(_RECORDED, None)
     if recorded is None:
+        return
+    different = None if recorded.replayed is None else recorded.replayed.judge()
+    if different is not None:
+        _end(recorded, None)
+        outcome.force_exception(pytest.fail.Exception(different, pytrace=False))
         return
     error = outcome.excinfo[1] if outcome.excinfo else None
     instead = None if error is None else recorded.recording.public_form(error)
@@ -116,6 +153,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         markers = list(item.iter_markers("agentdbg"))
         if markers:
             _failing_kindly(lambda: _check_marked(recorded, markers))
+        if recorded.replayed is not None:
+            recorded.replayed.keep()
     except BaseException as failure:  # noqa: BLE001 -- becomes the outcome of the test
         outcome.force_exception(failure)
 

@@ -19,8 +19,8 @@ package is loaded before it, as `agentdbg run` does.
 import os as _os
 
 from agentdbg import around
-from agentdbg.control import breakpoint  # noqa: A004 -- used as `agentdbg.breakpoint()`
-from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
+from agentdbg.control import breakpoint, replay  # noqa: A004 -- used as `agentdbg.breakpoint()`
+from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort, AgentDbgReplayDiverged
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
 from agentdbg.recorder.run_lifecycle import when_taped as _when_taped
 from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
@@ -37,6 +37,7 @@ from agentdbg.version import __version__
 __all__ = [
     "AgentDbgGuardrailExceeded",
     "AgentDbgLoopAbort",
+    "AgentDbgReplayDiverged",
     "__version__",
     "around",
     "breakpoint",
@@ -50,6 +51,7 @@ __all__ = [
     "record_outcome",
     "record_state",
     "record_tool_call",
+    "replay",
     "tool",
     "tool_call",
     "trace",

@@ -30,6 +30,7 @@ COMMANDS = {
     "run": "Record a program without changing it.",
     "fork": "Change one step of a recorded run and go on live.",
     "replay": "Run a recorded program again, answered from its recording.",
+    "test": "Make an offline regression test of a run.",
     "show": "Print a run as a readable tree.",
     "explain": "Explain what went wrong in a run.",
     "baseline": "Create a baseline from good runs.",

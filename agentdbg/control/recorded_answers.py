@@ -61,11 +61,10 @@ def _answer(run: RecordedRun, out: dict[str, Any], inputs: LiveInputs) -> Answer
 
 
 def _response(run: RecordedRun, http: dict[str, Any], inputs: LiveInputs) -> dict[str, Any]:
-    headers = http.get("headers") or {}
-    pairs = list(headers.items()) if isinstance(headers, dict) else list(headers)
+    headers = http.get("headers")
     return {
         "status": http.get("status"),
-        "headers": [[str(name), str(value)] for name, value in pairs],
+        "headers": {str(name): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {},
         "chunks": run.value(http.get("chunks") or [], inputs),
         "at": list(http.get("at") or ()),
         "cut": http.get("cut"),

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from agentdbg.control.recorded import RecordedCall
     from agentdbg.recorder.deciders import AnnouncedCall, Refuse
 
-__all__ = ["Replayed", "replay"]
+__all__ = ["ReplayBlock", "Replayed"]
 
 _TAPE = "AGENTDBG_TAPE"
 
@@ -114,7 +114,7 @@ class Replayed:
         return self._inner.report()
 
 
-class replay:  # noqa: N801 -- read as a verb: `with agentdbg.replay("3f2a"):`
+class ReplayBlock:
     """Answer the calls of a block from a recorded run: its id, a unique prefix, or the path of a recording."""
 
     def __init__(

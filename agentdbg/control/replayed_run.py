@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agentdbg.control.gate import Gate
 from agentdbg.control.matching import Matcher
 from agentdbg.control.recorded_answers import waits_at_its_end
+from agentdbg.control.telemetry import is_telemetry, may_be_telemetry
 
 if TYPE_CHECKING:
     from agentdbg.control.recorded import RecordedCall
@@ -31,7 +32,14 @@ class ReplayedRun:
         self.gate = Gate(recording.turns(), self._patience)
         self.counts = dict.fromkeys(("served", "edited", "mock", "live", "run_again", "observed"), 0)
         self.hidden: set[int] = set()
-        """Turns of the calls that stand inside a served one, so nobody makes them."""
+        """Turns of the calls that nobody makes: inside a served one, or a framework's own reports."""
+        self._pass_over_telemetry()
+
+    def _pass_over_telemetry(self) -> None:
+        for call in self.recorded.recording.calls:
+            if call.kind == "http" and may_be_telemetry(call.name) and is_telemetry(self.recorded.input_of(call)):
+                self.hidden.add(call.turn)
+        self.gate.end(self.hidden)
 
     def _patience(self, turn: int) -> float:
         """Longer where the lane that has the turn worked for long before its call."""

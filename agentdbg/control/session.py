@@ -20,6 +20,7 @@ from agentdbg.control.plan import Diverge, Give, Live, ReplayPlan, Serve
 from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
 from agentdbg.control.replayed_run import OpenCall, ReplayedRun
 from agentdbg.control.tapes import undated
+from agentdbg.control.telemetry import accepted, is_telemetry
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import Answer, Decider, Proceed, Refuse
@@ -105,6 +106,8 @@ class Session(Decider):
         run = self.run_of(call.run_id)
         if self.stopped is not None or self.reached is not None:
             return self._refused_again()
+        if call.kind == "http" and is_telemetry(call.input):
+            return accepted()
         if run is None or call.lane is None:
             return self._diverged(self._compare.described("extra", call, None), None, call)
         key = call.kind, self.inputs.name(call.name), self.inputs.hash(call.input)
@@ -137,7 +140,11 @@ class Session(Decider):
     def _follow(
         self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall | None, expected: RecordedCall | None
     ) -> Proceed | Answer | Refuse | None:
-        """Do what the plan says."""
+        """Do what the plan says; a call that is only observed goes on, and what it asks of others is served."""
+        if not call.can_answer:
+            run.counts["observed"] += 1
+            self._remember(run, call, recorded, None)
+            return None
         step = self.plan.step(call, recorded)
         if isinstance(step, Refuse):
             return step
@@ -159,10 +166,6 @@ class Session(Decider):
     def _serve(
         self, run: ReplayedRun, call: AnnouncedCall, recorded: RecordedCall, step: Serve
     ) -> Proceed | Answer | Refuse | None:
-        if not call.can_answer:  # only observed: it goes on by itself, and what it asks of others is served
-            run.counts["observed"] += 1
-            self._remember(run, call, recorded, None)
-            return None
         try:
             answer = make_answer(run.recorded, recorded, self.inputs, replay_mode(call))
         except CannotServe as reason:
@@ -205,9 +208,6 @@ class Session(Decider):
         self, run: ReplayedRun, call: AnnouncedCall, expected: RecordedCall | None
     ) -> Proceed | Answer | Refuse | None:
         """A call that the recording does not have."""
-        if not call.can_answer:  # what it asks of others will tell
-            run.counts["observed"] += 1
-            return None
         if expected is None and not run.recorded.recording.is_whole:
             return self._diverged(self._compare.described("ended", call, None), None, call)
         is_changed = expected is not None and (expected.kind, expected.name) == (call.kind, self.inputs.name(call.name))

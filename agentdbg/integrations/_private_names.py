@@ -8,6 +8,7 @@ files.
 from __future__ import annotations
 
 __all__ = [
+    "AGENTS_INVOKE",
     "AIOHTTP_BASE_URL",
     "AIOHTTP_CONNECTION_KEY",
     "AIOHTTP_RAISES",
@@ -15,6 +16,7 @@ __all__ = [
     "AIOHTTP_RESPONSE",
     "CLIENT_RETRY_SLEEP",
     "CREWAI_PASSED_THROUGH",
+    "LANGCHAIN_INJECTED",
     "LITELLM_HIDDEN_PARAMETERS",
     "LLAMA_INDEX_FUTURE",
     "PYDANTIC_AI_BILLED",
@@ -22,10 +24,14 @@ __all__ = [
     "PYDANTIC_AI_SAFE_AT_RUNTIME",
     "SEMANTIC_KERNEL_INVOKE",
     "STREAM_ITERATOR",
+    "TOOL_METHODS",
     "URLLIB3_CHUNK_READ",
     "URLLIB3_METHOD",
     "URLLIB3_READS",
 ]
+
+AGENTS_INVOKE = ("_invoke_function_tool_with_metadata", "invoke_function_tool")
+"""agents: the function that calls a function tool, in newer and older releases; tools hold only their own code."""
 
 AIOHTTP_BASE_URL = "_base_url"
 """aiohttp: in a session, what addresses are relative to."""
@@ -50,6 +56,12 @@ CLIENT_RETRY_SLEEP = "_sleep_for_retry"
 
 CREWAI_PASSED_THROUGH = "_passthrough_exceptions"
 """crewai.agent.core: the exceptions after which an agent is not tried again; a limit's has to be among them."""
+
+LANGCHAIN_INJECTED = "_filter_injected_args"
+"""langchain_core: in a tool, what takes out the arguments that the graph gives and the model does not."""
+
+TOOL_METHODS = ("_run", "_arun")
+"""langchain_core, crewai: what every class of tools is written with; nothing else runs a tool's own code."""
 
 LITELLM_HIDDEN_PARAMETERS = "_hidden_params"
 """litellm: where a response keeps what it cost."""

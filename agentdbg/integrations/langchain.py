@@ -16,6 +16,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.around import Pairing, contained, mcp_failure, text_of
+from agentdbg.integrations._private_names import LANGCHAIN_INJECTED, TOOL_METHODS
+from agentdbg.integrations._tool_seams import follow_subclasses, make_tool_call, make_tool_call_async
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 try:
     from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.messages import BaseMessage
+    from langchain_core.tools import BaseTool
     from langchain_core.tracers.context import register_configure_hook
 except ImportError as error:
     raise ImportError(
@@ -34,6 +37,7 @@ __all__ = ["AgentDbgLangChainCallbackHandler", "disable", "enable"]
 _HIDDEN = "langsmith:hidden"
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 _MOST_LEVELS = 5
+_ADDED = frozenset({"callbacks", "config", "run_manager", "runtime", "state", "store"})
 # One for all handlers: two of them that see the same call see it under the same run_id.
 _pairing = Pairing("langchain")
 
@@ -166,6 +170,45 @@ class AgentDbgLangChainCallbackHandler(BaseCallbackHandler):  # type: ignore[mis
     @contained
     def on_retriever_error(self, error: BaseException, *, run_id: UUID, **_: Any) -> None:
         _end_with_error(run_id, error)
+
+
+# Tools: where their own code would run.
+
+
+def _running(original: Any) -> Any:
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def call(given: dict[str, Any]) -> Any:
+            return original(self, *given.get("args", ()), **{**kwargs, **_by_keyword(given)})
+
+        return make_tool_call(self.name, _given(self, args, kwargs), call)
+
+    return run
+
+
+def _running_async(original: Any) -> Any:
+    async def arun(self: Any, *args: Any, **kwargs: Any) -> Any:
+        async def call(given: dict[str, Any]) -> Any:
+            return await original(self, *given.get("args", ()), **{**kwargs, **_by_keyword(given)})
+
+        return await make_tool_call_async(self.name, _given(self, args, kwargs), call)
+
+    return arun
+
+
+def _given(tool: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """What the model gave; what the graph and the framework add is no input."""
+    own = {key: value for key, value in kwargs.items() if key not in _ADDED}
+    without = getattr(tool, LANGCHAIN_INJECTED, None)
+    if without is not None:
+        own = without(own)
+    return {**own, **({"args": list(args)} if args else {})}
+
+
+def _by_keyword(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key != "args"}
+
+
+follow_subclasses(BaseTool, dict(zip(TOOL_METHODS, (_running, _running_async), strict=True)))
 
 
 class _Switch:

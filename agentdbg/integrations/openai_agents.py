@@ -24,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.around import contained, enclosing_call, mcp_failure, pass_on
 from agentdbg.integrations import openai as client
 from agentdbg.integrations._client_recording import as_plain
+from agentdbg.integrations._private_names import AGENTS_INVOKE
+from agentdbg.integrations._tool_seams import follow_subclasses, make_tool_call_async
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Callable
 
 try:
     from agents import Model, RunHooks, get_current_span, set_trace_processors
@@ -58,8 +60,9 @@ def enable() -> None:
         _steps.install()
         for method in ("run", "run_streamed"):
             setattr(AgentRunner, method, _with_hooks(getattr(AgentRunner, method)))
-        _follow_subclasses(Model, {"get_response": _asked_at_once, "stream_response": _asked_in_a_stream})
+        follow_subclasses(Model, {"get_response": _asked_at_once, "stream_response": _asked_in_a_stream})
         _catch_tool_errors()
+        _stand_around_tools()
         _follow_mcp_servers()
     _steps.enabled = True
     client.complete_others()
@@ -240,37 +243,6 @@ def _end(call: object | None, **outcome: Any) -> None:
         pairing.end(call, **outcome)
 
 
-def _follow_subclasses(base: Any, methods: dict[str, Callable[[Any], Any]]) -> None:
-    """Stand around these methods of every class derived from this one, also of those that are yet to come."""
-
-    def follow(kind: Any) -> None:
-        for name, around in methods.items():
-            original = vars(kind).get(name)
-            if inspect.isfunction(original) and not hasattr(original, "agentdbg_original"):
-                replacement: Any = functools.wraps(original)(around(original))
-                replacement.agentdbg_original = original
-                setattr(kind, name, replacement)
-
-    before = vars(base).get("__init_subclass__")
-
-    def init_subclass(kind: Any, /, **kwargs: Any) -> None:
-        if before is None:
-            super(base, kind).__init_subclass__(**kwargs)
-        else:
-            before.__func__(kind, **kwargs)
-        follow(kind)
-
-    base.__init_subclass__ = classmethod(init_subclass)
-    for kind in _subclasses(base):
-        follow(kind)
-
-
-def _subclasses(kind: Any) -> Iterator[Any]:
-    for below in kind.__subclasses__():
-        yield below
-        yield from _subclasses(below)
-
-
 # Tools: what went wrong in them.
 
 
@@ -289,6 +261,43 @@ def _catch_tool_errors() -> None:
     setattr(agents_tool, name, tell_the_model)
 
 
+def _stand_around_tools() -> None:
+    """Where the SDK calls the function behind a tool."""
+    for module in (agents_tool, sys.modules.get("agents.run_internal.tool_execution")):
+        for name in AGENTS_INVOKE:
+            original = getattr(module, name, None)
+            if original is not None and not hasattr(original, "agentdbg_original"):
+                setattr(module, name, _invoking(original))
+
+
+def _invoking(original: Any) -> Any:
+    @functools.wraps(original)
+    async def invoke(*args: Any, **kwargs: Any) -> Any:
+        tool, given = kwargs.get("function_tool"), kwargs.get("arguments")
+        if tool is None or not _steps.enabled:
+            return await original(*args, **kwargs)
+
+        async def call(arguments: Any) -> Any:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+            return await original(*args, **(kwargs if arguments is known else {**kwargs, "arguments": text}))
+
+        known = _as_arguments(given)
+        return await make_tool_call_async(tool.name, known, call)
+
+    replacement: Any = invoke
+    replacement.agentdbg_original = original
+    return replacement
+
+
+def _as_arguments(given: Any) -> Any:
+    """What the model gave, as data where it is JSON."""
+    try:
+        return json.loads(given) if isinstance(given, str) and given else given
+    except ValueError as error:
+        pass_on(error)
+        return given
+
+
 def _follow_mcp_servers() -> None:
     """A server says in its result that a tool failed, which the SDK passes on to the model as any other."""
 
@@ -302,7 +311,7 @@ def _follow_mcp_servers() -> None:
 
     # The SDK loads its own part for MCP where the package for it is there.
     if "agents.mcp" in sys.modules:
-        _follow_subclasses(sys.modules["agents.mcp"].MCPServer, {"call_tool": called})
+        follow_subclasses(sys.modules["agents.mcp"].MCPServer, {"call_tool": called})
 
 
 @contained

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.context import Scope, enter_scope, own_scope, process_scope, set_process_scope
-from agentdbg.recorder.run_lifecycle import end_run, start_run
+from agentdbg.recorder.run_lifecycle import end_run, start_run, whole_program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,8 @@ class Recording:
         self._data_dir_before = os.environ.get(_DATA_DIR)
         # Children of the test, and runs of their own, go to the same folder.
         os.environ[_DATA_DIR] = str(data_dir)
-        scope = start_run(name, name, {}, {}, {"environment": "test", "test": name})
+        with whole_program():
+            scope = start_run(name, name, {}, {}, {"environment": "test", "test": name})
         if scope is None:
             self.restore_environment()
             raise UsageError(

@@ -43,6 +43,14 @@ class RecordedRun:
         self._expectations = expectations
 
     @property
+    def recorded(self) -> Any:
+        """The run that this test replays, with its `arguments`; an AssertionError in a test that replays none."""
+        original = getattr(self._recording, "original", None)
+        if original is None:
+            raise AssertionError("this test replays no recording; @pytest.mark.agentdbg_replay names one")
+        return original
+
+    @property
     def run_id(self) -> str:
         """The id of the run."""
         own, others = self._recording.run_id, self._others()

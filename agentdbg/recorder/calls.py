@@ -73,6 +73,10 @@ class Call:
     """The lane of what the call does, where we stand around it."""
     belongs_to: str | None = None
     """The id of the call that this one is directly made in."""
+    is_silent = False
+    """Whether it is no event of its own: an HTTP exchange, the function behind a tool that a framework reports."""
+    _made: Outcome | None = None
+    """What a call came to that was made with `make`; a framework may report something else."""
     _items: list[Any] | None = None
     _returned: Any = None
     _is_closed = False
@@ -141,7 +145,8 @@ class Call:
         if scope is None and (scope := implicit_scope()) is None:
             return False
         is_followed = lanes.is_followed(scope.run.run_id)
-        if self.kind in EXCHANGES and not (is_followed or is_anybody_to_ask(self.kind)):
+        self.is_silent = self.is_silent or self.kind in EXCHANGES
+        if self.is_silent and not (is_followed or is_anybody_to_ask(self.kind)):
             return False
         self._source = source or user_source(2)
         self._outer = scope
@@ -158,7 +163,7 @@ class Call:
         try:
             self._can_be_served = "answer" in can
             self._tape_input()
-            if self.kind not in EXCHANGES:
+            if not self.is_silent:
                 scope.run.begin_call(
                     call_id,
                     self.kind,
@@ -174,7 +179,8 @@ class Call:
             open_calls[call_id] = self
             if self.lane is not None and can:  # else it is only reported, and may end in any thread
                 self.inside = self.lane.inside(self.place)
-                lanes.enter(self.inside)
+                if not self.is_silent:  # of which only the making is inside: an answer is read by whoever asked
+                    lanes.enter(self.inside)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if scope.run.is_open(call_id):
                 self._call_id = call_id
@@ -200,19 +206,49 @@ class Call:
             decided.record_refusal(self._outer.run, self._outer.budget, decided.refusal)
             raise decided.refusal
         self.decided, self._given = decided, call.input
-        self._has_place = decided.answer is None or self.kind in EXCHANGES
+        self._has_place = decided.answer is None or self.is_silent
 
     def make(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Make the call by calling `function`, unless a decider answers in its place."""
-        if self.decided is None:
-            return function(*args, **kwargs)
-        return self.decided.make(self, function, args, kwargs)
+        self._go_inside()
+        try:
+            if self.decided is None:
+                result = function(*args, **kwargs)
+            else:
+                result = self.decided.make(self, function, args, kwargs)
+        except BaseException as error:
+            self._made = Outcome(error=error)
+            raise
+        else:
+            self._made = Outcome(result)
+            return result
+        finally:
+            self._step_back()
 
     async def make_async(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """Do the same with a function that is awaited."""
-        if self.decided is None:
-            return await function(*args, **kwargs)
-        return await self.decided.make_async(self, function, args, kwargs)
+        self._go_inside()
+        try:
+            if self.decided is None:
+                result = await function(*args, **kwargs)
+            else:
+                result = await self.decided.make_async(self, function, args, kwargs)
+        except BaseException as error:
+            self._made = Outcome(error=error)
+            raise
+        else:
+            self._made = Outcome(result)
+            return result
+        finally:
+            self._step_back()
+
+    def _go_inside(self) -> None:
+        if self.is_silent and self.inside is not None:
+            lanes.enter(self.inside)
+
+    def _step_back(self) -> None:
+        if self.is_silent:
+            self._come_back()
 
     def go_on(self) -> None:
         """Go on after the deciders have waited: with what they left as the input, and now the time counts."""
@@ -244,6 +280,8 @@ class Call:
             taped.yielded(self._items, self._returned, raised, is_closed=self._is_closed)
         elif self.kind == "http" and isinstance(self.result, dict):
             taped.exchanged(**self.result)
+        elif self._made is not None and not self.is_silent:
+            taped.raised(self._made.error) if self._made.error is not None else taped.returned(self._made.value)
         elif error is not None:
             taped.raised(error)
         else:
@@ -326,6 +364,8 @@ class Call:
         """The call is over, as a framework reports it; with an error, `result` is as far as it came."""
         if self.decided is not None:
             self.decided.outcome(Outcome(result, error if isinstance(error, BaseException) else None))
+        if self._made is None and self._taped is not None:
+            self._taped.can_be_served = False  # what is reported need not be what the program got
         self._take(result)
         self._end(error)
 
@@ -370,10 +410,10 @@ class Call:
             ended = time.monotonic() if self.decided is None else self.decided.ended_at or time.monotonic()
             self.duration_ms = took_ms(self._started, ended, self._call_id, self._outer.parent_id)
         try:
-            if self.kind not in EXCHANGES:
+            if not self.is_silent:
                 self._record(error)
             elif (taped := self._tape_outcome(error)) is not None:
-                run.keep(taped, self.belongs_to)
+                run.keep(taped, self.belongs_to if self.kind == "http" else None)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if run.is_open(self._call_id):
                 self._record_without_result(fault if is_not_ours(fault) else error)
@@ -386,6 +426,12 @@ class Call:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(here.after_model_call(self._call_id))
+
+    def _tell_around(self) -> None:
+        """The call that a silent one belongs to was answered where this one was."""
+        around = open_calls.get(self.belongs_to or "")
+        if self.is_silent and around is not None and self.decided is not None and self.decided.answer is not None:
+            around.learn(served=self.decided.answer.served)
 
     def _record(self, error: Any) -> None:
         assert self._outer is not None

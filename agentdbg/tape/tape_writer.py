@@ -266,7 +266,7 @@ class TapeWriter:
             "seed": program["seed"],
             "hash_seed": os.environ.get("PYTHONHASHSEED") or "random",
             "argv": argv,
-            "module": program["module"] or _module_of_main(),
+            "module": program["module"] if program["whole"] else _module_of_main(),
             "whole": program["whole"],
             "cwd": _current_folder(),
             "call": call,

@@ -220,6 +220,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
     assert set(agentdbg.__all__) == {
         "AgentDbgGuardrailExceeded",
         "AgentDbgLoopAbort",
+        "AgentDbgReplayDiverged",
         "__version__",
         "around",
         "breakpoint",
@@ -233,6 +234,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
         "record_outcome",
         "record_state",
         "record_tool_call",
+        "replay",
         "tool",
         "tool_call",
         "trace",

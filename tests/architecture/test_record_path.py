@@ -23,6 +23,7 @@ ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glo
 # Functions that may import, because they run before anything is recorded: when the settings are read, when a run
 # starts, when an integration is switched on or off, or only where nothing is recorded at all.
 BEFORE_ANY_RECORD = {
+    "control.replay": "a replay begins",
     "control.surroundings.RecordedClock.set_back": "a replay sets the clock before the program starts",
     "__init__._follow_exchanges": "the first run with a tape starts",
     "autorun.process._enable": "a package is being imported by the program",

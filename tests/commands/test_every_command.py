@@ -46,7 +46,7 @@ WORKS: dict[str, tuple[str, str]] = {
     "demo": ("demo --no-view --live-seconds 0", "refund"),
 }
 # These serve until they are stopped, or run a program in this process's place; real processes try them elsewhere.
-SERVES = {"view", "receive", "push", "mcp", "run", "fork", "replay"}
+SERVES = {"view", "receive", "push", "mcp", "run", "fork", "replay", "test"}
 
 # What is typed, the exit code, and a part of the sentence that says what is wrong.
 FAILS: dict[str, tuple[str, int, str]] = {
@@ -80,6 +80,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "run": ("run", 2, ""),
     "replay": ("replay nowhere", 2, "`agentdbg list`"),
     "fork": ("fork nowhere", 2, "which step?"),
+    "test": ("test GOOD", 2, "has no tape"),
 }
 
 

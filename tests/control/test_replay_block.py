@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg import llm, tool, tool_call, traced_run
-from agentdbg.control.replay_block import replay
+from agentdbg import llm, replay, tool, tool_call, traced_run
 from agentdbg.exceptions import AgentDbgReplayDiverged
 
 if TYPE_CHECKING:

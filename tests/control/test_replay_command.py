@@ -1,0 +1,343 @@
+"""`agentdbg replay` and `agentdbg test` as users type them: real programs, real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FORTY = Path(__file__).parent / "programs" / "forty.py"
+AGENT = """
+    import random, sys, time
+    from agentdbg import llm, tool, trace
+
+    @tool
+    def search(query):
+        open("ran.txt", "a").write("search ")
+        return {"hits": [query, random.SystemRandom().random()]}
+
+    @llm(model="gpt-4o")
+    def ask(prompt):
+        open("ran.txt", "a").write("ask ")
+        return f"an answer to {prompt}"
+
+    @trace
+    def main(question):
+        answer = ask(question)
+        found = [search(f"{answer} {n}") for n in range(3)]
+        print(ask(str(found)))
+
+    if __name__ == "__main__":
+        main("hello")
+"""
+
+
+class Ran:
+    """What a command did."""
+
+    def __init__(self, done: subprocess.CompletedProcess[str]) -> None:
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "agent.py").write_text(textwrap.dedent(AGENT))
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, data_dir: Path) -> Callable[..., Ran]:
+    def start(*words: str, **environment: str) -> Ran:
+        command = [sys.executable, *words]
+        variables = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), **environment}
+        done = subprocess.run(
+            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=120, check=False
+        )
+        return Ran(done)
+
+    return start
+
+
+def _only(data_dir: Path) -> str:
+    (found,) = (data_dir / "runs").iterdir()
+    return found.name
+
+
+def _ran(folder: Path) -> str:
+    path = folder / "ran.txt"
+    return path.read_text() if path.exists() else ""
+
+
+def test_the_same_program_gives_the_same_and_runs_nothing(run: Any, folder: Path, data_dir: Path) -> None:
+    """The command in its shortest form."""
+    live = run("agent.py")
+    recorded, ran = _only(data_dir), _ran(folder)
+
+    again = run("-m", "agentdbg", "replay", recorded, "--report", "report.json")
+
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "equal; 5 of 5 calls served, 0 live" in again.err
+    assert _ran(folder) == ran
+    report = json.loads((folder / "report.json").read_text())
+    assert report["verdict"] == "equal"
+    assert report["calls"]["served"] == report["calls"]["recorded"] == 5
+    assert report["order_kept"]
+    diff = run("-m", "agentdbg", "diff", recorded, report["run_id"])
+    assert "Same" in diff.out
+
+
+def test_a_changed_prompt_is_told_with_both_sides(run: Any, folder: Path, data_dir: Path) -> None:
+    """What somebody sees who has just edited a prompt."""
+    run("agent.py")
+    recorded, ran = _only(data_dir), _ran(folder)
+    (folder / "agent.py").write_text(textwrap.dedent(AGENT).replace("{answer} {n}", "{answer}: {n}"))
+
+    again = run("-m", "agentdbg", "replay", recorded)
+
+    assert again.code == 1
+    assert f"agentdbg: run {recorded[:8]} diverged at call 2 of 5: search (agent.py:" in again.err
+    assert 'args.query   recorded  "an answer to hello 0"' in again.err
+    assert 'now       "an answer to hello: 0"' in again.err
+    assert "1 call before it was the same; nothing was executed for it." in again.err
+    assert _ran(folder) == ran
+
+
+def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
+    """To look at the state before a call."""
+    run("agent.py")
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir), "--until", "last")
+
+    assert (again.code, again.out) == (0, "")
+    assert "until call 5 of 5: gpt-4o" in again.err
+
+
+def test_nothing_is_kept_when_nothing_is_wanted(run: Any, folder: Path, data_dir: Path) -> None:
+    """In CI a replay needs no run of its own."""
+    run("agent.py")
+
+    assert run("-m", "agentdbg", "replay", _only(data_dir), "--no-record").code == 0
+    assert _only(data_dir)
+
+
+def test_a_traced_function_is_replayed_without_its_script(run: Any, folder: Path, data_dir: Path) -> None:
+    """A request that failed in a server is replayed without the server."""
+    (folder / "server.py").write_text("from agent import main\nmain('hello')\nraise SystemExit('served')\n")
+    live = run("server.py")
+    recorded = _only(data_dir)
+    (folder / "server.py").unlink()
+
+    again = run("-m", "agentdbg", "replay", recorded, "--call")
+
+    assert (again.code, again.out) == (0, live.out), again.err
+
+
+def test_a_program_that_ends_otherwise_is_told(run: Any, folder: Path, data_dir: Path) -> None:
+    """All calls may be equal and the program fail after them."""
+    run("-m", "agentdbg", "run", "agent.py")
+    with (folder / "agent.py").open("a") as file:
+        file.write("raise ValueError('at the end')\n")
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert again.code == 1
+    assert "recorded ok, now ValueError" in again.err
+    assert "Traceback" in again.err
+
+
+def test_a_failed_program_that_fails_again_is_equal(run: Any, folder: Path, data_dir: Path) -> None:
+    """It is the failed run that somebody wants to see again."""
+    with (folder / "agent.py").open("a") as file:
+        file.write("    raise ValueError('at the end')\n")
+    live = run("-m", "agentdbg", "run", "agent.py")
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert live.code == 1
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "ValueError: at the end" in again.err
+
+
+def test_forty_threads_of_forty_tasks_are_replayed(run: Any, data_dir: Path) -> None:
+    """The right result to the right caller: 4,840 calls with equal arguments."""
+    live = run(str(FORTY))
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir), "--no-record")
+
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "4840 of 4840 calls served, 0 live" in again.err
+
+
+def test_a_killed_recording_is_replayed_until_it_stops(run: Any, folder: Path, data_dir: Path) -> None:
+    """The process died in a call; everything before it can be seen again."""
+    killed = textwrap.dedent(AGENT).replace(
+        "    found =", "    if 'live' in sys.argv:\n        search('x'); kill()\n    found ="
+    )
+    (folder / "agent.py").write_text(
+        killed.replace("@trace", "@tool\ndef kill():\n    import os\n    os.kill(os.getpid(), 9)\n\n@trace", 1)
+    )
+    assert run("agent.py", "live").code == -signal.SIGKILL
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert again.code == 0, again.err
+    assert "the recording stops here: its process was killed in kill" in again.err
+
+
+def test_a_tape_from_elsewhere_runs_nothing_that_it_names(run: Any, folder: Path, data_dir: Path) -> None:
+    """A recording that somebody sent may name any program."""
+    run("agent.py")
+    recorded = _only(data_dir)
+    ran = _ran(folder)
+    (data_dir / "tape.key").unlink()
+
+    refused = run("-m", "agentdbg", "replay", recorded)
+    named = run("-m", "agentdbg", "replay", recorded, "--", "agent.py")
+
+    assert (refused.code, refused.out) == (2, "")
+    assert "was not recorded in this data folder" in refused.err
+    assert named.code == 0, named.err
+    assert _ran(folder) == ran
+
+
+@pytest.mark.parametrize("damage", ["torn", "no head", "flipped", "empty", "other version", "gone", "script gone"])
+def test_a_damaged_tape_is_a_sentence(run: Any, folder: Path, data_dir: Path, damage: str) -> None:
+    """Disks fill up and files are copied halfway."""
+    run("agent.py")
+    recorded = _only(data_dir)
+    tape = data_dir / "runs" / recorded / "tape.jsonl"
+    content = tape.read_bytes()
+    lines = content.splitlines(keepends=True)
+    if damage == "torn":
+        tape.write_bytes(content[:-40])
+    elif damage == "no head":
+        tape.write_bytes(b"".join(lines[1:]))
+    elif damage == "flipped":
+        tape.write_bytes(content.replace(b'"out":{"ok"', b'"out":{"xx"'))
+    elif damage == "empty":
+        tape.write_bytes(b"")
+    elif damage == "other version":
+        tape.write_bytes(content.replace(b'{"tape":1', b'{"tape":9', 1))
+    elif damage == "gone":
+        tape.unlink()
+    else:
+        (folder / "agent.py").unlink()
+
+    again = run("-m", "agentdbg", "replay", recorded)
+
+    assert again.code in (1, 2), again.err
+    assert "agentdbg:" in again.err
+    assert "Traceback" not in again.err
+
+
+def test_interrupting_a_replay_leaves_the_recording_alone(folder: Path, run: Any, data_dir: Path) -> None:
+    """Ctrl-C is how people stop what takes too long."""
+    (folder / "agent.py").write_text(
+        textwrap.dedent(AGENT) + "    if 'replayed' in sys.argv:\n        print('here', flush=True)\n"
+        "        while True: pass\n"
+    )
+    run("agent.py")
+    recorded = _only(data_dir)
+    before = {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()}
+    command = [sys.executable, "-m", "agentdbg", "replay", recorded, "--", "agent.py", "replayed"]
+    variables = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    with subprocess.Popen(
+        command, cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        while b"here" not in process.stdout.readline():
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+
+    assert process.returncode in (130, -signal.SIGINT)
+    assert {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()} == before
+
+
+SHOP = """
+    from agentdbg import llm, tool, trace
+
+    @tool(effect="write")
+    def refund(order_id, amount):
+        open("refunds.txt", "a").write(order_id)
+        return {"ok": True}
+
+    @llm(model="gpt-4o")
+    def ask(prompt):
+        return "refund it"
+
+    @trace
+    def handle(text):
+        if "refund" in ask("The customer says: " + text):
+            refund(order_id="A-17", amount=40)
+        return "done"
+"""
+
+
+def test_one_command_makes_a_regression_test(run: Any, folder: Path, data_dir: Path) -> None:
+    """From a trace to a test that passes offline, and fails when the prompt is edited."""
+    (folder / "shop.py").write_text(textwrap.dedent(SHOP))
+    (folder / "main.py").write_text("from shop import handle\nhandle('it broke')\n")
+    run("main.py")
+    (folder / "refunds.txt").unlink()
+
+    made = run("-m", "agentdbg", "test", _only(data_dir), "--name", "refund")
+
+    assert made.code == 0, made.err
+    assert (folder / "tests" / "agentdbg" / "refund.jsonl").stat().st_mode & 0o077 == 0
+    test = (folder / "tests" / "test_refund.py").read_text()
+    assert "from shop import handle" in test
+    assert "assert_effects([('refund', {'amount': 40, 'order_id': 'A-17'})])" in test
+    shutil.rmtree(data_dir)  # a colleague has none of it
+    assert run("-m", "pytest", "-q", "tests").code == 0
+    (folder / "shop.py").write_text(textwrap.dedent(SHOP).replace("The customer says", "A customer says"))
+    failed = run("-m", "pytest", "-q", "tests")
+    assert failed.code == 1
+    assert 'recorded  "The customer says: it broke"' in failed.out
+    assert not (folder / "refunds.txt").exists()
+
+
+def test_a_test_that_does_not_pass_is_not_left(run: Any, folder: Path, data_dir: Path) -> None:
+    """A test that fails from the start helps nobody."""
+    (folder / "shop.py").write_text(textwrap.dedent(SHOP))
+    (folder / "main.py").write_text("from shop import handle\nhandle('it broke')\n")
+    run("main.py")
+    (folder / "shop.py").write_text(textwrap.dedent(SHOP).replace("The customer says", "A customer says"))
+
+    made = run("-m", "agentdbg", "test", _only(data_dir))
+
+    assert made.code == 1
+    assert "does not pass, so it was not left" in made.err
+    assert not list((folder / "tests").rglob("*.py"))
+
+
+def test_a_missing_recording_is_recorded_when_it_is_asked_for(run: Any, folder: Path) -> None:
+    """`--agentdbg-record=once` is how a test gets its recording."""
+    (folder / "shop.py").write_text(textwrap.dedent(SHOP))
+    (folder / "test_shop.py").write_text(
+        "import pytest\nfrom shop import handle\n\n@pytest.mark.agentdbg_replay('kept/shop.jsonl')\n"
+        "def test_shop(agentdbg_run):\n    handle('it broke')\n    assert agentdbg_run.tools == ['refund']\n"
+    )
+
+    missing = run("-m", "pytest", "-q", "test_shop.py")
+    recorded = run("-m", "pytest", "-q", "test_shop.py", "--agentdbg-record=once")
+    (folder / "refunds.txt").unlink()
+    replayed = run("-m", "pytest", "-q", "test_shop.py")
+
+    assert missing.code == 1
+    assert "--agentdbg-record=once" in missing.out
+    assert recorded.code == 0, recorded.out
+    assert replayed.code == 0, replayed.out
+    assert not (folder / "refunds.txt").exists()
