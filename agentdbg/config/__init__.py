@@ -109,6 +109,7 @@ SETTINGS: tuple[Setting, ...] = (
         values.boolean,
         "0 leaves out arguments and result of traced functions.",
     ),
+    Setting("loops", "AGENTDBG_LOOPS", True, values.boolean, "0 looks for no loops, and so stops at none."),
     Setting(
         "loop_window",
         "AGENTDBG_LOOP_WINDOW",
@@ -211,6 +212,7 @@ class Config(NamedTuple):
     redact_patterns: tuple[str, ...] = ()
     max_field_bytes: int = 20_000
     capture_args: bool = True
+    loops: bool = True
     loop_window: int = 12
     loop_repetitions: int = 3
     loop_ignore_tools: tuple[str, ...] = ()

@@ -70,8 +70,10 @@ class Verdict(NamedTuple):
     stop: AgentDbgGuardrailExceeded | None
 
 
-def detector_of(config: Config) -> LoopDetector:
-    """The detector of these settings."""
+def detector_of(config: Config) -> LoopDetector | None:
+    """The detector of these settings; None when no loops are to be looked for."""
+    if not config.loops:
+        return None
     return LoopDetector(config.loop_window, config.loop_repetitions, config.loop_ignore_tools)
 
 

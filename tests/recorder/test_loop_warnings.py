@@ -69,3 +69,16 @@ def test_messages_of_any_shape_are_recorded(recorded: Recorded, prompt: object, 
             assert record_tool_call("t", args=prompt, result=response) is not None
 
     assert len(recorded.only().of_type("LLM_CALL")) == 4
+
+
+def test_looking_for_loops_can_be_turned_off(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that polls by design needs no warnings, nor the time they take."""
+    monkeypatch.setenv("AGENTDBG_LOOPS", "0")
+    with traced_run("polls", stop_on_loop=True):
+        for _ in range(10):
+            record_tool_call("poll", {"id": 1}, "pending")
+
+    run = recorded.only()
+    assert len(run.of_type("TOOL_CALL")) == 10
+    assert not run.of_type("LOOP_WARNING")
+    assert run.meta["status"] == "ok"
