@@ -29,6 +29,7 @@ from agentdbg.control.volatile_inputs import parse_ignore
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped, UsageError
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_index import load_run_meta
+from agentdbg.recorder.run_log import set_origin
 from agentdbg.storage.layout import run_dir
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def replay_program(words: Words) -> NoReturn:
     if isinstance(chosen.plan, MockedPlan):
         chosen.plan.session = replay.session
     arm_breaks(options)
+    set_origin({"mode": "replay", "parent_run_id": opened.main.run_id, "root_run_id": opened.main.run_id})
     ending = _Ending(replay, report, forgotten)
     replay.start()
     if program is not None and was_whole_program(opened):

@@ -13,7 +13,8 @@ from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import load_config
 from agentdbg.events import SPEC_VERSION
-from agentdbg.exceptions import RunNotFound
+from agentdbg.exceptions import RunNotFound, UsageError
+from agentdbg.server.guard import is_loopback
 from agentdbg.server.lifecycle import DEFAULT_HOST, DEFAULT_PORT, find_viewer, serve
 from agentdbg.storage.housekeeping import drop_tapes, prune
 from agentdbg.storage.layout import check_data_dir
@@ -30,6 +31,7 @@ EXAMPLES = """
 agentdbg view                        # the latest run
 agentdbg view a41f --no-browser
 agentdbg view --port 9000            # a second viewer, on another port
+agentdbg view --control              # the page may replay and fork recorded programs
 agentdbg view --allow-host my-box    # through an SSH forward or a container
 """
 
@@ -43,13 +45,18 @@ def command(
     allow_host: Annotated[
         list[str] | None, Option("--allow-host", metavar="HOST", help="Another name the page may be reached by.")
     ] = None,
+    control: Annotated[bool, Option("--control", help="Let the page replay and fork recorded programs.")] = False,
 ) -> None:
     """Open the viewer in the browser. A viewer that serves this folder already is reused; Ctrl-C ends it."""
+    if control and not is_loopback(host):
+        raise UsageError(f"--control runs programs, so it serves this machine only; --host {host} is not it")
     config = load_config()
     check_data_dir(config.data_dir)
     run_id = _wanted_run(run, config.data_dir)
     names = tuple(allow_host or ())
-    open_viewer(config, run_id, host, port, browser=not no_browser, as_json=as_json, allow_hosts=names)
+    open_viewer(
+        config, run_id, host, port, browser=not no_browser, as_json=as_json, allow_hosts=names, may_control=control
+    )
 
 
 def _wanted_run(run: str | None, data_dir: Path) -> str | None:
@@ -70,6 +77,7 @@ def open_viewer(
     browser: bool = True,
     as_json: bool = False,
     allow_hosts: tuple[str, ...] = (),
+    may_control: bool = False,
 ) -> None:
     """Serve until Ctrl-C, or point at the viewer that serves already."""
     out = Terminal()
@@ -86,13 +94,14 @@ def open_viewer(
             threading.Thread(target=_open_browser, args=(viewer.url_for_browser(run_id),), daemon=True).start()
 
     # Where another address, port or name was asked for, that is what has to be served.
-    running = None if allow_hosts else find_viewer(config.data_dir)
+    running = None if allow_hosts or may_control else find_viewer(config.data_dir)
     if running is not None and host in (DEFAULT_HOST, running.host) and port in (None, running.port):
         ready(running, is_ours=False)
         return
     threading.Thread(target=_tidy_up, args=(config,), daemon=True).start()
-    port = DEFAULT_PORT if port is None else port
-    serve(config.data_dir, host=host, port=port, allowed_hosts=allow_hosts, on_ready=ready)
+    if port is None:  # a viewer without control may hold the usual one
+        port = 0 if may_control and find_viewer(config.data_dir) is not None else DEFAULT_PORT
+    serve(config.data_dir, host=host, port=port, allowed_hosts=allow_hosts, on_ready=ready, may_control=may_control)
 
 
 def _has_browser() -> bool:

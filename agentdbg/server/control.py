@@ -1,12 +1,17 @@
 """
 The routes that answer a paused run: what waits, what it is told, and where it should pause from now on.
 
-They write files in the run's folder, nothing else; the paused process takes values from them, never code. The guard
-lets in only our own page or whoever has the token.
+They write files in the run's folder; the paused process takes values from them, never code. With `--control` one more
+starts a replay or a fork of the recorded program. The guard lets in only our own page or whoever has the token.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
@@ -18,6 +23,7 @@ from agentdbg.exceptions import UsageError
 from agentdbg.server.http_answers import error_response, json_response
 from agentdbg.storage.control_files import answer_pause, paused_in, read_breaks, write_breaks
 from agentdbg.storage.layout import run_dir
+from agentdbg.tape.tape_reader import TapeReader, find_tape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,11 +32,12 @@ if TYPE_CHECKING:
 
     from agentdbg.server.viewer import ViewerState
 
-__all__ = ["router"]
+__all__ = ["again_words", "router"]
 
 router = APIRouter()
 
 _MOST_BREAKS = 100
+_EVENT = re.compile(r"[0-9a-f-]{4,36}|[0-9]{1,9}|error|loop|last")
 
 
 @router.get("/api/runs/{run_id}/control")
@@ -64,6 +71,68 @@ async def set_breaks(request: Request, run_id: str) -> Response:
     folder = await run_in_threadpool(_folder, request, run_id)
     await run_in_threadpool(write_breaks, folder, breaks)
     return json_response({"breaks": breaks})
+
+
+@router.post("/api/runs/{run_id}/again")
+async def run_again(request: Request, run_id: str) -> Response:
+    """
+    Start a replay or a fork of a run, as `agentdbg view --control` allows: `{"what": "replay"}`, or `{"what": "fork",
+    "at", "set": ["result=…"], "set_all", "mocks", "writes"}`. The program is the recorded one, and only of a run that
+    was recorded in this data folder; what is sent are values, never words of a command line.
+    """
+    state: ViewerState = request.app.state.viewer
+    wanted = _object(await request.body())
+    folder = await run_in_threadpool(_folder, request, run_id)
+    if not state.may_control:
+        return error_response(403, "no_control", "start the viewer with `agentdbg view --control` to run programs here")
+    words = again_words(run_id, wanted)
+    await run_in_threadpool(_need_own_tape, folder, state.data_dir)
+    await run_in_threadpool(_start, words, state.data_dir)
+    return json_response({"command": shlex.join(["agentdbg", *words])}, 202)
+
+
+def _start(words: list[str], data_dir: Path) -> None:
+    """Start our own command, as the user's own page asks; it goes on by itself."""
+    subprocess.Popen(  # noqa: S603 -- the words are made by `again_words` alone
+        [sys.executable, "-m", "agentdbg", *words],
+        env={**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def again_words(run_id: str, wanted: dict[str, Any]) -> list[str]:
+    """The command that a request asks for. Raises UsageError for everything it does not know."""
+    if wanted.get("what") == "replay":
+        return ["replay", run_id]
+    if wanted.get("what") != "fork" or not isinstance(wanted.get("at"), str) or not _EVENT.fullmatch(wanted["at"]):
+        raise UsageError('the body has to be {"what": "replay"} or {"what": "fork", "at": "…", "set": ["result=…"]}')
+    words = ["fork", run_id, f"--at={wanted['at']}"]
+    for key, option in (("set", "--set"), ("set_all", "--set-all"), ("mocks", "--mock")):
+        given = wanted.get(key, [])
+        if not isinstance(given, list) or not all(isinstance(one, str) for one in given) or len(given) > _MOST_BREAKS:
+            raise UsageError(f"{key} has to be a list of texts")
+        if any("=@" in one or "=py:" in one for one in given):
+            raise UsageError(f"{key}: files and functions can be named on the command line only")
+        words += [f"{option}={one}" for one in given]
+    writes = wanted.get("writes", "deny")
+    if writes not in ("deny", "allow", "recorded"):
+        raise UsageError("writes can be deny, allow or recorded")
+    return [*words, f"--writes={writes}"]
+
+
+def _need_own_tape(folder: Path, data_dir: Path) -> None:
+    path = find_tape(folder)
+    if path is None:
+        raise UsageError("this run has no tape, so it cannot be run again")
+    tape = TapeReader(path)
+    try:
+        if not tape.is_from(data_dir):
+            raise UsageError("this run was not recorded in this data folder, so what it names is not run")
+    finally:
+        tape.close()
 
 
 def _folder(request: Request, run_id: str) -> Path:

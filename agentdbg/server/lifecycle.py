@@ -84,6 +84,7 @@ def serve(
     port: int = DEFAULT_PORT,
     allowed_hosts: tuple[str, ...] = (),
     on_ready: Callable[[Viewer], None] | None = None,
+    may_control: bool = False,
 ) -> None:
     """Serve a data folder until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
     import uvicorn  # noqa: PLC0415 -- a viewer that is reused needs no server
@@ -95,7 +96,7 @@ def serve(
     listener = listen(host, port)
     with contextlib.closing(listener):
         viewer = Viewer(host, listener.getsockname()[1], secrets.token_urlsafe(24))
-        app = create_app(root, host=host, token=viewer.token, allowed_hosts=allowed_hosts)
+        app = create_app(root, host=host, token=viewer.token, allowed_hosts=allowed_hosts, may_control=may_control)
         config = uvicorn.Config(
             app,
             log_config=None,

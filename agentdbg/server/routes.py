@@ -59,6 +59,7 @@ def info(request: Request) -> Response:
             "data_dir": str(state.data_dir),
             "token": None,
             "writable": True,
+            "control": state.may_control,
         }
     )
 

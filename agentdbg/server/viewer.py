@@ -53,6 +53,7 @@ def create_app(
     token: str | None = None,
     allowed_hosts: tuple[str, ...] = (),
     ui_folder: Path = UI_FOLDER,
+    may_control: bool = False,
 ) -> FastAPI:
     """The application that serves one data folder to whoever the guard lets in."""
     policy = Policy(
@@ -61,6 +62,7 @@ def create_app(
         bound_host=host,
     )
     state = ViewerState(Path(data_dir), policy)
+    state.may_control = may_control
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -123,6 +125,8 @@ class ViewerState:
         self.runs = RunIndex(data_dir)
         self.views = Views(data_dir)
         self.is_stopping = False
+        self.may_control = False
+        """Whether the page may run recorded programs again."""
         self._headliner = threading.Lock()
         self._refresher = threading.Lock()
 

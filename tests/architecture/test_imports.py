@@ -56,7 +56,9 @@ MAY_RECORD = {
     "tracing",
     "__init__",
 }
-RECORDING_COMMANDS = {f"commands/{name}.py" for name in ("demo", "run", "import_runs", "fork_program")}
+RECORDING_COMMANDS = {
+    f"commands/{name}.py" for name in ("demo", "run", "import_runs", "fork_program", "replay_program")
+}
 
 
 def _room(path: Path) -> str:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 import agentdbg.server
+from agentdbg.exceptions import UsageError
+from agentdbg.server.control import again_words
 from agentdbg.server.viewer import create_app
 from agentdbg.storage.control_files import new_pause_id, post_pause
 from tests.storage.handmade import usual_events, write_run
@@ -40,6 +42,7 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "POST /api/runs/{run_id}/breaks": ('{"breaks": ["tool:refund"]}', "tool:refund"),
     "POST /api/runs/{run_id}/control": ('{"pause_id": "PAUSE", "do": "continue"}', "continue"),
     "POST /api/runs/{run_id}/mark": ('{"outcome": "failed", "why": "wrong order"}', "wrong order"),
+    "POST /api/runs/{run_id}/again": ('{"what": "replay"}', "view --control"),
     "POST /api/runs/{run_id}/rename": ('{"run_name": "another"}', "another"),
     "DELETE /api/runs/{run_id}": ("", ""),
     "POST /api/runs/{run_id}/restore": ("", "RUN"),
@@ -138,7 +141,7 @@ def test_a_route_answers(asked: Asked, run_id: str, route: str) -> None:
         given.encode() if is_body else b"",
     )
 
-    assert status in {200, 204}, body
+    assert status in ({403} if route.endswith("/again") else {200, 204}), body
     assert (run_id if part == "RUN" else part) in body
 
 
@@ -188,3 +191,39 @@ def test_a_place_that_cannot_be_read_is_not_set(asked: Asked, run_id: str) -> No
 
     assert status == 400
     assert "no place to break at" in body
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"what": "rm"},
+        {"what": "fork"},
+        {"what": "fork", "at": "--writes=allow"},
+        {"what": "fork", "at": "3", "set": "result=1"},
+        {"what": "fork", "at": "3", "set": ["result=@/etc/passwd"]},
+        {"what": "fork", "at": "3", "mocks": ["search=py:evil.py:run"]},
+        {"what": "fork", "at": "3", "writes": "ask"},
+    ],
+)
+def test_nothing_that_is_sent_becomes_a_word_of_its_own(wanted: dict[str, Any]) -> None:
+    """The page sends values; files, functions and options are for the command line."""
+    with pytest.raises(UsageError):
+        again_words(str(uuid.uuid4()), wanted)
+
+
+def test_a_fork_is_started_as_it_is_shown() -> None:
+    """Every value stands behind its own option, so none can be taken for another."""
+    wanted = {"what": "fork", "at": "12", "set": ["result=--writes=allow"], "writes": "recorded"}
+
+    assert again_words("RUN", wanted) == ["fork", "RUN", "--at=12", "--set=result=--writes=allow", "--writes=recorded"]
+
+
+def test_a_run_of_elsewhere_is_not_started(data_dir: Path, run_id: str) -> None:
+    """What a stranger's recording names is never run."""
+    asked = Asked(data_dir)
+    asked.app.state.viewer.may_control = True
+
+    status, body = asked(f"POST /api/runs/{run_id}/again", body=b'{"what": "replay"}')
+
+    assert status == 400
+    assert "no tape" in body

@@ -381,6 +381,20 @@ export class Actions {
     this.store.set({ follow: wanted, unseen: wanted ? 0 : this.state.unseen });
   }
 
+  /** What `f` does: a live run is followed, a finished one is forked from the selected step. */
+  async followOrFork() {
+    const { data, selected, runId } = this.state;
+    if (data?.isRunning || !data || !runId) return this.follow();
+    if (selected === 0) return this.screen.toasts.say("Select a model or tool call to fork from.");
+    const [event, info] = await Promise.all([
+      this.api.json(`/api/runs/${runId}/events/${selected}`),
+      this.api.json("/api/info"),
+    ]);
+    if (event.event_type !== "LLM_CALL" && event.event_type !== "TOOL_CALL")
+      return this.screen.toasts.say("Only a model or tool call can be forked from.");
+    this.screen.forkDialog.open({ runId, event, n: selected, canRun: info.control });
+  }
+
   /** All of the verdict, or its first lines; where suspects stand under it, they are shown or hidden. */
   toggleVerdict() {
     if ((this.state.data?.summary?.suspects ?? []).length > 0) {

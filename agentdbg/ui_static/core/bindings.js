@@ -120,7 +120,13 @@ export function bindings(actions) {
       keys: ["1", "2", "3", "4"],
       run: (key) => actions.view(/** @type {const} */ (["list", "tree", "waterfall", "travel"])[Number(key) - 1]),
     },
-    { group: view, served: true, label: "Follow a live run", keys: ["f"], run: () => actions.follow() },
+    {
+      group: view,
+      served: true,
+      label: "Follow a live run, fork a finished one from the selected step",
+      keys: ["f"],
+      run: () => actions.followOrFork(),
+    },
     {
       group: view,
       label: "Light, dark, system",

@@ -61,6 +61,7 @@ export function listen(actions) {
     actions.store.touch("clock");
     if (pause) actions.screen.announce(`Paused at ${pause.call.name}.`);
   });
+  on("fork-started", () => actions.screen.toasts.say("The fork has started; it comes up among the runs."));
   on("answered-elsewhere", ({ message }) => actions.screen.toasts.say(message));
   on("copy-report", () => copying.report());
   on("copy-id", () => copying.runId());

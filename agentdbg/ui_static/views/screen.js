@@ -11,6 +11,7 @@ import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
 import "./empty-state.js";
 import "./event-rows.js";
+import "./fork-dialog.js";
 import "./hold-bar.js";
 import "./key-help.js";
 import "./live-bar.js";
@@ -54,6 +55,8 @@ export class Screen {
     this.verdict = /** @type {import("./run-verdict.js").RunVerdict} */ (document.querySelector("run-verdict"));
     this.holdBar = /** @type {import("./hold-bar.js").HoldBar} */ (document.querySelector("hold-bar"));
     this.suspects = /** @type {import("./run-suspects.js").RunSuspects} */ (document.querySelector("run-suspects"));
+    this.forkDialog = /** @type {import("./fork-dialog.js").ForkDialog} */ (document.querySelector("fork-dialog"));
+    this.forkDialog.api = api;
     this.strip = /** @type {import("./run-strip.js").RunStrip} */ (document.querySelector("run-strip"));
     this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
