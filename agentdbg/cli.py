@@ -36,6 +36,7 @@ COMMANDS = {
     "baseline": "Create a baseline from good runs.",
     "assert": "Check a run against a baseline, a policy and limits.",
     "gate": "Judge a folder of scenarios, each tried several times.",
+    "effects": "Propose what a project's tools do, for review.",
     "init": "Write a policy, a first test and a CI workflow.",
     "diff": "Say what changed between two runs.",
     "tail": "Follow a run while it is recorded.",

@@ -7,6 +7,7 @@ side effects alone, so that one tool is not a write in one place and a read in a
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.checks.policy import make_policy, read_rules
 from agentdbg.analysis.effects import EffectRules
 from agentdbg.config import load_config
+from agentdbg.effect_contracts import find_contracts, read_contracts
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
@@ -57,15 +59,22 @@ def read_policy(path: Path) -> dict[str, Any]:
     return rules
 
 
-def effect_rules(policy: Policy) -> EffectRules:
-    """Which tools have side effects: the policy before the settings."""
+def effect_rules(policy: Policy, path: Path | None = None, *, with_contracts: bool = True) -> EffectRules:
+    """Which tools have side effects: the policy (at `path`), then the settings, then the project's contracts."""
     config = load_config()
-    return policy.effect_rules(EffectRules(config.write_tools, config.read_tools))
+    rules = policy.effect_rules(EffectRules(config.write_tools, config.read_tools))
+    found = find_contracts(path) if with_contracts else None
+    if found is None:
+        return rules
+    effects, forms = read_contracts(found)
+    said = {name: kind for name, kind in effects.items() if rules.kind_of(name) is None}
+    writes, reads = ([glob.escape(name) for name, kind in said.items() if kind == one] for one in ("write", "read"))
+    return EffectRules((*rules.write_tools, *writes), (*rules.read_tools, *reads), forms)
 
 
-def effect_rules_of(path: Path | None) -> EffectRules:
+def effect_rules_of(path: Path | None, *, with_contracts: bool = True) -> EffectRules:
     """The same for the policy at `path`, of which nothing else is asked; the settings alone where there is none."""
-    return effect_rules(tools_policy(path))
+    return effect_rules(tools_policy(path), path, with_contracts=with_contracts)
 
 
 def tools_policy(path: Path | None) -> Policy:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from agentdbg.events import Event
 
 __all__ = [
+    "ARGUMENT_FORMS",
     "NO_RULES",
     "UNKNOWN",
     "Effect",
@@ -54,12 +55,17 @@ nothing, and then the kind is `unknown` too.
 """
 
 
+ARGUMENT_FORMS = ("exact", "set", "facts", "ignored")
+
+
 @dataclass(frozen=True)
 class EffectRules:
     """Names of tools, or patterns with `*`, that are known to write or to read."""
 
     write_tools: tuple[str, ...] = ()
     read_tools: tuple[str, ...] = ()
+    forms: Mapping[str, Mapping[str, str]] = field(default_factory=dict, hash=False)
+    """How the arguments of a tool are compared, by their names: one of `ARGUMENT_FORMS`."""
 
     def kind_of(self, name: str) -> Literal["write", "read"] | None:
         """What the rules say of a tool: an exact name before a pattern, and `write` where both match."""
@@ -110,6 +116,8 @@ class SideEffect:
     """The number of a later call that asks for the same after nobody knows what came of this one."""
     origins: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Where the ids come from that earlier writes of the run were given."""
+    forms: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """How its arguments are compared, where a contract says so."""
 
     @cached_property
     def portable_args(self) -> Any:
@@ -155,14 +163,21 @@ def effect_of(event: Event, rules: EffectRules = NO_RULES) -> Effect:
     """Whether a tool call (or its CALL_START) writes: its own word, then the rules, then what it is asked to do."""
     meta: Any = event.get("meta")
     declared = meta.get("effect") if isinstance(meta, dict) else None
-    if declared in ("write", "read"):
-        return Effect(declared, "declared")
     payload = payload_of(event)
     name = _tool_name(event, payload)
+    if declared in ("write", "read") and not _is_doubtful(event, declared, name, payload):
+        return Effect(declared, "declared")
     configured = rules.kind_of(name)
     if configured:
         return Effect(configured, "configured")
     return guess(name, parse_embedded(payload.get("input" if event.get("event_type") == "CALL_START" else "args")))
+
+
+def _is_doubtful(event: Event, declared: str, name: str, payload: dict[str, Any]) -> bool:
+    """Whether a server of others calls a tool harmless that is asked to write: its word is a hint, says MCP."""
+    if declared != "read" or not event["meta"].get("mcp"):
+        return False
+    return guess(name, parse_embedded(payload.get("args", payload.get("input")))).kind == "write"
 
 
 def read_effects(events: Iterable[Event], rules: EffectRules = NO_RULES) -> EffectReader:
@@ -195,7 +210,8 @@ class EffectReader:
         if event_type == "TOOL_CALL":
             self._open.pop(event["event_id"], None)
         args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
-        call = SideEffect(number, event["event_id"], name, args, effect.source, origins=self._made.origins)
+        call = SideEffect(number, event["event_id"], name, args, effect.source)
+        call = replace(call, origins=self._made.origins, forms=self._rules.forms.get(name, {}))
         if event_type == "TOOL_CALL":
             call = _with_outcome(call, payload)
             is_write = effect.kind == "write" and call.outcome == "done"

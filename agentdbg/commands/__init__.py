@@ -13,7 +13,7 @@ from typing import Any
 __all__ = ["command_module"]
 
 # Words of Python's own cannot be the name of a module that somebody imports.
-_OTHER_NAMES = {"assert": "assert_run", "gate": "gate_suite", "import": "import_runs"}
+_OTHER_NAMES = {"assert": "assert_run", "effects": "effects_learn", "gate": "gate_suite", "import": "import_runs"}
 
 
 def command_module(name: str) -> Any:

@@ -7,7 +7,8 @@ MCP clients: each tool call, resource and prompt that a program asks a server fo
 A result with `isError` is an error. Where a framework records the tool itself, nothing is recorded twice. Every request
 of a session, also those that begin it, goes through the door as a call of the kind "mcp", and so does connecting: a
 replay answers all of them, and starts no server. Python servers that a recorded program starts are runs of their own,
-linked to the program's. Supported: mcp >= 1.23.
+linked to the program's. What a server says of its tools (`readOnlyHint`, `destructiveHint`) becomes their effect once
+the program has listed them. Supported: mcp >= 1.23.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import functools
 import os
 import sys
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from agentdbg.around import Call, Pairing, contained, enclosing_call, mcp_failure, text_of, when_imported
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["disable", "enable"]
 
 _pairing = Pairing("mcp")
+_effects: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
+"""What each session's server says of its tools, by their names."""
 _CONNECTIONS = {
     "mcp.client.stdio": ("stdio_client",),
     "mcp.client.streamable_http": ("streamable_http_client", "streamablehttp_client"),
@@ -76,7 +80,7 @@ def _recorded(method: str) -> Callable[[Any], Any]:
     def around(original: Any) -> Any:
         async def call(session: Any, *args: Any, **kwargs: Any) -> Any:
             key = object()
-            if not _begin(key, method, args, kwargs):
+            if not _begin(key, session, method, args, kwargs):
                 return await original(session, *args, **kwargs)
             try:
                 result = await _pairing.make_async(key, original, session, *args, **kwargs)
@@ -93,7 +97,7 @@ def _recorded(method: str) -> Callable[[Any], Any]:
 
 
 @contained
-def _begin(key: object, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _begin(key: object, session: Any, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if not _Switch.records:
         return False
     first = "uri" if method == "read_resource" else "name"
@@ -105,7 +109,20 @@ def _begin(key: object, method: str, args: tuple[Any, ...], kwargs: dict[str, An
     around = enclosing_call("tool")
     if around is not None and (around.framework not in (None, "mcp") or around.name == name):
         return False  # the framework's tool is this one
-    return _pairing.start(key, "tool", name, arguments, can=("answer",), meta={"mcp": method})
+    effect = _effects.get(session, {}).get(name) if method == "call_tool" else "read"
+    meta = {"mcp": method, **({"effect": effect} if effect else {})}
+    return _pairing.start(key, "tool", name, arguments, can=("answer",), meta=meta)
+
+
+@contained
+def _note_effects(session: Any, result: Any) -> None:
+    """Remember what a server says of its tools when it lists them: which only read, and which change something."""
+    for tool in getattr(result, "tools", None) or ():
+        hints = _plain(getattr(tool, "annotations", None)) or {}
+        if hints.get("readOnlyHint") is True:
+            _effects.setdefault(session, {})[tool.name] = "read"
+        elif hints.get("readOnlyHint") is False or hints.get("destructiveHint") is True:
+            _effects.setdefault(session, {})[tool.name] = "write"
 
 
 @contained
@@ -151,7 +168,9 @@ def _asked(original: Any) -> Any:
         name = " ".join([str(given.get("method", "server/discover")), *_named(given)])
         call = _announced(name, given)
         if call is None:
-            return await original(session, request, *more, **kwargs)
+            result = await original(session, request, *more, **kwargs)
+            _note_effects(session, result)
+            return result
         try:
             result = await call.make_async(lambda **_: original(session, request, *more, **kwargs), **call.input)
             if isinstance(result, dict) and result_type is not None:
@@ -164,6 +183,7 @@ def _asked(original: Any) -> Any:
         call.step_out()
         await call.settle(_plain(result))
         call.finish(_plain(result))
+        _note_effects(session, result)
         return result
 
     return send

@@ -36,7 +36,7 @@ LAYERS: list[set[str]] = [
         "schemas",
     },
     {"redaction", "loops", "storage", "tape", "strict_yaml"},
-    {"index", "analysis", "policy_file"},
+    {"index", "analysis", "effect_contracts", "policy_file"},
     {"recorder", "around", "public"},
     {"control"},
     {"integrations", "interop", "autorun", "demo", "loopdetect", "tracing"},

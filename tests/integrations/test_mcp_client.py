@@ -7,16 +7,18 @@ import json
 import subprocess
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from agentdbg import around, tool, traced_run
+from agentdbg.analysis.effects import Effect, effect_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from agentdbg.events import Event
     from tests.conftest import Recorded
 
 mcp = pytest.importorskip("mcp")
@@ -39,6 +41,23 @@ def get_weather(city: str) -> str:
     if city == "Atlantis":
         raise ValueError("no weather station in Atlantis")
     return "3 degrees in " + city
+
+try:
+    from mcp.types import ToolAnnotations
+except ImportError:
+    from mcp_types import ToolAnnotations
+
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def frobnicate(city: str) -> str:
+    return "ok"
+
+@server.tool(annotations=ToolAnnotations(readOnlyHint=False, destructiveHint=True))
+def wibble(city: str) -> str:
+    return "ok"
+
+@server.tool(annotations=ToolAnnotations(readOnlyHint=True))
+def delete_station(city: str) -> str:
+    return "ok"
 
 @server.resource("note://one")
 def note() -> str:
@@ -176,3 +195,27 @@ def test_a_server_that_a_recorded_program_starts_is_a_run_of_its_own(
     first, *others = sorted(recorded.all(), key=lambda run: run.meta["started_at"])
     assert first.one("TOOL_CALL")["payload"]["tool_name"] == "get_weather"
     assert [run.meta["metadata"]["parent_run_id"] for run in others] == [first.meta["run_id"]]
+
+
+def test_what_a_server_says_of_its_tools_is_their_effect(server: list[str], recorded: Recorded) -> None:
+    """Nobody has to say again in a policy what the server's own list says; a hint that cannot be true is none."""
+    from mcp import ClientSession, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    async def story() -> None:
+        parameters = StdioServerParameters(command=sys.executable, args=server)
+        async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
+            await session.initialize()
+            await session.list_tools()
+            for name in ("frobnicate", "wibble", "delete_station", "get_weather"):
+                await session.call_tool(name, {"city": "Oslo"})
+
+    with traced_run("effects"):
+        asyncio.run(story())
+    calls = recorded.only().of_type("TOOL_CALL")
+    effects = {event["name"]: effect_of(cast("Event", event)) for event in calls}
+
+    assert effects["frobnicate"] == Effect("read", "declared")
+    assert effects["wibble"] == Effect("write", "declared")
+    assert effects["delete_station"] == Effect("write", "guessed")
+    assert effects["get_weather"] == Effect("read", "guessed")

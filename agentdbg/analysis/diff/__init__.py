@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.align import lay_out, pair_sides
 from agentdbg.analysis.diff.changes import Change, changes_between, context_changes
-from agentdbg.analysis.diff.effect_changes import ask_for_the_same, compare_effects
+from agentdbg.analysis.diff.effect_changes import compare_effects
 from agentdbg.analysis.diff.read_side import Ignored, read_side
 from agentdbg.analysis.diff.result import Diff, Row, apply, make_patch, mirror, mirror_patch
+from agentdbg.analysis.diff.same_arguments import ask_for_the_same
 from agentdbg.analysis.effects import NO_RULES, normal_form
 
 if TYPE_CHECKING:

@@ -4,9 +4,6 @@ What the two runs left behind: side effects both have, those that got other argu
 Effects are compared by tool and arguments, whatever their order and whatever steps led to them. That is what holds
 between good runs of one agent, where the steps never do. Calls of tools that nobody knows are compared in the same
 way, and kept apart: equal calls leave equal things behind, and of different ones nobody can tell.
-
-A letter in other words is the same letter if it holds the same facts. A list of recipients is the same in any order.
-Two lists of one length may belong together, `item_ids` and `new_item_ids`, so they are put in order together.
 """
 
 from __future__ import annotations
@@ -16,25 +13,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
+from agentdbg.analysis.diff.same_arguments import comparable_args, messages_agree
 from agentdbg.analysis.diff.steps import Arguments, encoded
-from agentdbg.analysis.effect_guess.tool_names import words_of
-from agentdbg.analysis.text_facts import TextFacts, facts_in, is_message
-from agentdbg.events import TRUNCATED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from agentdbg.analysis.effects import EffectSource, SideEffect
 
-__all__ = [
-    "CallChanges",
-    "ChangedEffect",
-    "EffectChanges",
-    "ask_for_the_same",
-    "comparable_args",
-    "compare_effects",
-    "messages_agree",
-]
+__all__ = ["CallChanges", "ChangedEffect", "EffectChanges", "compare_effects"]
 
 _What = tuple[str, bytes, str]
 _TABLE = 2_500
@@ -167,6 +154,8 @@ def compare_effects(
     refused_b: Sequence[SideEffect] = (),
 ) -> EffectChanges:
     """Compare what two runs changed or may have changed; what one did may have been refused in the other."""
+    forms = {effect.name: effect.forms for effect in (*a, *b) if effect.forms}
+    a, b, refused_a, refused_b = ([_under(effect, forms) for effect in side] for side in (a, b, refused_a, refused_b))
     done_a, done_b = [_what(effect) for effect in a], [_what(effect) for effect in b]
     both = zip((*a, *b), (*done_a, *done_b), strict=True)
     sources = {what: effect.source for effect, what in both if effect.is_known}
@@ -182,6 +171,15 @@ def compare_effects(
         guessed_tools=tuple(sorted({effect.name for effect in (*a, *b) if effect.source == "guessed"})),
         unknown_tools=tuple(sorted({effect.name for effect in (*a, *b) if not effect.is_known})),
     )
+
+
+def _under(effect: SideEffect, forms: Mapping[str, Mapping[str, str]]) -> SideEffect:
+    """The effect with its tool's contract, also where only the other run knows it, and without what is ignored."""
+    own = forms.get(effect.name)
+    if not own or not isinstance(effect.args, dict):
+        return effect
+    kept = {key: value for key, value in effect.args.items() if own.get(key) != "ignored"}
+    return replace(effect, args=kept, forms=own)
 
 
 def _done_and_refused(
@@ -241,7 +239,7 @@ def _part(
 
 def _what(effect: SideEffect) -> _What:
     """The same for two calls that did the same: the keys of their arguments are in order already."""
-    return effect.name, encoded(comparable_args(effect.name, effect.args)), effect.state
+    return effect.name, encoded(comparable_args(effect.name, effect.args, effect.forms)), effect.state
 
 
 def _unmatched(
@@ -253,7 +251,7 @@ def _unmatched(
         waiting.setdefault(what, []).append(effect)
     rest = list(zip(a, done_a, strict=True))
     rest, _ = _taken(rest, waiting, _same_args)
-    rest, reworded = _taken(rest, waiting, lambda effect, other: messages_agree(effect.args, other.args))
+    rest, reworded = _taken(rest, waiting, _messages_agree)
     unmet = {id(effect) for others in waiting.values() for effect in others}
     rest_b = [effect for effect in b if id(effect) in unmet]
     # At last by where ids come from: a ticket that the run has opened itself has another number in each run.
@@ -283,12 +281,23 @@ def _taken(
     return left, met
 
 
+def _messages_agree(effect: SideEffect, other: SideEffect) -> bool:
+    return messages_agree(_free(effect.args, effect), _free(other.args, other))
+
+
 def _portable_what(effect: SideEffect) -> _What:
-    return effect.name, encoded(comparable_args(effect.name, effect.portable_args)), effect.state
+    return effect.name, encoded(comparable_args(effect.name, effect.portable_args, effect.forms)), effect.state
 
 
 def _portable_agree(effect: SideEffect, other: SideEffect) -> bool:
-    return messages_agree(effect.portable_args, other.portable_args)
+    return messages_agree(_free(effect.portable_args, effect), _free(other.portable_args, other))
+
+
+def _free(args: Any, effect: SideEffect) -> Any:
+    """The arguments that a contract leaves to their facts, or says nothing of."""
+    if not effect.forms or not isinstance(args, dict):
+        return args
+    return {key: value for key, value in args.items() if effect.forms.get(key, "facts") == "facts"}
 
 
 def _same_args(effect: SideEffect, other: SideEffect) -> bool:
@@ -323,87 +332,3 @@ def _best_pairs(a: Sequence[SideEffect], b: Sequence[SideEffect]) -> list[tuple[
             taken_b.add(at_b)
             pairs.append((a[at], b[at_b]))
     return pairs
-
-
-_DEEPEST = 20
-_ORDERED = frozenset(
-    {"actions", "args", "argv", "bbox", "columns", "command", "commands", "coordinates", "fields", "history", "legs"}
-    | {"instructions", "itinerary", "lines", "matrix", "messages", "order", "path", "phases", "playlist", "point"}
-    | {"points", "position", "priorities", "priority", "queue", "range", "rank", "ranking", "route", "rows", "schedule"}
-    | {"sequence", "stages", "statements", "steps", "stops", "tracks", "vector", "waypoints"}
-)
-"""Names of lists whose order says something."""
-_FILES = frozenset({"code", "file", "notebook", "patch", "script", "sql"})
-"""Tools that are given texts to be kept as they are."""
-
-
-def comparable_args(name: str, args: Any) -> Any:
-    """The arguments of a tool's call in the form in which two that ask for the same are equal."""
-    return _form(args, "", keeps_words=not _FILES.isdisjoint(words_of(name)))
-
-
-def messages_agree(args: Any, other: Any) -> bool:
-    """Whether the messages of two calls with the same facts are to the same people, and about the same."""
-    texts, texts_b = list(_messages(args)), list(_messages(other))
-    return len(texts) == len(texts_b) and all(map(TextFacts.agrees_with, texts, texts_b))
-
-
-def ask_for_the_same(name: str, args: Any, other: Any) -> bool:
-    """Whether two calls of a tool ask for the same, if in other words or in another order."""
-    same = encoded(comparable_args(name, args)) == encoded(comparable_args(name, other))
-    return same and messages_agree(args, other)
-
-
-def _messages(args: Any, key: str = "", depth: int = 0) -> Iterator[TextFacts]:
-    if isinstance(args, str):
-        if is_message(args, key):
-            yield facts_in(args)
-    elif isinstance(args, dict) and depth < _DEEPEST:
-        for inner, item in args.items():
-            yield from _messages(item, str(inner), depth + 1)
-    elif isinstance(args, list) and depth < _DEEPEST:
-        for item in args:
-            yield from _messages(item, "", depth + 1)
-
-
-def _form(value: Any, key: str, *, keeps_words: bool, depth: int = 0) -> Any:
-    if depth > _DEEPEST:
-        return value
-    if isinstance(value, str):
-        if keeps_words or TRUNCATED in value or not is_message(value, key):
-            return value
-        return {"says": sorted(facts_in(value).hard)}
-    if isinstance(value, list):
-        items = [_form(item, "", keeps_words=keeps_words, depth=depth + 1) for item in value]
-        return sorted(items, key=encoded) if _is_set(key, value) else items
-    if isinstance(value, dict):
-        return _table_form(value, keeps_words=keeps_words, depth=depth)
-    return value
-
-
-def _table_form(table: dict[str, Any], *, keeps_words: bool, depth: int) -> dict[str, Any]:
-    lengths: dict[int, list[str]] = {}
-    for key, item in table.items():
-        if isinstance(item, list) and _is_set(str(key), item):
-            lengths.setdefault(len(item), []).append(key)
-    together = [keys for keys in lengths.values() if len(keys) > 1]
-    joined = {key for keys in together for key in keys}
-    form = {
-        key: _form(item, str(key), keeps_words=keeps_words, depth=depth + 1)
-        for key, item in table.items()
-        if key not in joined and item is not None  # nothing given is nothing asked
-    }
-    for keys in together:
-        rows = zip(*(table[key] for key in keys), strict=True)
-        form[" and ".join(keys)] = sorted((list(row) for row in rows), key=encoded)
-    return form
-
-
-def _is_set(key: str, items: list[Any]) -> bool:
-    """Whether the order of a list says nothing: different texts, tables or ids under a name that is no order."""
-    words = words_of(key)
-    if len(items) < 2 or not words or not _ORDERED.isdisjoint(words):
-        return False
-    is_plain = all(isinstance(item, str) for item in items) or all(isinstance(item, dict) for item in items)
-    is_ids = words[-1] in ("ids", "numbers") and all(isinstance(item, int) for item in items)
-    return (is_plain or is_ids) and len({encoded(item) for item in items}) == len(items)
