@@ -281,7 +281,7 @@ class Walk:
             return self._judged(whole[position], depth + 1, verdict, name), self._least
 
         plain, least = take_ends(whole, self._limits, room, take)
-        self._room, self._least = room, before + least
+        self._room, self._least = room, before + least - 1  # `_value` has counted one bracket
         return plain
 
     def _first_of_pair(self, items: Sequence[Any]) -> tuple[int, str]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import enum
 import functools
 import io
-import json
 import time
 import types
 import warnings
 from collections.abc import Iterator, Mapping
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pydantic
 import pytest
@@ -32,10 +31,15 @@ from agentdbg.events import validate_event
 from agentdbg.storage import load_events, load_run_meta
 from tests.redaction.hostile import VALUES
 
+if TYPE_CHECKING:
+    from tests.conftest import Recorded
+
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", VALUES)
-def test_a_hostile_value_is_recorded_wherever_it_is_given(name: str, request: pytest.FixtureRequest) -> None:
+def test_a_hostile_value_is_recorded_wherever_it_is_given(
+    name: str, request: pytest.FixtureRequest, recorded: Recorded
+) -> None:
     """A verb reads some of its arguments itself, before the redactor does, and must be as careful."""
     value: Any = VALUES[name]()
     if issubclass(type(value), io.IOBase):
@@ -63,7 +67,8 @@ def test_a_hostile_value_is_recorded_wherever_it_is_given(name: str, request: py
     assert len([event for event in events if event["event_type"] == "TOOL_CALL"]) == 4
     for event in events:
         validate_event(event)
-        assert len(json.dumps(event, ensure_ascii=False).encode()) <= 1_000_000
+    for path in recorded.run_dirs():
+        assert all(len(line) <= 1_000_000 for line in (path / "events.jsonl").read_bytes().splitlines())
 
 
 def _same(value: Any) -> Any:

@@ -227,6 +227,16 @@ def test_a_long_talk_is_cut_the_same_in_every_way(talk: list[Any], times: int, l
     assert repr(payload) == before
 
 
+@pytest.mark.parametrize("content", [[], {}, [[]], [""], [{}], None, 0], ids=str)
+@pytest.mark.parametrize("limit", [300, 2_000])
+def test_a_talk_of_empty_messages_is_cut_the_same_in_every_way(content: Any, limit: int) -> None:
+    """A bracket counted twice, a hundred times over, moves the cut by a message."""
+    redactor = Redactor(RedactionRules(max_field_bytes=limit))
+    payload = {"prompt": [*[{"role": "user", "content": content}] * 100, {"role": "user", "content": ""}]}
+
+    assert redactor.seal(payload).encoded == redactor._seal_carefully(payload)[1]
+
+
 def test_a_secret_that_the_cut_goes_through_is_not_kept_in_part() -> None:
     """Half a key is still half a key."""
     secret = "sk-proj-" + "Qm7Zt2Lw9Xb4" * 4
