@@ -109,7 +109,7 @@ _HARMLESS_WORDS = word_set(
     "enabled disabled ok error failed incorrect wrong correct valid changed reset self cls anystr secretstr type "
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
-    "continue break yield"
+    "continue break yield changeme change_me change-me changeit placeholder todo fixme optional"
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{?[^{}]*\}\}?|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"
@@ -138,7 +138,7 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return True
     if quoted:
         return False
-    if shown.strip(".,;:!?()[]").lower() in _HARMLESS_WORDS:
+    if shown.strip(".,;:!?()[]*").lower() in _HARMLESS_WORDS:
         return True
     if _TYPE.match(shown) or _ATTRIBUTE.fullmatch(shown) or _looks_like_call(shown):
         return True

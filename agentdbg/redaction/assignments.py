@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assigned_values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 from agentdbg.redaction.key_words import KEY_NAME_ENDS, KEY_NAME_STEMS
-from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, KeyJudge, looks_random
+from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, USERS_OWN, KeyJudge, is_told, looks_random
+from agentdbg.redaction.source_code import closes_quotes, is_docstring, merely_mentions
 from agentdbg.redaction.suspicion import ODD_LETTERS
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ _FILE_NAME = re.compile(
 _LINE_NUMBER = re.compile(r"[0-9]{1,6}(?![\w.\-])")
 """`reset_password.py:42`: the place of something in a file, as compilers and searches print it."""
 _WORD_BEFORE = re.compile(r"([A-Za-z]{2,30}) $")
+_VALUES = frozenset(
+    {"value", "data", "raw", "hex", "str", "string", "plain", "default", "current", "live", "prod", "test"}
+)
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -95,12 +99,22 @@ class AssignmentScanner:
             if start < seen:
                 continue
             name = text[start:end].strip("-.$")
-            only_random = self._judge.judge(name) == RANDOM
+            verdict = self._judge.judge(name)
+            is_weak = self._is_weak(name, text[end : end + 1])
             for span in self._after_name(text, start, end):
-                if only_random and not self._is_random(text, start, name, span):
+                if verdict in {RANDOM, DESCRIBING} and not self._is_random(text, start, name, span):
+                    continue
+                if verdict != USERS_OWN and merely_mentions(text, name, start, span, is_weak=is_weak):
                     continue
                 seen = max(seen, span[1])
                 yield span
+
+    def _is_weak(self, name: str, sign: str) -> bool:
+        """`token.text`, `pass_fds`, `Second pass: …`: names in code and prose that seldom hold a secret."""
+        last = name.rpartition(".")[2]
+        if last != name:
+            return last not in _VALUES and self._judge.judge(last) == SAFE
+        return name.startswith("pass_") or (name.lower() == "pass" and sign == ":")
 
     def _is_random(self, text: str, start: int, name: str, span: Span) -> bool:
         value = text[span[0] : span[1]]
@@ -170,12 +184,8 @@ class AssignmentScanner:
         if sign == ":" and (block := _YAML_BLOCK.match(text, value_start)):
             yield _block_lines(text, block)
             return
-        if (
-            "\n" in separator["gap"]
-            and not separator["quote"]
-            and text[value_start : value_start + 1] not in {'"', "'"}
-        ):
-            return  # `if token:` and the block below it
+        if not separator["quote"] and _is_no_value(text, start, value_start, separator["gap"]):
+            return
         yield from _assigned(text, start, value_start, name, sign, counting=self._counts(name))
 
     def _counts(self, name: str) -> bool:
@@ -199,6 +209,13 @@ class AssignmentScanner:
         for before in _VALUE_OF_PAIR.finditer(text, max(0, start - _PAIR_REACH), start):
             if "{" not in text[before.end() : start]:
                 yield from _assigned(text, start, before.end(), "value", ":", counting=False)
+
+
+def _is_no_value(text: str, start: int, at: int, gap: str) -> bool:
+    """`if token:` with a block or a docstring below it, and `"Cookie:"`, a text that ends with the sign."""
+    if "\n" in gap and (text[at : at + 1] not in {'"', "'"} or is_docstring(text, at)):
+        return True
+    return closes_quotes(text, start, at)
 
 
 def _block_lines(text: str, block: re.Match[str]) -> Span:
@@ -350,7 +367,7 @@ _LEFT_OF_CELL = re.compile(r"\|\s{0,40}[`*]{0,2}$")
 def _next_cell(text: str, start: int, at: int) -> Iterator[Span]:
     """`| password | … |` in a table: only what no one would write as a word, because most cells are words."""
     cell = _CELL.match(text, at)
-    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and _TOLD.fullmatch(cell["value"]):
+    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and is_told(cell["value"]):
         yield cell.span("value")
 
 

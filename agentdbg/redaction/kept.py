@@ -26,15 +26,22 @@ __all__ = ["WORTH_REMEMBERING", "RememberedTexts", "is_schema", "logprob_names",
 
 _LONGEST_COUNT = 80
 _CONTAINERS = frozenset({dict, list, tuple, set, frozenset, bytes})
+_MOST_LEFT_OUT = 8
+
+
+def _children(value: Any) -> Iterable[Any]:
+    return value.values() if type(value) is dict else value
 
 
 def stays(name: str, value: Any) -> bool:
-    """Whether a value under a secret name is none: null, a boolean, empty, or how many tests passed."""
+    """Whether a value under a secret name is none: null, booleans, empty, a placeholder, or how many tests passed."""
     kind = type(value)
     if value is None or kind is bool:
         return True
     if kind is str:
         return says_nothing(value)
+    if kind is dict or kind is list:
+        return len(value) <= _MOST_LEFT_OUT and all(stays("", child) for child in _children(value))
     if kind in _CONTAINERS:
         return not value
     return (kind is int or kind is float) and len(name) <= _LONGEST_COUNT and counts_passes(words_of(name))

@@ -14,6 +14,8 @@ __all__ = [
     "KEY_NAME_STEMS",
     "counts_passes",
     "counts_tokens",
+    "describes",
+    "is_field_name",
     "is_no_password",
     "names_a_key",
     "says_nothing",
@@ -28,8 +30,11 @@ def word_set(text: str) -> frozenset[str]:
 
 
 # A name whose last word is one of these loses a value that looks random.
-_ENDS_IN = ("key", "keys")
-_IS = ("hmac", "pat", "pats", "pem", "psk", "salt", "sas", "sig", "sigs", "signature", "signatures", "sk", "verifier")
+_ENDS_IN = ("key", "keys", "pass", "pw")
+_IS = (
+    "assertion", "creds", "hmac", "mnemonic", "passcode", "pat", "pats", "pem", "psk", "pw", "salt", "sas", "seed",
+    "sig", "sigs", "signature", "signatures", "sk", "verifier",
+)  # fmt: skip
 # What may stand after that word: which one of several, how it is written, where it is used.
 _AFTERWORDS = (
     "b64", "base64", "contents", "content", "current", "data", "default", "development", "dev", "encoded", "hex",
@@ -46,7 +51,10 @@ _OTHER_KEYS = word_set(
     "verifying"
 )
 _OTHER_SIGNATURES = word_set("call constructor function git method time type")
-_WORDS_IN_KEY = word_set("donkey hockey hotkey jockey lackey monkey pubkey smokey turkey whiskey")
+_WORDS_IN_KEY = word_set(
+    "bypass compass donkey encompass hockey hotkey jockey lackey monkey overpass pubkey smokey surpass trespass turkey "
+    "underpass whiskey"
+)
 
 
 def names_a_key(words: list[str]) -> bool:
@@ -65,7 +73,10 @@ def names_a_key(words: list[str]) -> bool:
 
 
 _AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(_AFTERWORDS)}|[0-9]+))*"
-KEY_NAME_STEMS = ("api", "hmac", "key", "pat", "pem", "psk", "salt", "sas", "sig", "sk", "verifier")
+KEY_NAME_STEMS = (
+    "api", "assertion", "creds", "hmac", "key", "mnemonic", "pass", "pat", "pem", "psk", "pw", "salt", "sas",
+    "seed", "sig", "sk", "verifier",
+)  # fmt: skip
 """What a text without any such name holds none of."""
 KEY_NAME_ENDS = re.compile(
     rf"(?:(?i:{'|'.join(_ENDS_IN[::-1])}|api[_\-.]?hash)|(?<![A-Za-z])(?i:{'|'.join(_IS[::-1])})"
@@ -79,10 +90,43 @@ KEY_NAME_ENDS_ROUGHLY = (
 """The same without look-around."""
 
 
-_PAGING_WORDS = word_set("continuation cursor page pagination paging scroll skip")
+_DESCRIBING = word_set(
+    "age attempts backend count counts dir directory disabled enabled endpoint endpoints env error errors expiration "
+    "expired expires expiry field fields file filename files folder format kind label len length location max maximum "
+    "method methods min minimum mode name names path paths placeholder policies policy present provider providers "
+    "required scheme schemes size source state status strategy supported ttl type types uri uris url urls valid var "
+    "variable version"
+)
+_WHEN = word_set("created expires issued rotated updated")
+_SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
+_BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
+
+
+def describes(words: list[str]) -> bool:
+    """Whether a name only speaks of a secret (`token_type`, `password_file`), or of the tokens of a model."""
+    if not words:
+        return False
+    if words[-1] in _DESCRIBING or (words[-1] in {"at", "in"} and words[-2:-1] and words[-2] in _WHEN):
+        return True
+    return not _SPECIAL.isdisjoint(words) and (_SPECIAL | _BESIDE_SPECIAL).issuperset(words)
+
+
+_FIELD_NAMES = word_set(
+    "address age avatar bio city code comment content count country created_at date description email first_name "
+    "full_name id key label last_name login message name note password_hash phone role state status title type "
+    "updated_at url user user_id user_name username value zip"
+)
+
+
+def is_field_name(text: object) -> bool:
+    """Whether the second of two words is the name of a field as well, and not the value of the first."""
+    return type(text) is str and len(text) < 20 and text.lower() in _FIELD_NAMES
+
+
+_PAGING_WORDS = word_set("continuation cursor page pagination paging scroll skip sync")
 _BESIDE_PAGING = word_set(
     "after before continue current end first initial last list marker next opaque prev previous request response "
-    "result results resume start starting sync token x"
+    "result results resume start starting token x"
 )
 _PAGE_TOKENS = frozenset({"nexttoken", "nextpagetoken", "pagetoken", "continuationtoken", "nextcontinuationtoken"})
 
@@ -107,15 +151,22 @@ _PASSED_WORDS = word_set("all checks first n no num number of pass second step s
 
 def counts_passes(words: list[str]) -> bool:
     """Whether a number under this key says how many passed."""
-    return "pass" in words and _PASSED_WORDS.issuperset(words)
+    return "pass" in words and all(word in _PASSED_WORDS or word.isdigit() for word in words)
 
 
+_LONGEST_PLACEHOLDER = 90
 _NOTHING = frozenset({"", "none", "null", "nil", "undefined", "true", "false"})
+_PLACEHOLDER = re.compile(
+    r"\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}|\$?\{\{[^{}]{1,80}\}\}|<[A-Za-z/][A-Za-z _/|\-]{0,80}>"
+    r"|<\|[a-z_]{1,40}\|>|\[[A-Z]{1,20}\]|\*{3,}|x{4,}|X{4,}|\.{3}|(?:[Yy]our|YOUR)[-_ ][A-Za-z\-_ ]{1,60}"
+)
 
 
 def says_nothing(text: str) -> bool:
-    """Whether a text under a secret key is only a missing value, written out."""
-    return len(text) < 10 and text.strip().lower() in _NOTHING
+    """Whether a text under a secret key is only a missing value, written out, or holds the place of one."""
+    if len(text) > _LONGEST_PLACEHOLDER:
+        return False
+    return text.strip().lower() in _NOTHING or _PLACEHOLDER.fullmatch(text) is not None
 
 
 _COUNTING_WORDS = word_set(

@@ -20,7 +20,14 @@ from collections import Counter
 from math import log2
 from typing import TYPE_CHECKING, Final
 
-from agentdbg.redaction.key_words import counts_tokens, is_no_password, names_a_key, says_nothing, turns_a_page
+from agentdbg.redaction.key_words import (
+    counts_tokens,
+    describes,
+    is_no_password,
+    names_a_key,
+    says_nothing,
+    turns_a_page,
+)
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 
 if TYPE_CHECKING:
@@ -28,13 +35,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COUNTER",
+    "DESCRIBING",
     "LEAST_RANDOM",
+    "LEAST_TOLD",
     "LONGEST_CACHED_KEY",
     "RANDOM",
     "SAFE",
     "SECRET",
     "USERS_OWN",
     "KeyJudge",
+    "is_told",
+    "is_uuid",
+    "letters_outside_words",
     "looks_random",
     "plain_spelling",
     "words_of",
@@ -49,9 +61,12 @@ SECRET: Final = 1
 COUNTER: Final = 2
 """A key that counts tokens: numbers stay, containers are walked, text goes."""
 RANDOM: Final = 3
-"""A key that is secret when its value looks random, as `OPENAI_KEY` and `signature` are."""
+"""A key that is secret when its value looks random, as `OPENAI_KEY`, `signature` and `GITHUB_PAT` are."""
 USERS_OWN: Final = 4
 """A key from the user's own list: its value goes, whatever it is."""
+
+DESCRIBING: Final = 5
+"""A key that speaks of a secret, as `token_type` and `password_file` do: only what nobody writes as a word goes."""
 
 _CACHE_LIMIT = 8192
 _LARGEST_SHAPE = 50
@@ -81,7 +96,7 @@ class KeyJudge:
         """Whole lists of keys, each SAFE or COUNTER: harmless over numbers."""
 
     def judge(self, key: str) -> int:
-        """SAFE, SECRET, COUNTER, RANDOM or USERS_OWN; `key` is a real `str`, not a subclass."""
+        """SAFE, SECRET, COUNTER, RANDOM, DESCRIBING or USERS_OWN; `key` is a real `str`, not a subclass."""
         verdict = self._known.get(key)
         if verdict is None:
             verdict = self._look_at(key)
@@ -94,6 +109,8 @@ class KeyJudge:
         verdict = self.judge(key)
         if verdict == RANDOM:
             return looks_random(text) and not (is_uuid(text) and _is_just_a_key(key))
+        if verdict == DESCRIBING:
+            return looks_random(text) or is_told(text, _LEAST_TOLD_OF)
         return verdict == USERS_OWN or (verdict == SECRET and not says_nothing(text))
 
     def remember_shape(self, keys: tuple[str, ...]) -> None:
@@ -126,7 +143,7 @@ class KeyJudge:
             if wanted in squeezed:
                 return self._look_at_found(words, squeezed)
         if self._has_whole_word(words):
-            return SECRET
+            return DESCRIBING if describes(words) else SECRET
         return RANDOM if names_a_key(words) else SAFE
 
     def _look_at_found(self, words: list[str], squeezed: str) -> int:
@@ -135,7 +152,7 @@ class KeyJudge:
                 return COUNTER
             if self._found == SECRET and turns_a_page(words, squeezed):
                 return SAFE
-        return self._found
+        return DESCRIBING if self._found == SECRET and describes(words) else self._found
 
     def _look_at_long(self, key: str) -> int:
         """A text used as a key: too long to be read word by word, so its beginning is, and the rest is searched."""
@@ -239,7 +256,7 @@ def looks_random(value: str) -> bool:
         return True
     if _HEX.fullmatch(shown):
         return not shown.isdigit() and not shown.isalpha() and _bits_a_character(shown) >= _LEAST_BITS
-    odd_letters = sum(_letters_outside_words(segment) for segment in _SEGMENT.findall(shown))
+    odd_letters = sum(letters_outside_words(segment) for segment in _SEGMENT.findall(shown))
     digits = sum(map(str.isdigit, shown))
     all_of_them = digits + sum(map(str.isalpha, shown))
     return (
@@ -249,12 +266,31 @@ def looks_random(value: str) -> bool:
     )
 
 
+LEAST_TOLD = 6
+"""Shorter values are taken for words."""
+_LEAST_TOLD_OF = 7
+_CASE_CHANGES = re.compile(r"[a-z][A-Z]|[A-Z][a-z]")
+_OWN_SHAPE = re.compile(r"[a-z][a-z0-9+.\-]*://|(?:~|\.{1,2})?/|[A-Za-z]:\\")
+
+
+def is_told(value: str, least: int = LEAST_TOLD) -> bool:
+    """Whether a value is one that nobody would write as a word, a path or an address."""
+    if len(value) < least or " " in value or _OWN_SHAPE.match(value):
+        return False
+    has_letter = any(letter.isalpha() for letter in value)
+    return has_letter and (
+        any(letter.isdigit() for letter in value)
+        or any(letter in "!@#$%^&*" for letter in value)
+        or len(_CASE_CHANGES.findall(value)) > 3
+    )
+
+
 def is_uuid(value: str) -> bool:
     """Whether a value is a UUID, which names a thing more often than it guards one."""
     return _UUID.fullmatch(value) is not None
 
 
-def _letters_outside_words(segment: str) -> int:
+def letters_outside_words(segment: str) -> int:
     """How many letters between two separators belong to no word."""
     if len(segment) <= _SHORT_WORD and segment.isalpha():
         return 0

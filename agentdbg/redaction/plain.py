@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.events import REDACTED, TRUNCATED
 from agentdbg.redaction.kept import is_schema, logprob_names, stays, without_samples
-from agentdbg.redaction.keys import COUNTER, RANDOM, SAFE, SECRET, USERS_OWN
+from agentdbg.redaction.key_words import is_field_name
+from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, SECRET, USERS_OWN
 from agentdbg.redaction.media import LEAST_MEDIA, without_media
+from agentdbg.redaction.named_forms import is_kubernetes_secret
 from agentdbg.redaction.objects import describe
 from agentdbg.redaction.picking import MARGIN_BYTES, Limits, narrow, take_ends
 from agentdbg.redaction.sizes import cut_string, limits_of
@@ -49,7 +51,11 @@ _MOST_REMEMBERED_NAMES = 4096
 _LARGEST_INT_BITS = 13_287
 """Four thousand digits."""
 
+_OPTION = re.compile(r"--[a-z]+(?:-[a-z]+)*")
+
 _NAME_FIELDS = ("name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable")
+_STRICTEST_FIRST = (USERS_OWN, SECRET, DESCRIBING, RANDOM, COUNTER)
+_KUBERNETES_DATA = frozenset({"data", "stringData"})
 _VALUE_FIELDS = frozenset({"value", "Value", "values", "Values"})
 
 
@@ -59,6 +65,7 @@ class _Place(NamedTuple):
     pair: int = SAFE
     pair_name: str = ""
     logprobs: frozenset[str] = frozenset()
+    is_kubernetes_secret: bool = False
 
 
 _NOWHERE = _Place()
@@ -220,6 +227,8 @@ class Walk:
             verdict = self._judge.judge(name)
             if verdict == SAFE and place.pair != SAFE and name in _VALUE_FIELDS:
                 verdict, judged_as = place.pair, place.pair_name
+            elif verdict == SAFE and place.is_kubernetes_secret and name in _KUBERNETES_DATA:
+                verdict = SECRET
             elif verdict != USERS_OWN and name in place.logprobs:
                 verdict = SAFE
         before = self._least
@@ -276,7 +285,7 @@ class Walk:
                 return None
             verdict, name = pair if position else (SAFE, "")
             if position and verdict == SAFE:
-                verdict, name = self._flag_before(whole[position - 1])
+                verdict, name = self._flag_before(whole[position - 1], whole[position])
             self._room, self._least = room, 0
             return self._judged(whole[position], depth + 1, verdict, name), self._least
 
@@ -293,10 +302,14 @@ class Walk:
             if not isinstance(name, (str, bytes)):
                 return SAFE, ""
             name = self._key_text(name)
-        return (self._judge.judge(name), name) if len(name) <= LONGEST_NAME_READ else (SAFE, "")
+        if len(name) > LONGEST_NAME_READ or name.startswith("--") or is_field_name(items[1]):
+            return SAFE, ""
+        return self._judge.judge(name), name
 
-    def _flag_before(self, item: Any) -> tuple[int, str]:
-        """`--password` in a list of arguments judges what follows it."""
+    def _flag_before(self, item: Any, following: Any) -> tuple[int, str]:
+        """`--password` in a list of arguments judges what follows it, unless that is an option as well."""
+        if type(following) is str and _OPTION.fullmatch(following[:40]):
+            return SAFE, ""
         if self._judge is None or type(item) is not str or not item.startswith("-") or len(item) > 80:
             return SAFE, ""
         verdict = self._judge.judge(item) if "=" not in item and " " not in item else SAFE
@@ -315,23 +328,18 @@ class Walk:
             and len(value) <= LONGEST_NAME_READ
         ]
         verdicts = {self._judge.judge(name): name for name in names}
-        pair = next((verdict for verdict in (USERS_OWN, SECRET, RANDOM, COUNTER) if verdict in verdicts), SAFE)
-        return _Place(pair, verdicts.get(pair, ""), logprob_names(key for key, _ in items))
+        pair = next((verdict for verdict in _STRICTEST_FIRST if verdict in verdicts), SAFE)
+        return _Place(pair, verdicts.get(pair, ""), logprob_names(key for key, _ in items), is_kubernetes_secret(items))
 
     def _key_text(self, key: Any) -> str:
         if isinstance(key, str):
             return str.__str__(key)
         if key is None or (isinstance(key, (bool, int, float)) and type(key) in {bool, int, float}):
-            return self._number_text(key)
+            return _beginning_of_int(key) if type(key) is int and int.bit_length(key) > _LARGEST_INT_BITS else str(key)
         if isinstance(key, tuple) and type(key) is tuple and len(key) <= 16:
             return "(" + ", ".join(self._key_text(part) for part in key if part is not key) + ")"
         described = describe(key, self._user, 200)
         return described if type(described) is str else readable_text(self._user.call(key, repr, str, described))
-
-    def _number_text(self, number: Any) -> str:
-        if type(number) is int and int.bit_length(number) > _LARGEST_INT_BITS:
-            return _beginning_of_int(number)
-        return str(number)
 
     def _text(self, text: str) -> str:
         """One string: readable as UTF-8, cleaned, and within the limit."""
@@ -368,9 +376,7 @@ def _beginning_of_int(number: int) -> str:
 
 
 def _plain_float(number: float) -> float | str:
-    if number - number == 0.0:
-        return number
-    return "NaN" if isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    return number if number - number == 0.0 else "NaN" if isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def _kept_apart(plain: dict[str, Any], name: str) -> str:

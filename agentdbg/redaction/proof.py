@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
-from agentdbg.redaction.keys import COUNTER, LEAST_RANDOM, LONGEST_CACHED_KEY, RANDOM, SAFE, SECRET
+from agentdbg.redaction.keys import COUNTER, DESCRIBING, LEAST_RANDOM, LONGEST_CACHED_KEY, RANDOM, SAFE, SECRET
 from agentdbg.redaction.media import LEAST_MEDIA, may_hold_media
 from agentdbg.redaction.picking import Gap
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
@@ -101,6 +101,8 @@ def _is_harmless_under(verdict: int, key: str, value: Any, known: KeyJudge) -> b
         return kind is int or kind is float or kind is dict or value is None
     if verdict == RANDOM:
         return not (kind is list or (kind is str and len(value) >= LEAST_RANDOM and known.hides(key, value)))
+    if verdict == DESCRIBING:
+        return not (kind is list or (kind is str and known.hides(key, value)))
     return verdict == SECRET and (value is None or kind is bool)
 
 

@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
+from agentdbg.redaction.named_forms import ROUGHLY, WORDS
 from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
 from agentdbg.redaction.token_formats import SHAPES
 
@@ -170,6 +171,7 @@ def _shaped_expression() -> str:
             r"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
         ),
         r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
+        *ROUGHLY,
     ]
     return "|".join(parts)
 
@@ -185,7 +187,7 @@ def _by_rest(shapes: Iterable[Shape]) -> list[str]:
 _SHAPED_WORDS = (
     "eyj", "private key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u", "--user", "--proxy",
     "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap", "curl", "http -a", "%3a//", "%3a%2f%2f",
-    "password", "identified",
+    "password", "identified", *WORDS,
 )  # fmt: skip
 
 

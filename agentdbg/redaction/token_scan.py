@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
 from agentdbg.redaction.key_words import word_set
+from agentdbg.redaction.named_forms import named_forms
 from agentdbg.redaction.token_formats import SHAPES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def shaped_secrets(text: str) -> Iterator[Span]:
     yield from _schemes(text)
     yield from _logins(text)
     yield from _aws_secrets(text)
+    yield from named_forms(text)
 
 
 def _provider_tokens(text: str) -> Iterator[Span]:
@@ -167,7 +169,7 @@ _PASSWORD_OPTION = re.compile(
     r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
 )
 _SQL_PASSWORD = re.compile(
-    r"\b(?:identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
+    r"\b(?:(?-i:IDENTIFIED\s{1,4}BY)|user\s{1,4}\S{1,64}\s{1,4}identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
     r"\s{1,4}(?:password\s{1,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
     re.IGNORECASE,
 )

@@ -112,7 +112,7 @@ class WholeWalk(Walk):
         for position, item in enumerate(items):
             verdict, name = pair if position else (SAFE, "")
             if position and verdict == SAFE:
-                verdict, name = self._flag_before(items[position - 1])
+                verdict, name = self._flag_before(items[position - 1], item)
             self._exhausted()
             plain.append(self._judged(item, depth + 1, verdict, name))
         return plain

@@ -1,0 +1,162 @@
+"""
+Secrets that the form around them gives away: a Kubernetes Secret, a Terraform variable, a call that takes a key.
+
+Each form is an expression that is bounded or starts at a boundary its own run cannot contain; `ROUGHLY` says for all of
+them, wider and without look-around, what a text without any of them does not hold, and `WORDS` the same in plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.redaction.assigned_values import is_harmless, read_quoted
+from agentdbg.redaction.keys import is_told, is_uuid, looks_random
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from agentdbg.redaction.assigned_values import Span
+
+__all__ = ["ROUGHLY", "WORDS", "is_kubernetes_secret", "named_forms"]
+
+_QUOTE = r"\\*[\"']"
+_TELLING = r"(?i:key|token|secret|pass|pwd|cred|auth|conn|dsn)"
+_GIVEN_A_KEY = r"(?:Credentials?|SecretStr|SecretBytes|A(?:pi|PI)Key|A(?:pi|PI)Token|BearerAuth|TokenAuth)\("
+_TAKES_A_KEY = (
+    r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.encode|jwt\.decode|createClient|create_client|login|authenticate"
+    r"|SecretKeySpec|AES\.new)\("
+)
+ROUGHLY = [
+    r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
+    r"variable[ \t]+[\\]*\"",
+    rf"{_GIVEN_A_KEY}",
+    rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{16}}",
+    r"(?:\|\||\?\?)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
+    rf"name={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
+    r"echo [^\n|]*\||htpasswd|net use|smbclient|secrets? +(?:set|put|add|create)|create +secret|kv put",
+]
+WORDS = (
+    "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
+    "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", "name=", "echo ", "htpasswd", "net use", "kv put",
+)  # fmt: skip
+
+
+def named_forms(text: str) -> Iterator[Span]:
+    """Where the secrets of such forms stand, each as (start, end)."""
+    if "Secret" in text:
+        yield from _kubernetes(text)
+    yield from _terraform(text)
+    yield from _calls(text)
+    for pattern in (_FALLBACK, _ELEMENT):
+        for found in pattern.finditer(text):
+            if looks_random(found["secret"]) or (pattern is _ELEMENT and is_told(found["secret"])):
+                yield found.span("secret")
+    yield from _commands(text)
+
+
+def is_kubernetes_secret(entries: list[tuple[Any, Any]]) -> bool:
+    """Whether a dict with these entries is a Kubernetes object whose data is secret."""
+    return any(type(key) is type(value) is str and key == "kind" and value == "Secret" for key, value in entries)
+
+
+_KIND = re.compile(rf"(?<![A-Za-z])kind(?:{_QUOTE})?[ \t]?:[ \t]?(?:{_QUOTE})?Secret(?![A-Za-z])")
+_DATA = re.compile(rf"(?<![A-Za-z])(?:stringData|data)(?:{_QUOTE})?[ \t]?:")
+_LINE = r"(?:\r?\n|(?:\\+r)?\\+n)"
+_YAML_ENTRY = re.compile(rf"{_LINE}[ \t]+[\w.\-]+:[ \t]*(?P<secret>(?:(?!\\+[nr])[^\s])+)")
+_JSON_ENTRY = re.compile(rf"\s{{0,40}}[{{,]\s{{0,40}}{_QUOTE}[\w.\-]{{1,200}}{_QUOTE}\s{{0,4}}:\s{{0,4}}(?={_QUOTE})")
+
+
+def _kubernetes(text: str) -> Iterator[Span]:
+    """The values of `data` and `stringData`, as YAML and as JSON."""
+    if not _KIND.search(text):
+        return
+    for data in _DATA.finditer(text):
+        at = data.end()
+        while entry := _YAML_ENTRY.match(text, at):
+            at = entry.end()
+            if not is_harmless(entry["secret"], quoted=True):
+                yield entry.span("secret")
+        while member := _JSON_ENTRY.match(text, at):
+            quoted = read_quoted(text, member.end())
+            if quoted is None or quoted[1] <= quoted[0]:
+                break
+            yield quoted
+            at = quoted[1] + 1 + (text[quoted[1] : quoted[1] + 1] == "\\")
+
+
+_VARIABLE = re.compile(rf"variable[ \t]{{1,8}}{_QUOTE}[\w\-]{{0,80}}{_TELLING}[\w\-]{{0,80}}{_QUOTE}[ \t]{{0,8}}\{{")
+_DEFAULT = re.compile(rf"(?<![\w.])default[ \t]{{0,40}}=[ \t]{{0,8}}(?={_QUOTE})")
+_LONGEST_VARIABLE = 800
+
+
+def _terraform(text: str) -> Iterator[Span]:
+    """`variable "api_key" { default = "…" }`."""
+    for variable in _VARIABLE.finditer(text):
+        default = _DEFAULT.search(text, variable.end(), variable.end() + _LONGEST_VARIABLE)
+        if default and (quoted := read_quoted(text, default.end())) and quoted[0] < quoted[1]:
+            yield quoted
+
+
+_CALL = re.compile(rf"{_GIVEN_A_KEY}(?P<all>\s{{0,8}}(?=[bBrRuU]?{_QUOTE}))|{_TAKES_A_KEY}")
+_ARGUMENT = re.compile(r"[\"'](?P<secret>[A-Za-z0-9+/_\-.~=]{16,200})\\*[\"']")
+_LONGEST_CALL = 300
+
+
+def _calls(text: str) -> Iterator[Span]:
+    """`AzureKeyCredential("…")` whatever it is given, `Client(account, "…")` only what looks random."""
+    for call in _CALL.finditer(text):
+        if call["all"] is not None:
+            quoted = read_quoted(text, call.end())
+            if quoted and (is_told(text[slice(*quoted)]) or looks_random(text[slice(*quoted)])):
+                yield quoted
+            continue
+        for argument in _ARGUMENT.finditer(text, call.end(), call.end() + _LONGEST_CALL):
+            if ")" in text[call.end() : argument.start()]:
+                break
+            if looks_random(argument["secret"]) and not is_uuid(argument["secret"]):
+                yield argument.span("secret")
+
+
+_FALLBACK = re.compile(
+    rf"{_TELLING}[\w\])\"'.]{{0,40}}[ \t]{{0,4}}(?:\|\||\?\?)[ \t]{{0,4}}{_QUOTE}"
+    r"(?P<secret>[A-Za-z0-9+/_\-.~=]{16,200})"
+)
+"""`process.env.API_KEY || "…"`."""
+_ELEMENT = re.compile(
+    rf"name={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>(?P<secret>[^<>\s]{{6,200}})<"
+)
+"""`<string name="google_maps_key">…</string>`."""
+_COMMANDS = (
+    re.compile(
+        rf"\becho[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?(?:{_QUOTE})?(?P<secret>[^\s\"'|$]{{4,200}})(?:{_QUOTE})?"
+        r"[ \t]{0,4}\|[ \t]{0,4}"
+        r"(?:(?:docker|podman|helm|gh|az|oc)[^\n|]{0,120}(?:login|stdin)|sudo[ \t]{1,4}-S|passwd|chpasswd)"
+    ),
+    re.compile(
+        r"\bhtpasswd[ \t]{1,4}-[A-Za-z]*b[A-Za-z]*[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>\S{1,200})"
+    ),
+    re.compile(
+        r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
+    ),
+    re.compile(r"\bsmbclient\b[^\n|;]{0,120}? -U[ \t]{0,4}[\w.\\]{1,80}%(?P<secret>[^\s\"']{1,200})"),
+)
+_SECRET_SET = re.compile(
+    r"\b(?:secrets?[ \t]{1,4}(?:set|put|add|create)|create[ \t]{1,4}secret|kv[ \t]{1,4}put)\b"
+    r"(?P<rest>[^\n|;]{1,400})"
+)
+_SET_VALUE = re.compile(
+    r"(?:--(?:body|value|secret-string)|--from-literal=[\w.\-]{1,80}|[ \t][\w.\-]{1,80})[= \t]"
+    r"\\*[\"']?(?P<secret>[^\s\"'\\$-][^\s\"'\\]{5,200})"
+)
+
+
+def _commands(text: str) -> Iterator[Span]:
+    """`echo … | docker login`, `gh secret set NAME --body …`, `kubectl create secret … --from-literal=name=…`."""
+    for pattern in _COMMANDS:
+        for found in pattern.finditer(text):
+            yield found.span("secret")
+    for command in _SECRET_SET.finditer(text):
+        for value in _SET_VALUE.finditer(text, *command.span("rest")):
+            if is_told(value["secret"]):
+                yield value.span("secret")

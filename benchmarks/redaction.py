@@ -1,0 +1,192 @@
+"""
+How much redaction misses, and how much it eats that was harmless.
+
+    python -m benchmarks.redaction [--show] [FOLDER OF TRAJECTORIES …]
+
+Four lists in `redaction_cases` give the shares of key shapes, named forms and key names that leak, and of harmless
+values that are changed. Each list has two halves: rules may be written for the first; the second is only counted, and
+says how good they are on what they were not written for. The standard library's source, the text of the installed
+packages and the JSON files of the folders given say what is eaten of text that nobody made for this, in parts per
+million. `--show` lists the failures of the first halves.
+
+In the lists `{m40}` stands for forty characters drawn at random, so that no file holds anything a scanner takes for a
+key: `m` letters and digits, `w` the same with `-` and `_`, `l` small letters and digits, `u` capitals and digits, `h`
+hex, `d` digits, `b` base64, `g` a UUID.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import string
+import sys
+import sysconfig
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agentdbg.encoding import encode_json
+from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction.whole import SecretNumbers, TooSlow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+_CASES = Path(__file__).parent / "redaction_cases"
+SHAPES, FORMS, NAMES = (
+    (_CASES / f"{name}.txt").read_text(encoding="utf-8").splitlines() for name in ("shapes", "forms", "names")
+)
+HARMLESS = [json.loads(line) for line in (_CASES / "harmless.jsonl").read_text(encoding="utf-8").splitlines()]
+
+MOST_FILES = 1_500
+_ALPHABETS = {
+    "m": string.ascii_letters + string.digits,
+    "w": string.ascii_letters + string.digits + "-_",
+    "l": string.ascii_lowercase + string.digits,
+    "u": string.ascii_uppercase + string.digits,
+    "h": "0123456789abcdef",
+    "d": string.digits,
+    "b": string.ascii_letters + string.digits + "+/",
+}
+_DRAWN = re.compile(r"\{([a-z])(\d*)\}")
+_PLACES: list[Callable[[str, str], Any]] = [
+    lambda name, secret: {name: secret},
+    lambda name, secret: [name, secret],
+    lambda name, secret: f"A=1\nexport {name}={secret}\nB=2",
+    lambda name, secret: f"GET / HTTP/1.1\r\n{name}: {secret}\r\nAccept: */*",
+    lambda name, secret: json.dumps({"a": {name: secret}}),
+    lambda name, secret: f"client = connect(url, {name}='{secret}')",
+    lambda name, secret: f"https://example.com/v1?a=1&{name}={secret}&b=2",
+]
+
+
+def main() -> None:
+    folders = [Path(argument) for argument in sys.argv[1:] if argument != "--show"]
+    redactor = Redactor(RedactionRules())
+    plain = Redactor(RedactionRules(), use_re2=False)
+    lists: list[tuple[str, list[Any], Callable[[Redactor, Any], bool]]] = [
+        ("key shapes that leak", list(SHAPES), shape_leaks),
+        ("named forms that leak", list(FORMS), form_leaks),
+        ("key names that leak", list(NAMES), name_leaks),
+        ("harmless values changed", list(HARMLESS), is_changed),
+    ]
+    print(f"{'':<28}{'first half':>16}{'held out':>16}{'re2 differs':>14}")
+    failures: list[str] = []
+    for title, cases, fails in lists:
+        failed = [fails(redactor, case) for case in cases]
+        differ = sum(fails(plain, case) != before for case, before in zip(cases, failed, strict=True))
+        halves = "".join(f"{sum(half):>6} of {len(half):>3}{_share(half):>4}" for half in (failed[::2], failed[1::2]))
+        print(f"{title:<28}{halves}{differ:>14}")
+        failures += [f"{title}: {case!r}" for case, fail in list(zip(cases, failed, strict=True))[::2] if fail]
+    print()
+    for title, texts in _corpora(folders):
+        characters, taken = eaten(redactor, texts)
+        print(f"eaten of {title:<28}{taken / max(characters, 1) * 1e6:>8.1f} ppm of {characters / 1e6:.1f} million")
+    if "--show" in sys.argv:
+        print("\n" + "\n".join(failures))
+
+
+def _share(half: list[bool]) -> str:
+    return f"{sum(half) / len(half):.0%}"
+
+
+def draw(template: str) -> tuple[str, list[str]]:
+    """The template with everything random in it drawn, the same every time; and what was drawn."""
+    dice = random.Random(template)
+    drawn: list[str] = []
+
+    def one(place: re.Match[str]) -> str:
+        if place[1] == "g":
+            drawn.append("-".join("".join(dice.choices(_ALPHABETS["h"], k=size)) for size in (8, 4, 4, 4, 12)))
+        else:
+            first = dice.choice(string.ascii_letters if place[1] in "mwb" else _ALPHABETS[place[1]])
+            drawn.append(first + "".join(dice.choices(_ALPHABETS[place[1]], k=int(place[2]) - 1)))
+        return drawn[-1]
+
+    return _DRAWN.sub(one, template.replace("\\n", "\n")), drawn
+
+
+def shape_leaks(redactor: Redactor, template: str) -> bool:
+    """Whether a key survives in a text that says nothing about it."""
+    key, drawn = draw(template)
+    return _survives(redactor, f"I used {key} and it worked", max(drawn, key=len))
+
+
+def form_leaks(redactor: Redactor, template: str) -> bool:
+    """Whether a secret of a form survives."""
+    text, drawn = draw(template)
+    return any(_survives(redactor, text, secret) for secret in drawn)
+
+
+def name_leaks(redactor: Redactor, name: str) -> bool:
+    """Whether a random value survives beside this name in any of the usual places."""
+    _, (secret,) = draw("{m32}" + name)
+    return any(_survives(redactor, place(name, secret), secret) for place in _PLACES)
+
+
+def is_changed(redactor: Redactor, value: Any) -> bool:
+    """Whether a harmless value is changed, by itself or inside a list."""
+    return redactor.seal({"value": value, "listed": [value]}).value != {"value": value, "listed": [value]}
+
+
+def _survives(redactor: Redactor, value: Any, secret: str) -> bool:
+    return secret in json.dumps(redactor.seal({"value": value}).value).replace("\\/", "/")
+
+
+def _corpora(folders: list[Path]) -> Iterator[tuple[str, Iterable[Any]]]:
+    library = Path(sysconfig.get_paths()["stdlib"])
+    packages = Path(sysconfig.get_paths()["purelib"])
+    yield "the standard library", _texts(library.glob("*/*.py"))
+    yield "packages' code", _texts(packages.glob("*/*.py"))
+    yield "packages' own texts", _texts([*packages.glob("*.dist-info/METADATA"), *packages.rglob("*.md")])
+    for folder in folders:
+        yield folder.name, _documents(sorted(path for path in folder.rglob("*") if path.is_file()))
+
+
+def _texts(paths: Iterable[Path]) -> Iterator[str]:
+    for path in islice(sorted(paths), MOST_FILES):
+        yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def _documents(paths: Iterable[Path]) -> Iterator[Any]:
+    for path in paths:
+        content = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            yield json.loads(content)
+        except ValueError:
+            for line in content.splitlines():
+                if line.startswith("{"):
+                    yield json.loads(line)
+
+
+class _Counter(SecretNumbers):
+    """Counts the characters of what is taken out."""
+
+    __slots__ = ("eaten",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.eaten = 0
+
+    def mark(self, secret: Any) -> str:
+        self.eaten += len(secret) if isinstance(secret, str) else len(encode_json(secret))
+        return super().mark(secret)
+
+
+def eaten(redactor: Redactor, documents: Iterable[Any]) -> tuple[int, int]:
+    """How many characters there are, and how many of them are taken out."""
+    characters = 0
+    counter = _Counter()
+    for document in documents:
+        encoded = encode_json(document)
+        characters += len(encoded)
+        try:
+            redactor.whole(document, encoded, counter, seconds=60)
+        except TooSlow:
+            print(f"  too slow: a document of {len(encoded)} characters")
+    return characters, counter.eaten
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""What redaction misses and eats, on lists half of which no rule was written for; `python -m benchmarks.redaction`."""
+
+from __future__ import annotations
+
+import sysconfig
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg.redaction import RedactionRules, Redactor
+from benchmarks.redaction import FORMS, HARMLESS, NAMES, SHAPES, eaten, form_leaks, is_changed, name_leaks, shape_leaks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.slow
+
+LISTS: dict[str, tuple[list[Any], Callable[[Redactor, Any], bool], float]] = {
+    "key shapes": (SHAPES, shape_leaks, 0.03),
+    "named forms": (FORMS, form_leaks, 0.03),
+    "key names": (NAMES, name_leaks, 0.03),
+    "harmless values": (HARMLESS, is_changed, 0.04),
+}
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["first half", "held out"])
+@pytest.mark.parametrize("name", LISTS)
+def test_few_of_the_list_go_wrong(redactor: Redactor, name: str, half: int) -> None:
+    """A rule for each example is no law; only what holds for the other half is one."""
+    cases, fails, most = LISTS[name]
+    wrong = [case for case in cases[half::2] if fails(redactor, case)]
+
+    assert len(wrong) <= most * len(cases[half::2]), wrong
+
+
+def test_hardly_anything_is_eaten_of_source_code() -> None:
+    """Agents that write programs show their source with every call."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(library.glob("[a-m]*/*.py"))[:300]]
+    characters, taken = eaten(Redactor(RedactionRules()), texts)
+
+    assert taken / characters < 500e-6
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"kind": "Secret", "data": {"user": "YWRtaW4=", "url": "cG9zdGdyZXM6Ly9h"}},
+        {"kind": "Secret", "metadata": {"name": "db"}, "stringData": {"conn": "YWRtaW4="}},
+        {"auth_type": "hunter2-Xq9"},
+        {"token_name": "9aTz4PqLmV0bXc2RkWn7Ys1D"},
+    ],
+)
+def test_a_form_gives_a_secret_away_in_a_dict_too(redactor: Redactor, value: dict[str, Any]) -> None:
+    """Tools hand over parsed YAML as often as its text."""
+    encoded = redactor.seal({"value": value}).encoded
+
+    assert b"__REDACTED__" in encoded
+    assert not any(secret in encoded for secret in (b"YWRtaW4=", b"cG9z", b"hunter2", b"9aTz4"))
+
+
+UNITS = [
+    "AzureKeyCredential(", 'Client("a", ', "kind: Secret\ndata:\n", 'variable "key" {', 'key || "a" ',
+    "echo a | docker ", "secret set a=", "token: a b ", "class Cookie:\n ", '"Cookie:"', "token.text == 'a' ",
+    'name="key">a', "password=f(",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_time_of_a_form_grows_with_the_text_and_no_faster(unit: str) -> None:
+    """A prompt made of one half of a form must not hold the agent up."""
+
+    def seconds(length: int) -> float:
+        redactor = Redactor(RedactionRules(max_field_bytes=1_000_000))
+        payload = {"text": "password=1 " + unit * (length // len(unit))}
+        began = time.process_time()
+        redactor.seal(payload)
+        return time.process_time() - began
+
+    seconds(1000)
+    short = min(seconds(10_000) for _ in range(3))
+    long = min(seconds(80_000) for _ in range(3))
+
+    assert long < 8 * short * 3 + 0.01
