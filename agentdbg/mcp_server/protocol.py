@@ -19,11 +19,12 @@ Every tool there is, in the order an assistant would use them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.exceptions import AgentDbgError, UsageError
 from agentdbg.extra_packages import load_extra
@@ -93,12 +94,81 @@ def _call_tool(reader: Reader, params: dict[str, Any]) -> dict[str, Any]:
         tool = TOOLS.get(params["name"])
         if tool is None:
             raise UsageError(f"there is no tool {params['name'][:60]!r}; there are {', '.join(TOOLS)}")
-        text, is_error = tool.call(reader, params.get("arguments") or {}), False
+        text = visible(tool.call(reader, params.get("arguments") or {}))
+        return {"content": [{"type": "text", "text": text}], "structuredContent": json.loads(text), "isError": False}
     except AgentDbgError as error:
-        text, is_error = str(error)[:2_000], True
+        text = _in_tools(str(error))[:2_000]
     except Exception as error:  # noqa: BLE001 -- a fault of ours must not end the server
-        text, is_error = f"internal error in agentdbg, {type(error).__name__}: {error}"[:2_000], True
-    return {"content": [{"type": "text", "text": visible(text)}], "isError": is_error}
+        text = f"internal error in agentdbg, {type(error).__name__}: {error}"[:2_000]
+    return {"content": [{"type": "text", "text": visible(text)}], "isError": True}
+
+
+_SHELL = re.compile(r"`agentdbg (\w+)[^`\n]*`")
+_AS_TOOLS = {
+    "list": "list_runs",
+    "show": "read_events",
+    "tail": "read_events",
+    "explain": "explain_run",
+    "diff": "compare_runs",
+    "validate": "validate_run",
+}
+
+
+def _in_tools(text: str) -> str:
+    """A sentence of ours for who has tools and no shell: `agentdbg list` is the tool list_runs."""
+    return _SHELL.sub(lambda found: f"the tool {_AS_TOOLS[found[1]]}" if found[1] in _AS_TOOLS else found[0], text)
+
+
+_RUN_ARGUMENT = {"name": "run", "description": "The run: its id or the unique beginning of one.", "required": False}
+
+
+class Prompt(NamedTuple):
+    """Something an assistant may be asked: its title, its arguments, and the question with {run} in it."""
+
+    title: str
+    arguments: list[dict[str, Any]]
+    text: str
+
+
+PROMPTS = {
+    "debug_last_failed_run": Prompt(
+        "Debug the last failed run",
+        [],
+        "Find the newest run that failed: list_runs with status error. Call explain_run on it, read the events its "
+        "suspects name with read_event, and open the files at `where`. Say in a few sentences what went wrong first "
+        "and why, with the numbers of the events that prove it, then propose the smallest change of the code.",
+    ),
+    "explain_run": Prompt(
+        "Explain a run",
+        [_RUN_ARGUMENT],
+        "Call explain_run on run {run}. Say what it was asked, what it did and how it ended; if something went wrong, "
+        "what went wrong first, where in the code, and what it led to. Name the numbers of the events that prove it.",
+    ),
+    "compare_with_last_good_run": Prompt(
+        "Compare a run with the last good one",
+        [_RUN_ARGUMENT],
+        "Find the newest run with status ok that has the name of run {run}, with list_runs. Call compare_runs with "
+        "that one as a and {run} as b. Say what the two did differently outside, where they first part, and what "
+        "changed in instructions, tools and parameters that may be the cause.",
+    ),
+}
+
+
+def _list_prompts(_: Reader, __: dict[str, Any]) -> dict[str, Any]:
+    listed = [
+        {"name": name, "title": prompt.title, "description": prompt.title, "arguments": prompt.arguments}
+        for name, prompt in PROMPTS.items()
+    ]
+    return {"prompts": listed}
+
+
+def _get_prompt(_: Reader, params: dict[str, Any]) -> dict[str, Any]:
+    found = PROMPTS.get(params["name"])
+    if found is None:
+        raise UsageError(f"there is no prompt {params['name'][:60]!r}; there are {', '.join(PROMPTS)}")
+    run = str((params.get("arguments") or {}).get("run") or "latest")[:100]
+    message = {"role": "user", "content": {"type": "text", "text": visible(found.text.replace("{run}", run))}}
+    return {"description": found.title, "messages": [message]}
 
 
 METHODS: dict[str, Answer] = {
@@ -107,6 +177,8 @@ METHODS: dict[str, Answer] = {
     "resources/list": lambda reader, params: list_resources(reader, params.get("cursor")),
     "resources/templates/list": lambda _, __: {"resourceTemplates": TEMPLATES},
     "resources/read": lambda reader, params: read_resource(reader, str(params["uri"])),
+    "prompts/list": _list_prompts,
+    "prompts/get": _get_prompt,
 }
 
 _TYPE_NAMES = {
@@ -119,6 +191,8 @@ _TYPE_NAMES = {
         "ListResourceTemplatesResult",
     ),
     "resources/read": ("ReadResourceRequest", "ReadResourceRequestParams", "ReadResourceResult"),
+    "prompts/list": ("ListPromptsRequest", "PaginatedRequestParams", "ListPromptsResult"),
+    "prompts/get": ("GetPromptRequest", "GetPromptRequestParams", "GetPromptResult"),
 }
 
 

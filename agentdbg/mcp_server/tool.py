@@ -31,6 +31,8 @@ class Tool:
     description: str
     parameters: tuple[Parameter, ...]
     answer: Callable[..., dict[str, Any]]
+    gives: str = ""
+    """The members of its answer; `next`, the arguments that ask for more, is one of every answer."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -40,6 +42,8 @@ class Tool:
             "title": self.title,
             "description": self.description,
             "inputSchema": schema_of((*self.parameters, MAX_BYTES)),
+            # Members that hold nothing are left out, and long ones are cut, so none is required and none is typed.
+            "outputSchema": {"type": "object", "properties": {name: {} for name in [*self.gives.split(), "next"]}},
             # Nothing is changed, asking twice gives the same, and only this machine's files are read.
             "annotations": {
                 "title": self.title,

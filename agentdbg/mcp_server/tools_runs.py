@@ -81,6 +81,7 @@ LIST_RUNS = Tool(
         OFFSET,
     ),
     _list_runs,
+    "data_dir total by_status runs",
 )
 
 
@@ -128,6 +129,7 @@ FIND = Tool(
         OFFSET,
     ),
     _find,
+    "text runs found searched",
 )
 
 
@@ -175,6 +177,7 @@ READ_EVENTS = Tool(
         OFFSET,
     ),
     _read_events,
+    "run_id status total events",
 )
 
 
@@ -223,6 +226,7 @@ READ_EVENT = Tool(
         ),
     ),
     _read_event,
+    "n event",
 )
 
 
@@ -247,6 +251,7 @@ SEARCH_RUN = Tool(
         OFFSET,
     ),
     _search_run,
+    "run_id status total matching events",
 )
 
 

@@ -10,12 +10,14 @@ import time
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.diff import compare_rows
 from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
+from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.stats import Tally
-from agentdbg.analysis.wording import text_of
+from agentdbg.analysis.wording import cut, text_of
 from agentdbg.exceptions import UsageError
 from agentdbg.index.validation import RunCheck
 from agentdbg.mcp_server.run_access import run_brief
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["COMPARE_RUNS", "EXPLAIN_RUN", "VALIDATE_RUN"]
 
 _LONGEST_TEXT = 600
+_LONGEST_PLACE = 300
 _MOST_NOTES = 20
 
 
@@ -54,7 +57,7 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
         "run": run_brief(meta),
         "state": examined.state,
         "outcome": summary["outcome"],
-        "suspects": [_without_ids(suspect) for suspect in summary["suspects"]],
+        "suspects": [_without_ids(suspect, view) for suspect in summary["suspects"]],
         "verdict": summary["verdict"]["word"],
         "because": [{"event": line["n"], "sentence": text_of(line)} for line in summary["verdict"]["lines"]],
         "figures": figure_line(summary["figures"]),
@@ -68,10 +71,25 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
     return paged(head, "findings", findings, offset=offset, limit=limit, max_bytes=max_bytes)
 
 
-def _without_ids(suspect: dict[str, Any]) -> dict[str, Any]:
-    """A suspect with the numbers of its events alone."""
+def _without_ids(suspect: dict[str, Any], view: RunView) -> dict[str, Any]:
+    """A suspect with the numbers of its events alone, and the place in the code."""
     kept = {key: suspect[key] for key in ("rank", "kind", "event", "sentence")}
-    return {**kept, "evidence": suspect["evidence"]["numbers"]}
+    return {**kept, **_where(suspect["event"], view), "evidence": suspect["evidence"]["numbers"]}
+
+
+def _where(number: int | None, view: RunView) -> dict[str, str]:
+    """The file and the line of an event: where its error was raised, else where the call was made."""
+    if number is None or not 1 <= number <= view.index.total:
+        return {}
+    payload = payload_of(view.index.event(number))
+    frame = failure_of(payload).frame if payload.get("error") or payload.get("stack") else None
+    source = payload.get("source")
+    raised = "" if frame is None else f"{frame.path}:{frame.line}"
+    called = cut(source, _LONGEST_PLACE) if isinstance(source, str) else ""
+    return {
+        **({"where": cut(raised or called, _LONGEST_PLACE)} if raised or called else {}),
+        **({"called_from": called} if raised and called and called != raised else {}),
+    }
 
 
 def _told(finding: Finding, view: RunView) -> dict[str, Any]:
@@ -80,7 +98,7 @@ def _told(finding: Finding, view: RunView) -> dict[str, Any]:
     ids = told["evidence"].pop("event_ids")
     numbers = {*told["evidence"]["numbers"], *(view.index.number_of(event_id) for event_id in ids)}
     told["evidence"]["numbers"] = sorted(number for number in numbers if number is not None)
-    return told
+    return {**told, **_where(finding.number, view)}
 
 
 EXPLAIN_RUN = Tool(
@@ -90,9 +108,11 @@ EXPLAIN_RUN = Tool(
     "decision, then the call it asked for), what it was asked and answered, and everything found, the worst first: the "
     "first failure and what it led to, errors that were swallowed, tool results that were no answers, calls that do "
     "not fit their tool, loops, a prompt that outgrew its model, where the time went. Each finding names the numbers "
-    "of the events that prove it, for read_event. All of it is read from the log; no model is asked.",
+    "of the events that prove it, for read_event, and `where` in the code it happened (file:line). "
+    "All of it is read from the log; no model is asked.",
     (RUN, limit(20, 200, "findings"), OFFSET),
     _explain_run,
+    "run state suspects verdict because figures asked answered total findings",
 )
 
 
@@ -124,6 +144,7 @@ VALIDATE_RUN = Tool(
     "to the events). Each problem names its line; `notes` are older forms that readers understand.",
     (RUN, limit(50, 500, "problems"), OFFSET),
     _validate_run,
+    "run_id valid lines events notes total problems",
 )
 
 
@@ -184,4 +205,5 @@ COMPARE_RUNS = Tool(
         OFFSET,
     ),
     _compare_runs,
+    "a b verdict first_divergence counts totals effects notes context rows",
 )

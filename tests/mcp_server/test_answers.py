@@ -15,6 +15,7 @@ from agentdbg.mcp_server.run_access import Reader
 from agentdbg.mcp_server.tool_answers import encode, fit, fit_text, read_part
 from agentdbg.storage.reader import load_events
 from tests.analysis.checks.runs import refund_story
+from tests.analysis.story import Story
 from tests.commands.stored import store
 from tests.mcp_server.client import every_call
 from tests.mcp_server.runs import STEERING, hostile, huge, ordinary
@@ -235,3 +236,17 @@ def test_the_first_cut_can_be_followed_to_its_end(value: Any, max_bytes: int) ->
         answer = read_part({"value": value}, more["path"], more["offset"], max_bytes)
         assert len(encode(answer).encode()) <= max_bytes
         more = answer["next"]
+
+
+def test_a_finding_says_where_in_the_code_it_happened(data_dir: Path) -> None:
+    """An assistant that debugs opens files; the line saves it the search."""
+    story = Story()
+    stack = 'Traceback (most recent call last):\n  File "/app/shop.py", line 41, in pay\n    order["due"]\nKeyError\n'
+    number = story.tool("pay", {"id": 1}, error={"error_type": "KeyError", "message": "'due'", "stack": stack})
+    story.events[number - 1]["payload"]["source"] = "app/agent.py:7"
+    story.error("KeyError", "'due'", stack=stack)
+    story.end("error", error={"error_type": "KeyError", "message": "'due'"})
+    told = ask(data_dir, "explain_run", run=store(data_dir, story, "error"))
+    first = next(finding for finding in told["findings"] if finding["kind"] == "first_failure")
+
+    assert (first["where"], first["called_from"]) == ("/app/shop.py:41", "app/agent.py:7")

@@ -116,6 +116,7 @@ def test_a_wrong_question_is_answered_with_what_would_be_right(data_dir: Path) -
         ("list_runs", {"since": "yesterday-ish"}, "neither an age nor a date"),
         ("list_runs", {"max_bytes": 5}, "max_bytes has to be from 2,000"),
         ("explain_run", {"run": "ffffffff"}, "no run matches 'ffffffff'"),
+        ("explain_run", {"run": "ffffffff"}, "the tool list_runs shows what is there"),
         ("explain_run", {"run": "../../etc"}, "is not a run id"),
         ("read_event", {"run": run}, "event is missing"),
         ("read_event", {"run": run, "event": "999"}, "has no event '999'"),
@@ -273,3 +274,23 @@ def _everything_below(folder: Path) -> dict[str, tuple[bytes, int, int]]:
         )
         for path in sorted(folder.rglob("*"))
     }
+
+
+def test_prompts_ask_what_people_ask_and_every_answer_fits_its_schema(data_dir: Path) -> None:
+    """Debugging the last failed run is one click in an editor; programs read the same answers as data."""
+    run, other = ordinary(data_dir), ordinary(data_dir)
+
+    async def conversation(assistant: Assistant) -> None:
+        session = assistant.session
+        names = [prompt.name for prompt in (await session.list_prompts()).prompts]
+        asked = await session.get_prompt("explain_run", {"run": run[:8]})
+        schemas = {tool["name"]: tool["outputSchema"] for tool in await assistant.tools()}
+
+        assert names == ["debug_last_failed_run", "explain_run", "compare_with_last_good_run"]
+        assert run[:8] in asked.messages[0].content.text
+        for name, arguments in every_call(run, other).items():
+            said = (await session.call_tool(name, arguments)).model_dump(mode="json", by_alias=True)
+            assert said["structuredContent"] == json.loads(said["content"][0]["text"])
+            assert said["structuredContent"].keys() <= schemas[name]["properties"].keys(), name
+
+    talk(data_dir, conversation)
