@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -42,6 +43,7 @@ agentdbg diff a41f 9b2d --markdown
 """
 
 _PARTS = ("effects", "tools", "prompts")
+_NARROWEST = 40
 _TOLD_EVERY = 500
 _LARGEST_COMPARED, _MOST_COMPARED = 1_000_000, 32_000_000
 """Bytes of one field, and of all fields of a run, that are fetched from its tape."""
@@ -189,6 +191,9 @@ def _print(
     stat: bool,
 ) -> None:
     out = Terminal()
+    asked_width = os.environ.get("COLUMNS", "")
+    if out.width is None and asked_width.isdecimal():  # which a shell sets for itself alone, unless it is exported
+        out.width = max(int(asked_width), _NARROWEST)
     if as_json:
         content = {**found.to_json(), "sentences": told.sentences, "notes": told.notes}
         if only == "prompts":  # what the runs did is not asked

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.analysis.wording import count_noun
 from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option, chosen_format
 from agentdbg.commands.terminal import Progress, Terminal
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 agentdbg export latest --out run.json
 agentdbg export a41f --out - | jq '.events | length'
-agentdbg export a41f --format html --out run.html        # opens in any browser, offline
+agentdbg export a41f --out shared/run.html               # opens in any browser, offline
 agentdbg export a41f --format markdown --out -           # to paste into an issue
 agentdbg export a41f --format chrome --out trace.json    # opens in Perfetto
 agentdbg export --all --format parquet --out tables/     # for DuckDB, Spark, pandas
@@ -63,8 +66,14 @@ def command(
         list[str] | None, Argument("[RUN]...", "Runs: ids, the beginnings of them, or `latest`.", "runs")
     ] = None,
     form: Annotated[
-        str, Option("--format", "-f", metavar="FORMAT", help="json, jsonl, markdown, chrome, parquet or html.")
-    ] = "json",
+        str | None,
+        Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="json, jsonl, markdown, chrome, parquet or html; else by the ending.",
+        ),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
     all_runs: Annotated[bool, Option("--all", help="Every run there is.")] = False,
     since: Annotated[str | None, Option("--since", metavar="WHEN", help="Those since 2h, 7d, today …")] = None,
@@ -77,7 +86,7 @@ def command(
     are stored. markdown is the run for a person or an issue. chrome opens in Perfetto. html is one file with the viewer
     in it. parquet is a folder with two tables, runs and events. What is written is for your eyes only (mode 0600).
     """
-    form = chosen_format(form, "json", as_json=as_json)
+    form = chosen_format(_by_ending(out) if form is None else form, _by_ending(out), as_json=as_json)
     chosen_form = FORMATS.get(form)
     if chosen_form is None:
         raise UsageError(f"there is no format {form!r}; it is one of {', '.join(FORMATS)}")
@@ -91,8 +100,14 @@ def command(
             _write_one(chosen, form, out, progress.at, with_tape=with_tape)
         else:
             _write_folder(chosen, form, Path(out), progress.at, with_tape=with_tape)
-    if out != "-" and sys.stderr.isatty():
-        Terminal(sys.stderr).line(f"Wrote {out}.", cut=False)
+    if out != "-":
+        Terminal(sys.stderr).line(f"Wrote {out}: {count_noun(len(chosen), 'run')} as {form}.", cut=False)
+
+
+def _by_ending(out: str) -> str:
+    """The format that a file's name asks for; json where it asks for none."""
+    ending = Path(out).suffix.lower().removeprefix(".")
+    return next((name for name, form in FORMATS.items() if ending in (form.suffix, name)), "json")
 
 
 def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[Run]:
@@ -119,6 +134,8 @@ def _write_one(chosen: Sequence[Run], form: str, out: str, progress: Report, *, 
     if with_tape:
         write = partial(write, with_tape=True)
     if out != "-":
+        with suppress(OSError):  # what cannot be made is said by who writes into it
+            os.makedirs(Path(out).parent, exist_ok=True)
         write_whole(Path(out), lambda put: write(chosen, put, progress))
         return
     standard_output = Terminal()

@@ -262,3 +262,16 @@ def test_runs_that_part_in_their_answers_are_told_with_their_words(cli: Cli, dat
     assert "A answers, B runs get_rates." in cli("diff", a, b).out
     assert "A answers “Nothing is left to do, good-bye.”, B answers “Order 99 was never paid" in answers
     assert "Every step is the same, 8 on each side." in cli("diff", a, a).out
+
+
+def test_a_piped_comparison_keeps_to_the_width_that_was_asked_for(
+    cli: Cli, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`COLUMNS=72 agentdbg diff … | less`, or a page of documentation: lines that run on are hard to read."""
+    a, b = store(data_dir, refund_story()), store(data_dir, refund_story(amount=4000, says="You get 4,000 back. " * 9))
+    free = cli("diff", a, b).out
+    monkeypatch.setenv("COLUMNS", "72")
+    kept = cli("diff", a, b).out
+
+    assert max(map(len, free.splitlines())) > 72
+    assert max(map(len, kept.splitlines())) <= 72

@@ -110,3 +110,25 @@ def test_a_link_at_the_place_of_an_export_is_replaced_and_not_followed(
     assert theirs.read_text() == "kept"
     assert not out.is_symlink()
     assert out.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [
+        ("run.html", "<!doctype html"),
+        ("run.md", "# "),
+        ("run.jsonl", '{"spec_version"'),
+        ("run.json", '{"spec_version"'),
+    ],
+)
+def test_the_ending_chooses_the_format_and_folders_are_made(
+    cli: Callable[..., Ran], rich_run: str, tmp_path: Path, name: str, begins: str
+) -> None:
+    """`--out report/run.html` says it all, and the sentence on stderr confirms it."""
+    path = tmp_path / "new" / "folder" / name
+    ran = cli("export", rich_run, "--out", str(path))
+
+    assert ran.code == 0, ran.err
+    assert path.read_text(encoding="utf-8").lower().startswith(begins)
+    assert ran.err.startswith(f"Wrote {path}: 1 run as ")
+    assert ran.out == ""
