@@ -73,7 +73,8 @@ class Steps:
         key = _key(trace)
         if self.enabled and key not in self._handled:
             self._handled[key] = sys.exc_info()[1]
-            pairing.start(key, "run", _DEFAULT_WORKFLOW if trace.name == _UNNAMED else trace.name)
+            name = _DEFAULT_WORKFLOW if trace.name == _UNNAMED else trace.name
+            pairing.start(key, "span", name, meta=_given_meta(trace))
 
     @contained
     def trace_ends(self, trace: Any) -> None:
@@ -155,6 +156,14 @@ def _key(step: Any) -> Hashable:
     if isinstance(step, (NoOpSpan, NoOpTrace)):
         return cast("Hashable", step)
     return str(getattr(step, "span_id", None) or step.trace_id)
+
+
+def _given_meta(trace: Any) -> dict[str, Any]:
+    """What the program told the SDK about this work: a conversation's id, and anything else."""
+    told = getattr(trace, "metadata", None)
+    meta = {str(key): value for key, value in told.items()} if isinstance(told, dict) else {}
+    group_id = getattr(trace, "group_id", None)
+    return {"span_type": "trace", **({"session_id": group_id, "group_id": group_id} if group_id else {}), **meta}
 
 
 def _meta(kind: str, data: Any) -> dict[str, Any]:

@@ -38,6 +38,7 @@ _HIDDEN = "langsmith:hidden"
 _ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant"}
 _MOST_LEVELS = 5
 _ADDED = frozenset({"callbacks", "config", "run_manager", "runtime", "state", "store"})
+_OF_THE_LIBRARY = ("ls_", "langgraph_", "lc_", "__", "checkpoint_", "revision_id")
 # One for all handlers: two of them that see the same call see it under the same run_id.
 _pairing = Pairing("langchain")
 
@@ -67,6 +68,8 @@ class AgentDbgLangChainCallbackHandler(BaseCallbackHandler):  # type: ignore[mis
             return
         name = _name(serialized, kwargs)
         meta = {"chain_type": name, **_agent_meta(name, metadata), **_graph_meta(metadata)}
+        if parent_run_id is None:
+            meta = {**_given_meta(metadata, tags), **meta}
         _pairing.start(run_id, "span", name, _readable(inputs), parent_key=parent_run_id, meta=meta)
 
     @contained
@@ -286,6 +289,13 @@ def _agent_meta(name: str, metadata: dict[str, Any] | None) -> dict[str, Any]:
         return {"agent_type": name}
     built_by = (metadata or {}).get("ls_integration")
     return {"agent_type": built_by} if isinstance(built_by, str) and "agent" in built_by else {}
+
+
+def _given_meta(metadata: dict[str, Any] | None, tags: list[str] | None) -> dict[str, Any]:
+    """What the program gave in its `config`: a user, a session, tags, whatever it wants to find the run by."""
+    given = {key: value for key, value in (metadata or {}).items() if not key.startswith(_OF_THE_LIBRARY)}
+    named = [tag for tag in tags or () if not tag.startswith(("seq:", "map:", "graph:", "langsmith:"))]
+    return {**given, **({"tags": named} if named else {})}
 
 
 def _graph_meta(metadata: dict[str, Any] | None) -> dict[str, Any]:

@@ -7,16 +7,20 @@ Takes an exception, a text or a dict, in the names users know. Never raises, wha
 from __future__ import annotations
 
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import pass_on
-from agentdbg.recorder.source_lines import is_own_file
+from agentdbg.recorder.source_lines import is_own_file, is_user_file
 from agentdbg.redaction.safe_str import spoken
 from agentdbg.user_code import tells_endlessly
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = ["FailedCalls", "describe_error", "is_clean_exit", "safe_text"]
 
 _MOST_REMEMBERED = 64
+_MOST_FRAMES = 80
 
 _KNOWN = {"error_type", "type", "message", "stack", "stack_trace", "details"}
 
@@ -93,10 +97,30 @@ def _stack(error: BaseException) -> str | None:
             return "".join(traceback.format_tb(error.__traceback__))
         shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
         _drop_own_frames(shown)
+        shown.stack[:0] = _callers(error.__traceback__.tb_frame)
         return "".join(shown.format())
     except Exception as raised:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
         pass_on(raised, of_user_code=True)
         return None
+
+
+def _callers(caught_in: FrameType) -> list[traceback.FrameSummary]:
+    """
+    The program's own frames above a call that we stood around.
+
+    The traceback of what such a call raised begins with us; who made the call is what the developer looks for.
+    """
+    if not is_own_file(caught_in.f_code.co_filename):
+        return []
+    frames: list[FrameType] = []
+    frame = caught_in.f_back
+    for _ in range(_MOST_FRAMES):
+        if frame is None:
+            break
+        if is_user_file(frame.f_code.co_filename):
+            frames.append(frame)
+        frame = frame.f_back
+    return list(traceback.StackSummary.extract((frame, frame.f_lineno) for frame in reversed(frames)))
 
 
 def _drop_own_frames(shown: Any, depth: int = 0) -> None:

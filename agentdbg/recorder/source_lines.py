@@ -16,7 +16,7 @@ from agentdbg.faults import pass_on
 if TYPE_CHECKING:
     from types import CodeType, FrameType
 
-__all__ = ["forget_paths", "function_source", "is_own_file", "user_source"]
+__all__ = ["forget_paths", "function_source", "is_own_file", "is_user_file", "user_source"]
 
 _OURS, _LIBRARY, _USER = 0, 1, 2
 _MOST_FRAMES = 80
@@ -85,6 +85,12 @@ def function_source(path: str) -> str:
 def is_own_file(path: str) -> bool:
     """Whether a source file is ours, and only stands between the user's code and what it calls."""
     return path.startswith(_OWN_FOLDER) and not path.startswith(_NOT_OURS)
+
+
+def is_user_file(path: str) -> bool:
+    """Whether a source file is the user's: neither ours nor an installed library's."""
+    kind = _kinds.get(path)
+    return (_classify(path) if kind is None else kind) == _USER
 
 
 def forget_paths() -> None:

@@ -96,15 +96,22 @@ def test_an_agent_is_a_span_and_its_calls_say_whose_they_are(server: FakeServer,
     """With several agents in one run, the first question is who did this."""
 
     async def use(agent: Any) -> None:
-        await agents.Runner.run(agent, QUESTION)
+        about = agents.RunConfig(workflow_name="Report", group_id="chat-7", trace_metadata={"user_id": "ada"})
+        await agents.Runner.run(agent, QUESTION, run_config=about)
 
     with traced_run("story"):
         run(in_agent(server, agents.OpenAIResponsesModel, use, instructions="Be brief."))
 
     trace = recorded.only()
-    span = trace.one("STATE_UPDATE")
+    span, workflow = trace.of_type("STATE_UPDATE")
     assert (span["name"], span["meta"]["agent_name"]) == ("Weather", "Weather")
-    assert span["parent_id"] == trace.one("RUN_START")["event_id"]
+    assert (workflow["name"], workflow["meta"]["session_id"], workflow["meta"]["user_id"]) == (
+        "Report",
+        "chat-7",
+        "ada",
+    )
+    assert span["parent_id"] == workflow["event_id"]
+    assert workflow["parent_id"] == trace.one("RUN_START")["event_id"]
     for number, call in enumerate(trace.of_type("LLM_CALL"), 1):
         assert call["parent_id"] == span["event_id"]
         assert call["meta"]["agent_name"] == "Weather"
@@ -128,7 +135,9 @@ def test_a_handoff_is_seen_and_the_next_agent_too(server: FakeServer, recorded: 
         run(in_agent(server, agents.OpenAIResponsesModel, use))
 
     trace = recorded.only()
-    assert [span["name"] for span in trace.of_type("STATE_UPDATE")] == ["handoff to Helper", "Desk", "Helper"]
+    spans = trace.of_type("STATE_UPDATE")
+    assert [span["name"] for span in spans] == ["handoff to Helper", "Desk", "Helper", "Agent workflow"]
+    assert {span["parent_id"] for span in spans[1:3]} == {spans[3]["event_id"]}  # both agents in one workflow
     assert [call["meta"]["agent_name"] for call in trace.of_type("LLM_CALL")] == ["Desk", "Helper"]
     check_tree(trace)
 
@@ -292,7 +301,7 @@ def test_run_inside_a_handled_exception_is_no_failure(server: FakeServer, record
 
     trace = recorded.only()
     assert trace.one("LLM_CALL")["payload"]["status"] == "ok"
-    assert trace.one("STATE_UPDATE")["payload"]["error"] is None
+    assert [span["payload"]["error"] for span in trace.of_type("STATE_UPDATE")] == [None, None]
 
 
 def test_disabled_it_records_nothing(server: FakeServer, recorded: Recorded) -> None:

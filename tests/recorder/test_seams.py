@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import inspect
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -452,3 +454,22 @@ def test_the_object_of_a_method_is_no_argument_whatever_it_is_called(recorded: R
     args = [call["payload"]["args"] for call in recorded.only().of_type("TOOL_CALL")]
     assert args[:2] == [{"question": "a"}, {"question": "b"}]
     assert set(args[2]) == {"agent", "question"}
+
+
+def test_what_a_call_raised_shows_who_made_the_call(recorded: Recorded) -> None:
+    """Its traceback begins with us; the developer looks for the line in the program that called."""
+
+    @tool
+    def fetch() -> str:
+        raise ValueError("gone")
+
+    def ask_for_it() -> None:
+        with contextlib.suppress(ValueError):
+            fetch()
+
+    with traced_run("caught"):
+        ask_for_it()
+
+    stack = recorded.only().one("TOOL_CALL")["payload"]["error"]["stack"]
+    assert stack.index("in ask_for_it") < stack.index("in fetch")
+    assert f"{os.sep}agentdbg{os.sep}recorder" not in stack
