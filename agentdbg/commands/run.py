@@ -40,6 +40,7 @@ runs of their own. The program behaves as it does without us.
 The limits hold for the program and for each of its children. A limit that the program gives to one of its own runs, as
 in @trace(max_llm_calls=50), beats the same limit given here.
 """
+_LONGEST_BEGINNING = 300
 
 
 def command() -> None:
@@ -171,7 +172,25 @@ def _one_of(option: str, text: str, allowed: tuple[str, ...]) -> str:
 def _script(words: list[str]) -> Program:
     if not words:
         raise UsageError("what is to be run? Give a script, or a module with -m; `agentdbg run --help` has examples")
-    return Program(words[0], words[1:], is_module=False)
+    return Program(_file_of(words[0]), words[1:], is_module=False)
+
+
+def _file_of(word: str) -> str:
+    """The file to run; `pytest` or `uvicorn` is a script that an installer has put beside the interpreter."""
+    if os.path.exists(word) or os.path.basename(word) != word:
+        return word
+    folders = [os.path.dirname(sys.executable), *os.environ.get("PATH", "").split(os.pathsep)]
+    files = (os.path.join(folder, word) for folder in folders if folder)
+    return next((file for file in files if _is_python_script(file)), word)
+
+
+def _is_python_script(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            beginning = file.read(_LONGEST_BEGINNING)
+    except OSError:
+        return False
+    return beginning.startswith(b"#!") and b"python" in beginning
 
 
 def _next(words: list[str], option: str, what: str) -> str:

@@ -8,6 +8,7 @@ what is not known stays null, and what the provider gave is kept beside the thre
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from itertools import islice
 from typing import Any
@@ -72,6 +73,7 @@ PRICES: dict[str, dict[str, float]] = {
     for model, (prompt, cached, completion) in _PUBLISHED.items()
 }
 
+_BEDROCK = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|amazon|meta|mistral|cohere|openai)\.(.+?)(?:-v\d+)?(?::\d+)?$")
 _PARTS = 10**12
 """A dollar in the smallest parts that are told apart; the price of a token is then still a small number."""
 
@@ -124,9 +126,10 @@ class PriceTable:
         """
         The price of `openai/gpt-4o-2024-08-06` is that of `gpt-4o`: without the provider, then without the date.
 
-        Some write `claude-opus-4.5` for `claude-opus-4-5`.
+        Some write `claude-opus-4.5` for `claude-opus-4-5`. Bedrock has a region and a maker before the name and a
+        version after it (`us.anthropic.claude-sonnet-4-20250514-v1:0`), Vertex an `@` before the date.
         """
-        name = model.rpartition("/")[2]
+        name = _BEDROCK.sub(r"\1", model.rpartition("/")[2]).replace("@", "-")
         dashed = name.replace(".", "-")
         forms = (model, name, _undated(name), dashed, _undated(dashed))
         found = next((self._prices[form] for form in forms if self._prices.get(form)), None)

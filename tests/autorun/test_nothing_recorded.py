@@ -48,3 +48,17 @@ def test_the_doctor_finds_what_a_program_imports_without_running_it(tmp_path: Pa
     script.write_text("import helpers\nfrom pack import x\nimport json\nraise SystemExit('not to be run')\n")
 
     assert packages_imported_by(str(script)) == ["google.genai", "langchain_core", "ollama"]
+
+
+@pytest.mark.slow
+def test_an_installed_script_is_run_by_its_name(tmp_path: Path) -> None:
+    """Nobody types the path of pytest or uvicorn."""
+    (tmp_path / "test_one.py").write_text(
+        "from agentdbg import record_tool_call\ndef test_one():\n    record_tool_call('search')\n"
+    )
+    command = [sys.executable, "-m", "agentdbg", "run", "pytest", "-q", "-p", "no:cacheprovider", "test_one.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+
+    assert result.returncode == 0, result.stderr
+    assert "1 passed" in result.stdout
+    assert "3 events" in result.stderr
