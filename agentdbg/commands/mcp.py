@@ -3,28 +3,52 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
+from typing import Annotated
 
+from agentdbg.commands.options import Option
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.protocol import serve
+from agentdbg.mcp_server.tools_control import Control
 from agentdbg.storage.reader import default_data_dir
 
 EXAMPLES = """
 claude mcp add agentdbg -- agentdbg mcp
 codex mcp add agentdbg -- agentdbg mcp
 AGENTDBG_DATA_DIR=./runs agentdbg mcp
+agentdbg mcp --control                               # replay, answer pauses, make tests; offline
+agentdbg mcp --control --live --max-cost-usd 0.5     # forks, too
 """
 
 
-def command() -> None:
+def command(
+    control: Annotated[
+        bool, Option("--control", help="Let the assistant replay and fork runs, and answer pauses.")
+    ] = False,
+    live: Annotated[bool, Option("--live", help="With --control: forks may make live calls.")] = False,
+    max_cost_usd: Annotated[
+        float | None, Option("--max-cost-usd", metavar="USD", help="With --live: what one fork may cost.")
+    ] = None,
+    writes: Annotated[str, Option("--writes", metavar="WHICH", help="With --live: deny or allow.")] = "deny",
+    timeout: Annotated[
+        int, Option("--timeout", metavar="SECONDS", help="How long one child may take.", at_least=1)
+    ] = 300,
+) -> None:
     """
     Serve the stored runs to a coding assistant over the Model Context Protocol, on stdin and stdout.
 
-    The assistant starts this itself; docs/mcp.md says how to tell it to. It only reads: nothing is changed, and
-    nothing leaves this machine but what the assistant is answered. Needs the package mcp: `pip install "mcp>=1.23"`.
+    The assistant starts this itself; docs/mcp.md says how to tell it to. Without --control it only reads: nothing is
+    changed, and nothing leaves this machine but what the assistant is answered. Needs the package mcp:
+    `pip install "mcp>=1.23"`.
     """
     if sys.stdin.isatty():
         raise UsageError(
             "`agentdbg mcp` speaks to an assistant, which starts it itself; "
             "add it there, for example with `claude mcp add agentdbg -- agentdbg mcp`"
         )
-    serve(default_data_dir())
+    if live and (max_cost_usd is None or not control):
+        raise UsageError("--live makes calls that cost money: it needs --control and --max-cost-usd")
+    if writes not in ("deny", "allow"):
+        raise UsageError(f"--writes is {writes!r}; it can be deny or allow")
+    chosen = Control(Path.cwd(), live, max_cost_usd, writes, float(timeout)) if control else None
+    serve(default_data_dir(), chosen)

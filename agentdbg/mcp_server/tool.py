@@ -33,6 +33,8 @@ class Tool:
     answer: Callable[..., dict[str, Any]]
     gives: str = ""
     """The members of its answer; `next`, the arguments that ask for more, is one of every answer."""
+    acts: bool = False
+    """Whether it runs a program or answers one; all others only read."""
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -44,13 +46,13 @@ class Tool:
             "inputSchema": schema_of((*self.parameters, MAX_BYTES)),
             # Members that hold nothing are left out, and long ones are cut, so none is required and none is typed.
             "outputSchema": {"type": "object", "properties": {name: {} for name in [*self.gives.split(), "next"]}},
-            # Nothing is changed, asking twice gives the same, and only this machine's files are read.
+            # Of most tools nothing is changed, asking twice gives the same, and only this machine's files are read.
             "annotations": {
                 "title": self.title,
-                "readOnlyHint": True,
-                "destructiveHint": False,
-                "idempotentHint": True,
-                "openWorldHint": False,
+                "readOnlyHint": not self.acts,
+                "destructiveHint": self.acts,
+                "idempotentHint": not self.acts,
+                "openWorldHint": self.acts,
             },
         }
 

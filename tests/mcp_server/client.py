@@ -63,17 +63,30 @@ class Assistant:
         return dict(contents[0])
 
 
-def talk(data_dir: Path, conversation: Callable[[Assistant], Awaitable[None]], **environment: str) -> None:
+def talk(
+    data_dir: Path,
+    conversation: Callable[[Assistant], Awaitable[None]],
+    options: tuple[str, ...] = (),
+    cwd: Path | None = None,
+    **environment: str,
+) -> None:
     """Start the server as an assistant would, greet it, and hold the conversation."""
-    asyncio.run(_talk(data_dir, conversation, environment))
+    asyncio.run(_talk(data_dir, conversation, environment, options, cwd))
 
 
-async def _talk(data_dir: Path, conversation: Callable[[Assistant], Awaitable[None]], more: dict[str, str]) -> None:
+async def _talk(
+    data_dir: Path,
+    conversation: Callable[[Assistant], Awaitable[None]],
+    more: dict[str, str],
+    options: tuple[str, ...],
+    cwd: Path | None,
+) -> None:
     from mcp import ClientSession, StdioServerParameters
     from mcp.client.stdio import stdio_client
 
     environment = {"AGENTDBG_DATA_DIR": str(data_dir), "HOME": os.environ["HOME"], **more}
-    server = StdioServerParameters(command=sys.executable, args=["-m", "agentdbg", "mcp"], env=environment)
+    words = ["-m", "agentdbg", "mcp", *options]
+    server = StdioServerParameters(command=sys.executable, args=words, env=environment, cwd=cwd)
     async with stdio_client(server) as (answers, questions), ClientSession(answers, questions) as session:
         assistant = Assistant(session)
         await assistant.hello()

@@ -1,0 +1,146 @@
+"""An assistant that may act: it finds the failing step, forks it fixed, sees the run pass and keeps a test of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.mcp_server.client import Assistant, talk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.slow
+pytest.importorskip("mcp")
+
+PROGRAM = """
+from agentdbg import tool, trace
+
+@tool(effect="read")
+def read_invoice(path):
+    return {"total": 12}
+
+@tool(effect="read")
+def parse(invoice):
+    return invoice["due"]
+
+@trace(name="invoices")
+def agent():
+    return f"due {parse(read_invoice('a.pdf'))}"
+
+if __name__ == "__main__":
+    agent()
+"""
+LIVE = ("--control", "--live", "--max-cost-usd", "0.5")
+
+
+@pytest.fixture
+def project(tmp_path: Path, data_dir: Path) -> Path:
+    """A program that fails at its second tool, because of what the first one gave."""
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    subprocess.run([sys.executable, "agent.py"], cwd=tmp_path, env=env, check=False, capture_output=True)
+    return tmp_path
+
+
+def test_an_assistant_finds_the_step_forks_it_and_sees_the_run_pass(project: Path, data_dir: Path) -> None:
+    """With these tools alone, from failure to proof."""
+
+    async def conversation(assistant: Assistant) -> None:
+        explained = (await assistant.call("explain_run")).text
+        assert "KeyError" in explained
+        events = (await assistant.call("read_events")).json["events"]
+        step = next(event["n"] for event in events if event["name"] == "read_invoice")
+        replayed = (await assistant.call("replay_run")).json
+        assert replayed["report"]["verdict"] == "equal"
+
+        fixed = ['result={"total": 12, "due": "May"}']
+        forked = await assistant.call("fork_run", at=str(step), set=fixed, run="latest")
+
+        assert forked.json["exit_code"] == 0, forked.text
+        new = forked.json["report"]["run_id"]
+        runs = (await assistant.call("list_runs")).json["runs"]
+        assert next(run["status"] for run in runs if run["run_id"] == new) == "ok"
+
+    talk(data_dir, conversation, LIVE, project)
+
+
+def test_without_live_nothing_live_is_made(project: Path, data_dir: Path) -> None:
+    """Offline is the rule, and a program outside the folder is not run at all."""
+
+    async def conversation(assistant: Assistant) -> None:
+        refused = await assistant.call("fork_run", at="3", set=["result=1"])
+        assert refused.is_error
+        assert "--live" in refused.text
+        assert not (await assistant.call("replay_run")).is_error
+
+    talk(data_dir, conversation, ("--control",), project)
+
+    async def elsewhere(assistant: Assistant) -> None:
+        refused = await assistant.call("replay_run")
+        assert refused.is_error
+        assert "does not lie under the folder" in refused.text
+
+    other = project / "other"
+    other.mkdir()
+    talk(data_dir, elsewhere, ("--control",), other)
+
+
+def test_without_control_there_is_no_tool_that_acts(project: Path, data_dir: Path) -> None:
+    """The plain server only reads."""
+
+    async def conversation(assistant: Assistant) -> None:
+        assert all(tool["annotations"]["readOnlyHint"] for tool in await assistant.tools())
+
+    talk(data_dir, conversation, (), project)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"at": "--writes=allow", "set": ["result=1"]},
+        {"at": "3", "set": ["result=@/etc/passwd"]},
+        {"at": "3", "mocks": ["read_invoice=py:evil.py:run"]},
+    ],
+)
+def test_nothing_the_assistant_says_becomes_a_command_line(
+    project: Path, data_dir: Path, arguments: dict[str, object]
+) -> None:
+    """Options, files and functions are a person's."""
+
+    async def conversation(assistant: Assistant) -> None:
+        assert (await assistant.call("fork_run", **arguments)).is_error
+
+    talk(data_dir, conversation, LIVE, project)
+
+
+def test_a_pause_is_answered_by_the_assistant(project: Path, data_dir: Path) -> None:
+    """The program waits, the assistant gives the result that was missing, the run passes."""
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    words = [sys.executable, "-m", "agentdbg", "run", "--break", "tool:read_invoice:after", "--wait", "60", "agent.py"]
+    ended: list[int] = []
+
+    def run() -> None:
+        done = subprocess.run(words, cwd=project, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        ended.append(done.returncode)
+
+    running = threading.Thread(target=run)
+    running.start()
+
+    async def conversation(assistant: Assistant) -> None:
+        waiting: list[dict[str, str]] = []
+        while not waiting:
+            waiting = (await assistant.call("paused")).json["paused"]
+        told = {"run": waiting[0]["run"], "pause_id": waiting[0]["pause_id"], "value": '{"due": "May"}'}
+        assert not (await assistant.call("answer_pause", **told)).is_error
+        assert (await assistant.call("answer_pause", **told)).is_error
+
+    talk(data_dir, conversation, ("--control",), project)
+    running.join(30)
+
+    assert ended == [0]
