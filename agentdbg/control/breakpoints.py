@@ -31,6 +31,7 @@ __all__ = ["Breakpoints"]
 
 _MOST_WAIT_SECONDS = 600.0
 _LOOK_SECONDS = 0.02
+_UNKNOWN: Any = object()
 
 
 class Breakpoints(Decider):
@@ -66,9 +67,15 @@ class Breakpoints(Decider):
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Note the call, answer it where it is mocked, and see whether it is one to pause before."""
-        if call.kind == "http":
+        if call.kind in ("http", "mcp"):
             return None
         run = _run_of(call)
+        if call.is_silent and (number := self._numbers.get(call.outer_id)) is not None:
+            # The function behind a call that a framework reported: only here can the program be held.
+            self._numbers[call.call_id] = number
+            if reason := self._reasons.pop(call.outer_id, ""):
+                self._reasons[call.call_id] = reason
+            return self._mocked(call)
         with self._lock:
             self._calls += 1
             self._numbers[call.call_id] = number = self._calls
@@ -77,9 +84,11 @@ class Breakpoints(Decider):
             reason = self._reason_before(call, run, number)
             if reason:
                 self._reasons[call.call_id] = reason
-        if not reason and (call.kind, str(call.name)) in self._mocks and call.can_answer:
-            return Answer(self._mocks[call.kind, str(call.name)], served="mock")
-        return None
+        return None if reason else self._mocked(call)
+
+    def _mocked(self, call: AnnouncedCall) -> Answer | None:
+        known = self._mocks.get((call.kind, str(call.name)), _UNKNOWN)
+        return None if known is _UNKNOWN or not call.can_answer else Answer(known, served="mock")
 
     def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Pause this thread, if this is a place to."""
@@ -157,14 +166,16 @@ class Breakpoints(Decider):
     def _pause_before(self, call: AnnouncedCall) -> Pause | None:
         reason = self._reasons.pop(call.call_id, "")
         run = _run_of(call)
-        if not reason or run is None or call.kind == "http":
+        if not reason or run is None or call.kind in ("http", "mcp"):
             return None
         shown = run.shown(call.input)
         return self._new_pause("before", call, run, shown, call.input, reason)
 
     def _pause_after(self, call: AnnouncedCall, outcome: Outcome) -> Pause | None:
         run = _run_of(call)
-        if run is None or call.kind == "http" or not any(place.after for place in self.places):
+        if run is None or call.kind in ("http", "mcp") or not any(place.after for place in self.places):
+            return None
+        if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
         facts = {**_facts(call), "result": outcome.value, "response": outcome.value}
         if outcome.error is not None:

@@ -83,7 +83,7 @@ class Mocks(Decider):
 
     def find(self, call: AnnouncedCall) -> Mock | None:
         """The mock that answers this call, if one does."""
-        if call.kind == "http":
+        if call.kind == "http" or call.is_silent:  # what stands behind a call that was asked about already
             return self._open.get(call.outer_id)
         with self._lock:
             found = [mock for mock in self._mocks if mock.is_for(call)]

@@ -198,6 +198,7 @@ class Call:
             return
         call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
+        call.is_silent = self.is_silent
         call.outer_id, call.source = self._outer.parent_id, self._source
         call.lane, call.place = self.lane, self.place
         decided = Consultation(call)

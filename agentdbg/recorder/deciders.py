@@ -127,6 +127,7 @@ class AnnouncedCall:
         "can_edit",
         "can_replace",
         "input",
+        "is_silent",
         "kind",
         "lane",
         "meta",
@@ -151,6 +152,8 @@ class AnnouncedCall:
         self.run_id = ""
         self.parent_id = ""
         """What its event hangs under: for a tool, the model call that asked for it."""
+        self.is_silent = False
+        """Whether it is no event of its own: what stands behind the call `outer_id`, which a framework reports."""
         self.outer_id = ""
         """The event inside which the call is made: a span, another call, or the run's start."""
         self.source: str | None = None

@@ -267,7 +267,8 @@ class Story:
 
         class Listens(around.Decider):
             def decide(self, call: around.AnnouncedCall) -> None:
-                asked[call.call_id] = call.kind
+                if not call.is_silent:  # the function behind a tool belongs to the tool's own call
+                    asked[call.call_id] = call.kind
 
         server.brain = slow_weather
         with traced_run("story"), around.deciding(Listens()):
