@@ -18,6 +18,8 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow
+
 FORTY = Path(__file__).parent / "programs" / "forty.py"
 AGENT = """
     import random, sys, time
