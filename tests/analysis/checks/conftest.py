@@ -20,6 +20,7 @@ def cli(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.M
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
+    monkeypatch.delenv("COLUMNS", raising=False)  # what a piped diff keeps to
 
     def run(*arguments: str) -> Ran:
         capfd.readouterr()
