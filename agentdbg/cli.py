@@ -54,6 +54,7 @@ COMMANDS = {
     "restore": "Bring a deleted run back.",
     "prune": "Delete or compress old runs.",
     "scrub": "Remove a secret from stored runs.",
+    "audit": "Search stored runs for secrets that today's rules would hide.",
     "config": "Show every setting, its value and where it came from.",
     "doctor": "Find out why a run is empty or missing.",
     "demo": "Record a few small agents to look at.",

@@ -30,6 +30,10 @@ def command(
     idle: Annotated[
         int, Option("--idle", metavar="SECONDS", help="How long a trace without a root is waited for.", at_least=1)
     ] = 600,
+    max_disk: Annotated[
+        int | None,
+        Option("--max-disk", metavar="MB", help="Remove the oldest received runs beyond this.", at_least=1),
+    ] = None,
     as_json: Annotated[bool, Option("--json", help="Print what happens as lines of JSON.")] = False,
     allow_host: Annotated[
         list[str] | None, Option("--allow-host", metavar="HOST", help="Another name programs may send to.")
@@ -67,7 +71,17 @@ def command(
             out.flush()
 
     names = tuple(allow_host or ())
-    serve(config, host=host, port=port, allowed_hosts=names, idle_s=float(idle), on_ready=ready, on_news=tell)
+    quota = None if max_disk is None else max_disk * 1_000_000
+    serve(
+        config,
+        host=host,
+        port=port,
+        allowed_hosts=names,
+        idle_s=float(idle),
+        max_disk=quota,
+        on_ready=ready,
+        on_news=tell,
+    )
 
 
 def _as_document(news: RunNews) -> dict[str, str]:
@@ -75,7 +89,7 @@ def _as_document(news: RunNews) -> dict[str, str]:
 
 
 def _status(news: RunNews) -> str:
-    return "ended" if news.has_ended else "running"
+    return "removed" if news.was_removed else "ended" if news.has_ended else "running"
 
 
 def _say_where(out: Terminal, receiver: Receiver) -> None:

@@ -41,11 +41,13 @@ def command(
     question: Annotated[str | None, Argument("[SELECT]", "The question; `-` reads it from standard input.")] = None,
     form: Annotated[str, Option("--format", "-f", metavar="FORMAT", help="table, json or csv.")] = "table",
     as_json: Annotated[bool, Option("--json", help="The same as --format json.")] = False,
+    timeout: Annotated[int, Option("--timeout", metavar="SECONDS", help="Stop a longer question.", at_least=1)] = 120,
 ) -> None:
     """
     Query stored runs with SQL: the views are runs, events, llm_calls, tool_calls and findings. DuckDB answers, locked
     down: a question reads these views and nothing else, and changes nothing. What was read is kept as Parquet in the
-    index, so the next question reads only what changed. Without a question the views and their columns are listed.
+    index, so the next question reads only what changed. A question may take 1 GB of memory and --timeout
+    seconds; Ctrl-C ends it sooner. Without a question the views and their columns are listed.
     """
     writers: dict[str, Callable[[Terminal, Answer], None]] = {"table": _table, "json": _json, "csv": _csv}
     form = chosen_format(form, "table", as_json=as_json)
@@ -61,7 +63,7 @@ def command(
     with Progress("Reading runs") as progress:
         index.refresh(thorough=False, progress=progress.at)
     runs = index.page(None, None).runs
-    with Progress("Reading events") as progress, ask(text, runs, data_dir, progress.at) as answer:
+    with Progress("Reading events") as progress, ask(text, runs, data_dir, progress.at, timeout) as answer:
         writers[form](out, answer)
     out.flush()
 

@@ -81,6 +81,7 @@ def serve(
     port: int,
     allowed_hosts: tuple[str, ...] = (),
     idle_s: float = IDLE_SECONDS,
+    max_disk: int | None = None,
     on_ready: Callable[[Receiver], None] | None = None,
     on_news: Callable[[list[RunNews]], None] | None = None,
 ) -> None:
@@ -88,7 +89,7 @@ def serve(
     with contextlib.closing(listen(host, port)) as listener:
         token = kept_token(config.data_dir)
         receiver = Receiver(host, listener.getsockname()[1], token)
-        traces = Traces(config, idle_s=idle_s, on_news=on_news)
+        traces = Traces(config, idle_s=idle_s, max_disk=max_disk, on_news=on_news)
         settings = uvicorn.Config(
             create_app(traces, host=host, token=token, allowed_hosts=allowed_hosts),
             log_config=None,

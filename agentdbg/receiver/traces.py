@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.interop.foreign_run import Names, stable_id
+from agentdbg.receiver.quota import DiskQuota
 from agentdbg.receiver.trace_run import (
     NOTHING_EARLIER,
     UNREADABLE,
@@ -46,6 +47,11 @@ _MANY_SERVICES_SECONDS = 12.0
 """Exporters send every five seconds; of several services the slowest decides."""
 _MOST_OPEN = 200
 _MOST_PARTS = 1000
+_MOST_TRACES_IN_A_BODY = 1000
+"""Each is a run; exporters send 512 spans at once."""
+_TOO_MANY_TRACES = f"one request may hold {_MOST_TRACES_IN_A_BODY:,} traces; send the rest in another"
+_QUOTA_SECONDS = 5.0
+_OVER_QUOTA = "removed: the runs received take more than --max-disk"
 
 Clock = Callable[[], float]
 
@@ -57,6 +63,7 @@ class RunNews(NamedTuple):
     run_name: str
     trace_id: str
     has_ended: bool
+    was_removed: bool = False
 
 
 class Traces:
@@ -67,6 +74,7 @@ class Traces:
         config: Config,
         *,
         idle_s: float = IDLE_SECONDS,
+        max_disk: int | None = None,
         clock: Clock = time.monotonic,
         on_news: Callable[[list[RunNews]], None] | None = None,
     ) -> None:
@@ -74,6 +82,8 @@ class Traces:
         self._names: Names = {}
         self._runs_dir = str(runs_dir(config.data_dir))
         self._idle_s = idle_s
+        self._quota = DiskQuota(self._runs_dir, max_disk) if max_disk is not None else None
+        self._weighed_at = clock()
         self._clock = clock
         self._on_news = on_news
         self._news: list[RunNews] = []
@@ -89,7 +99,12 @@ class Traces:
                 by_trace.setdefault(span.trace_id, []).append(span)
         rejected: list[str] = []
         with self._lock, self._telling():
-            for trace_id, group in by_trace.items():
+            for at, (trace_id, group) in enumerate(by_trace.items()):
+                if at >= _MOST_TRACES_IN_A_BODY and trace_id not in self._open:
+                    rejected += [
+                        f"one request may hold {_MOST_TRACES_IN_A_BODY:,} traces; send the rest in another"
+                    ] * len(group)
+                    continue
                 try:
                     rejected += self._take_trace(trace_id, group)
                 except UNREADABLE as error:
@@ -109,6 +124,15 @@ class Traces:
                     self._end(run, quiet_s)
                 else:
                     run.refresh(now)
+            self._keep_within_quota(now)
+
+    def _keep_within_quota(self, now: float) -> None:
+        if self._quota is None or now - self._weighed_at < _QUOTA_SECONDS:
+            return
+        self._weighed_at = now
+        in_use = {run.run_id for run in self._open.values()}
+        for run_id in self._quota.enforce(in_use):
+            self._news.append(RunNews(run_id, _OVER_QUOTA, "", has_ended=True, was_removed=True))
 
     def close(self) -> None:
         """End the complete runs, and leave the others for a later receiver."""

@@ -34,6 +34,7 @@ router = APIRouter()
 _PAGE_EVENTS = 500
 _PAGE_ROWS = 200
 _META_SECONDS = 0.25
+_RUNS_IN_A_FRAME = 200
 _RUNS_SECONDS = 0.25
 _BIGGEST_PAGE = 1 << 18  # a client that reads nothing holds up to four copies of a page
 
@@ -221,14 +222,20 @@ async def _send(socket: WebSocket, message: bytes) -> None:
 async def _serve_runs(socket: WebSocket, state: ViewerState) -> None:
     _, _, position = state.runs.changes_since(None)
     while not state.is_stopping:
-        changed, removed, position = await run_in_threadpool(_changes, state, position)
-        if changed or removed:
-            await _send(socket, encode_json({"type": "runs", "data": RawJson(changed or b"[]"), "removed": removed}))
+        frames, position = await run_in_threadpool(_changes, state, position)
+        for frame in frames:
+            await _send(socket, frame)
         await asyncio.sleep(_RUNS_SECONDS)
 
 
-def _changes(state: ViewerState, position: int) -> tuple[bytes, list[str], int]:
-    """Runs that changed since, as a JSON array (nothing for none), ids of those that are gone, and where we are now."""
+def _changes(state: ViewerState, position: int) -> tuple[list[bytes], int]:
+    """Runs that changed since and ids of those that are gone, so many to a frame; and where we are now."""
     state.look_for_runs()
     changed, removed, position = state.runs.changes_since(position)
-    return state.headed(changed) if changed else b"", removed, position
+    frames = []
+    for start in range(0, max(len(changed), len(removed)), _RUNS_IN_A_FRAME):
+        part = changed[start : start + _RUNS_IN_A_FRAME]
+        gone = removed[start : start + _RUNS_IN_A_FRAME]
+        data = RawJson(state.headed(part) if part else b"[]")
+        frames.append(encode_json({"type": "runs", "data": data, "removed": gone}))
+    return frames, position

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from opentelemetry.trace import NonRecordingSpan, SpanContext, Status, StatusCode, TraceFlags, set_span_in_context
 
+from agentdbg import record_tool_call, traced_run
 from agentdbg.interop.otel_spans import Overlaps
 from agentdbg.interop.span_steps import step_of
 from agentdbg.receiver import traces as traces_module
@@ -373,3 +374,29 @@ def test_a_trace_of_many_spans_takes_linear_time() -> None:
         overlaps.is_told_already(f"m{number}", "9999", "TOOL_CALL", f"other {number}", "t")
 
     assert time.process_time() - begun < 5  # with every pair looked at it would be minutes
+
+
+def test_the_oldest_received_runs_give_way_to_the_quota(receiving: Receiving) -> None:
+    """A program that is traced for weeks must not fill the disk."""
+    removed: list[str] = []
+    receiving.start(max_disk=6_000, on_news=lambda news: removed.extend(run.run_id for run in news if run.was_removed))
+    for _ in range(6):
+        receiving.take(small_agent().encoded())
+        receiving.wait(60)
+
+    left = {path.name for path in (receiving.data_dir / "runs").iterdir()}
+    assert removed
+    assert left.isdisjoint(removed)
+    assert sum(file.stat().st_size for file in (receiving.data_dir / "runs").rglob("*") if file.is_file()) <= 6_000
+
+
+def test_a_run_of_the_users_own_is_never_removed_for_the_quota(receiving: Receiving) -> None:
+    """Only what came over the network is counted and given up."""
+    with traced_run("mine") as run:
+        record_tool_call("t", {"x": "y" * 5_000})
+    receiving.start(max_disk=1)
+    receiving.take(small_agent().encoded())
+    receiving.wait(60)
+    receiving.wait(60)
+
+    assert [path.name for path in (receiving.data_dir / "runs").iterdir()] == [run.run_id]

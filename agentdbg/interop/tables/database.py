@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 import tempfile
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,6 +43,9 @@ __all__ = ["VIEWS", "Answer", "Files", "ask"]
 
 _ATTEMPTS = 3
 _ROWS_AT_ONCE = 1_000
+_MEMORY = "1GB"
+_ON_DISK = "8GB"
+"""What a question may take; what does not fit into memory is spilled to a folder of its own."""
 _ZONED = "WITH TIME ZONE"
 _AT_START: dict[str, Any] = {
     "autoinstall_known_extensions": "false",
@@ -60,24 +64,68 @@ class Answer(NamedTuple):
 
 
 @contextmanager
-def ask(question: str, runs: Sequence[RunMeta], data_dir: Path, progress: Callable[[float], None]) -> Iterator[Answer]:
-    """Answer one SELECT over every run given, reading first what changed since the last question."""
+def ask(
+    question: str,
+    runs: Sequence[RunMeta],
+    data_dir: Path,
+    progress: Callable[[float], None],
+    seconds: float | None = None,
+) -> Iterator[Answer]:
+    """
+    Answer one SELECT over every run given, reading first what changed since the last question.
+
+    A question that takes longer than `seconds` is stopped; reading what changed does not count.
+    """
     duckdb = require("duckdb")
     with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
         tables = StoredTables(data_dir, folder)
+        clock = _Clock(seconds)
         for attempt in range(_ATTEMPTS):
             try:
                 files = tables.refresh(runs, **_needs(question), progress=progress)
-                connection, answer = _answer(question, files, spill)
+                connection, answer = _answer(question, files, spill, clock)
                 break
             except duckdb.Error as error:
                 # Another process may have tidied up just now. If it was not that, a file is damaged.
                 if str(folder) not in str(error) or attempt == _ATTEMPTS - 1:
-                    raise UsageError(_kindly(error)) from None
+                    raise UsageError(clock.said() or _kindly(error)) from None
                 if attempt == _ATTEMPTS - 2:
                     tables.forget()
-        with connection:
-            yield Answer(answer.columns, answer.types, _kind_rows(answer.rows))
+        with clock, connection:
+            yield Answer(answer.columns, answer.types, _kind_rows(answer.rows, clock))
+
+
+class _Clock:
+    """Stops a question that takes too long."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._seconds = seconds
+        self._timer: threading.Timer | None = None
+        self._is_over = False
+
+    def start(self, connection: Any) -> None:
+        """Count from now on."""
+        if self._seconds is not None:
+            self._timer = threading.Timer(self._seconds, self._stop, [connection])
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _stop(self, connection: Any) -> None:
+        self._is_over = True
+        connection.interrupt()
+
+    def said(self) -> str | None:
+        """What to tell when it was stopped."""
+        if not self._is_over:
+            return None
+        return f"the question took longer than {self._seconds:g} seconds; ask for less, or give --timeout more"
+
+    def __enter__(self) -> _Clock:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _needs(question: str) -> dict[str, bool]:
@@ -107,11 +155,13 @@ def _folder(data_dir: Path) -> Iterator[Path]:
     yield folder
 
 
-def _answer(question: str, files: Files, spill: str) -> tuple[Any, Answer]:
+def _answer(question: str, files: Files, spill: str, clock: _Clock) -> tuple[Any, Answer]:
     connection = _locked_down(files, spill)
+    clock.start(connection)
     try:
         return connection, _execute(connection, question)
     except BaseException:
+        clock.__exit__()
         connection.close()
         raise
 
@@ -123,6 +173,8 @@ def _locked_down(files: Files, spill: str) -> Any:
     for setting, value in (
         ("allowed_paths", paths),
         ("temp_directory", spill),
+        ("max_temp_directory_size", _ON_DISK),
+        ("memory_limit", _MEMORY),
         ("TimeZone", "UTC"),
         ("python_enable_replacements", False),
         ("enable_external_access", False),
@@ -161,18 +213,20 @@ def _rows(answer: Any) -> Iterator[tuple[Any, ...]]:
         yield from rows
 
 
-def _kind_rows(rows: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _kind_rows(rows: Iterator[tuple[Any, ...]], clock: _Clock) -> Iterator[tuple[Any, ...]]:
     """Rows are made as they are read, so a division by nothing may show only now."""
     duckdb = require("duckdb")
     try:
         yield from rows
     except duckdb.Error as error:
-        raise UsageError(_kindly(error)) from None
+        raise UsageError(clock.said() or _kindly(error)) from None
 
 
 def _kindly(error: Exception) -> str:
     """What DuckDB says, without its stack, and where to look."""
     said = str(error).strip().partition("\n\nLINE ")[0]
+    if "Out of Memory" in said:
+        return f"the question needs more than {_MEMORY} of memory; ask for fewer rows or columns"
     if "does not exist" in said or "not found in FROM" in said:
         said += f"\nThe views are {', '.join(VIEWS)}; `agentdbg sql` without a question lists their columns."
     return said

@@ -429,3 +429,12 @@ def test_an_interrupted_reading_is_taken_up_where_it_stopped(
 
     assert ask("select count(*) as n from events") == [{"n": 6}]
     assert sorted([*first, *reads]) == sorted(ids)
+
+
+def test_a_question_that_takes_too_long_is_stopped(cli: Callable[..., Ran]) -> None:
+    """A join without a condition must not take the machine with it."""
+    question = "select count(*) from range(1000000000) a, range(100000) b where a.range % 7 = b.range % 5"
+    ran = cli("sql", question, "--timeout", "1")
+
+    assert ran.code == 2
+    assert "took longer than 1 seconds" in ran.err
