@@ -20,6 +20,7 @@ WIDE, PHONE = (1440, 860), (390, 844)
 # Name: the run (part of its name; two with `|` to compare; none for all), the rest of the address, what to do.
 VIEWS: dict[str, tuple[str, str, list[str]]] = {
     "viewer": ("demo: book a flight", "", ["key e", "key Enter"]),
+    "problems": ("support-agent", "", []),
     "conversation": ("chart-fixer", "event=36", ["scroll 930"]),
     "changes": ("chart-fixer", "event=36", ["click [data-tab=changes]", "scroll 950"]),
     "sorted": ("research-crew", "sort=time&filter=LLM_CALL,TOOL_CALL", []),

@@ -12,7 +12,8 @@ export function suspectsOf(summary) {
   return given.slice(0, MOST).flatMap((/** @type {any} */ one) => {
     const n = numberOf(one);
     if (n === null) return [];
-    const evidence = Array.isArray(one.evidence) ? one.evidence : [];
+    const told = one.evidence?.numbers ?? one.evidence;
+    const evidence = (Array.isArray(told) ? told : []).filter((/** @type {any} */ piece) => numberOf(piece) !== n);
     const rate = one.hit_rate ?? one.measured ?? null;
     return [
       {
@@ -34,7 +35,7 @@ export function isProblem(summary) {
 
 /** @param {any} one @returns {number | null} */
 function numberOf(one) {
-  const n = typeof one === "number" ? one : (one?.n ?? one?.number ?? one?.event_n);
+  const n = typeof one === "number" ? one : (one?.n ?? one?.event ?? one?.number);
   return Number.isInteger(n) && n > 0 ? n : null;
 }
 

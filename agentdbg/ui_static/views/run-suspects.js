@@ -24,12 +24,13 @@ export class RunSuspects extends HTMLElement {
     const suspects = suspectsOf(data?.summary);
     this.hidden = suspects.length === 0;
     if (!data || this.hidden) return;
-    const names = suspects.map(({ n }) => data.rows.get(n)?.name ?? null);
+    const needed = suspects.flatMap(({ n, evidence }) => [n, ...evidence.flatMap((piece) => piece.n ?? [])]);
+    const names = needed.map((n) => data.rows.get(n)?.name ?? null);
     const key = JSON.stringify([data.runId, suspects, names, this.isHidden, this.#opened]);
     if (key === this.#drawn) return;
     this.#drawn = key;
     if (names.includes(null))
-      data.getRows(suspects.map(({ n }) => n)).then(
+      data.getRows([...new Set(needed)]).then(
         () => this.update(),
         () => {},
       );
@@ -79,11 +80,22 @@ export class RunSuspects extends HTMLElement {
             "ul",
             null,
             ...evidence.map((piece) =>
-              h("li", null, piece.n === null ? null : this.#link(piece.n), h("span", null, ...sentence(piece.parts))),
+              h("li", null, piece.n === null ? null : this.#link(piece.n), ...this.#evidence(piece)),
             ),
           )
         : null,
     );
+  }
+
+  /** What a step that proves something says, in its own row's words where the rule gives none. @param {ShownSuspect["evidence"][number]} piece */
+  #evidence({ n, parts }) {
+    if (parts.length > 0) return [h("span", null, ...sentence(parts))];
+    const row = n === null ? undefined : this.data?.rows.get(n);
+    if (!row) return [];
+    const { input, outcome, error } = row.preview;
+    const said =
+      error ?? (outcome.length > 0 ? outcome : input).map((/** @type {{text: string}} */ part) => part.text).join("");
+    return [h("b", null, visibleText(row.name)), h("span", { class: "mono cut" }, visibleText(said))];
   }
 
   /** @param {number} at */

@@ -9,6 +9,7 @@ import { bothNames, verdictSign } from "../model/compare.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
 import { nameOf, standing } from "../model/runs.js";
+import { isProblem } from "../model/suspects.js";
 import "./empty-state.js";
 import "./event-rows.js";
 import "./fork-dialog.js";
@@ -241,7 +242,9 @@ export class Screen {
     this.suspects.isHidden = hidesSuspects;
     this.suspects.update();
     if (!data?.run) return;
-    const { tone, word } = standing(data.run);
+    const { tone, word } = isProblem(data.summary)
+      ? { tone: /** @type {const} */ ("problem"), word: "Finished with problems" }
+      : standing(data.run);
     const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
     const isPaused = this.holdBar.pause !== null;
     this.app.toggleAttribute("data-paused", isPaused);
