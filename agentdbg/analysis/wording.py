@@ -51,6 +51,8 @@ _LOOK_AT = 4_000
 _LARGEST = 1 << 62
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False, default=str)
 
+_TABLE_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$", re.MULTILINE)
+_TABLE_EDGE = re.compile(r"^[ \t]*\|[ \t]*|[ \t]*\|[ \t]*$", re.MULTILINE)
 _LINE_SIGNS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|>[ \t]?|```[^\n`]*$)", re.MULTILINE)
 # Underscores stay: in what agents write they are names (`__init__`, `max_tokens`) far more often than emphasis.
 _INLINE_SIGNS = re.compile(r"\*\*|`+|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
@@ -132,6 +134,8 @@ def one_line(text: str, limit: int = 400) -> str:
     # Most texts have no signs, and looking for them one by one is most of the work.
     if "#" in head or ">" in head or "```" in head:
         head = _LINE_SIGNS.sub("", head)
+    if "|" in head and "-" in head and _TABLE_RULE.search(head):
+        head = _TABLE_EDGE.sub("", _TABLE_RULE.sub("", head))
     if "*" in head or "`" in head:
         head = _INLINE_SIGNS.sub("", head)
     return cut(" ".join(head.split()), limit, more=len(text) > _LOOK_AT)

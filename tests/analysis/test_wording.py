@@ -72,6 +72,7 @@ def test_money_never_rounds_to_nothing() -> None:
         ("- one\n- two", "- one - two"),
         ("a  \t b\r\nc", "a b c"),
         ("C# and F#", "C# and F#"),
+        ("Found:\n\n| a | b |\n|---|--:|\n| 1 | 2 |", "Found: a | b 1 | 2"),
     ],
 )
 def test_a_text_on_one_line_loses_its_signs_and_keeps_its_words(text: str, line: str) -> None:

@@ -25,8 +25,10 @@ test("suspects keep their order, and their evidence is what else they point at",
   assert.equal(isProblem(summary), true);
 });
 
+const HEALTHY = { verdict: { state: "ok" }, suspects: [{ event: 2, sentence: "weak" }] };
+
 test("a summary without suspects, or with something else in their place, has none", () => {
-  for (const summary of [null, {}, { suspects: null }, { suspects: [{}, { event: "x" }, 0] }])
+  for (const summary of [null, {}, { suspects: null }, { suspects: [{}, { event: "x" }, 0] }, HEALTHY])
     assert.deepEqual(suspectsOf(summary), []);
   assert.equal(isProblem({ verdict: { state: "failed", tone: "error" } }), false);
 });

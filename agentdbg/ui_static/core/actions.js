@@ -397,7 +397,7 @@ export class Actions {
 
   /** All of the verdict, or its first lines; where suspects stand under it, they are shown or hidden. */
   toggleVerdict() {
-    if ((this.state.data?.summary?.suspects ?? []).length > 0) {
+    if (suspectsOf(this.state.data?.summary).length > 0) {
       this.store.set({ hidesSuspects: !this.state.hidesSuspects, isFull: this.state.hidesSuspects });
       return;
     }

@@ -8,7 +8,8 @@ const MOST = 5;
 
 /** @param {any} summary @returns {ShownSuspect[]} most likely first */
 export function suspectsOf(summary) {
-  const given = Array.isArray(summary?.suspects) ? summary.suspects : [];
+  // Where nothing went wrong there is nothing to suspect.
+  const given = Array.isArray(summary?.suspects) && summary.verdict?.state !== "ok" ? summary.suspects : [];
   return given.slice(0, MOST).flatMap((/** @type {any} */ one) => {
     const n = numberOf(one);
     if (n === null) return [];
