@@ -11,7 +11,7 @@ AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures non
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types release test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops \
+.PHONY: help demo test check lint types release test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops bench-blame \
 	test-instrumentations test-receivers pins screenshots docs clean
 
 help: ## show what there is
@@ -86,6 +86,9 @@ newest-%: $(READY)
 
 bench: $(READY) ## what recording and reading cost, as ratios, into docs/performance.md
 	$(BIN)/python -m benchmarks
+
+bench-blame: $(READY) ## how often explain names the step that caused a failure
+	$(BIN)/python benchmarks/blame.py
 
 bench-loops: $(READY) ## how good and how fast the loop detector is
 	$(BIN)/python benchmarks/loop_quality.py

@@ -94,7 +94,7 @@ def _worked_later(story: RunStory, place: int) -> int | None:
 
 def asked_for_nothing(story: RunStory) -> Iterator[Ground]:
     """The decisions whose lookups came back empty."""
-    weight = 0.7
+    weight = 0.8
     for place, step in enumerate(story.steps):
         if step.is_empty and step.by is not None:
             asking = story.steps[step.by]

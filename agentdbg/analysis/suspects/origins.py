@@ -24,7 +24,6 @@ _WORDS = re.compile(r"[^\W_]+(?:[.:/@-][^\W_]+)*")
 _ID_LIKE = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9][\w-]{4,63}")
 _LITERALS = re.compile(r"""(?<![\w"'])(?:"([^"\n]{3,80})"|'([^'\n]{3,80})'|(-?\d+(?:\.\d+)?))(?![\w"'])""")
 _CODE_BLOCK = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_BRACKETS = re.compile(r"[\[({][^\[\](){}]{8,4000}[\])}]")
 _FINAL = re.compile(
     r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
 )
@@ -56,12 +55,25 @@ def typed_values(text: str) -> list[str]:
     """The values typed into lists and tables of code: what a program would have to read from somewhere."""
     found: list[str] = []
     for block in _CODE_BLOCK.findall(text):
-        for bracket in _BRACKETS.findall(block):
+        for bracket in _outermost(block):
             values = [next(part for part in item if part) for item in _LITERALS.findall(bracket) if any(item)]
             telling = [value for value in values if len(value) >= 3 and not value.startswith(("http", "-"))]
             if len(telling) >= 3:
                 found += telling
     return list(dict.fromkeys(found))
+
+
+def _outermost(block: str) -> Iterator[str]:
+    """The lists and tables written in code, with all that is nested in them; an index (`rows[0]`) is none."""
+    depth = begin = 0
+    for place, sign in enumerate(block):
+        if sign in "[{" and (depth or not block[max(place - 1, 0)].isalnum()):
+            begin = begin if depth else place
+            depth += 1
+        elif sign in "]}" and depth:
+            depth -= 1
+            if not depth:
+                yield block[begin : place + 1]
 
 
 def answer_values(text: str) -> list[str]:
