@@ -40,7 +40,8 @@ class Talk:
         parent = self.events[0]["event_id"] if self.events else None
         event: Any = {"spec_version": "0.1", "event_id": self._id(), "run_id": self.run_id, "parent_id": parent}
         event |= {"event_type": event_type, "ts": "2026-01-01T00:00:00.000Z", "duration_ms": 0, "name": name}
-        self.events.append({**event, "payload": payload, "meta": {}})
+        event |= {"payload": payload, "meta": {}}
+        self.events.append(event)
         return len(self.events)
 
     def hear(self, content: str, role: str = "user") -> None:

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from agentdbg.analysis.findings import add_to_verdict, examine, is_said_by
 from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import row_sentence
+from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.stats import figures
+from agentdbg.analysis.suspects import RunStory
+from agentdbg.analysis.suspects.origins import where_from
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.commands.find_runs import OpenedRun, open_run
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.findings import Examination, Finding
     from agentdbg.analysis.stats import Figures
     from agentdbg.analysis.suspects import Suspect
+    from agentdbg.analysis.suspects.origins import Origin
     from agentdbg.analysis.verdict import Verdict
     from agentdbg.analysis.wording import Line
 
@@ -31,6 +35,7 @@ EXAMPLES = """
 agentdbg explain                       # the latest run
 agentdbg explain a41f --markdown       # to paste into an issue
 agentdbg explain a41f --json | jq '.findings[].sentence'
+agentdbg explain --where 1002          # which step brought this value
 agentdbg explain --check || echo "look at it"
 """
 
@@ -46,17 +51,25 @@ def command(
     as_markdown: Annotated[
         bool, Option("--markdown", "-m", help="Print Markdown, with the events it is about.")
     ] = False,
+    where: Annotated[
+        str | None, Option("--where", metavar="VALUE", help="Say where a value of the run came from instead.")
+    ] = None,
     check: Annotated[bool, Option("--check", help="Exit with 1 when the run failed or has problems.")] = False,
 ) -> None:
     """
-    Explain what went wrong in a run: how it ended, what failed first and what that led to, errors that were swallowed,
-    results that were no answers, calls that do not fit their tool, how the prompt grew, and where the time went. All
-    of it is read from the log; no model is asked. With --check the exit code is 0 for a run that ended well and 1 for
-    one that failed, died or was interrupted, or has a finding above info; a failure that was recovered from is none.
+    Explain what went wrong in a run: how it ended, which steps to look at first, what failed and what that led to,
+    errors that were swallowed, results that were no answers, calls that do not fit their tool, how the prompt grew, and
+    where the time went. All of it is read from the log; no model is asked. With --where VALUE it says which step
+    brought a value first, and which steps hold it: a number in any form, a date, an id, a name. With --check the exit
+    code is 0 for a run that ended well and 1 for one that failed, died, was interrupted or finished with problems; a
+    failure that was recovered from is none.
     """
     if as_json and as_markdown:
         raise UsageError("--json and --markdown at once make no sense; choose one")
     opened = open_run(run)
+    if where is not None:
+        _print_where(Terminal(), opened, where, as_json=as_json)
+        return
     verdict = judge(opened.tally, opened.meta, opened.now_ms)
     counted = figures(opened.tally, opened.meta, opened.now_ms)
     examined = examine(load_events(opened.run_id, opened.data_dir), opened.meta)
@@ -123,6 +136,38 @@ def _print(
         out.line()
         shows = f"agentdbg show {opened.run_id[:8]} --event {numbers[0]}"
         _print_muted(out, f"{shows} shows it in full.")
+
+
+_WHOSE = {"asked": "given to the run", "model": "said by", "tool": "from", "heard": "in a message from"}
+
+
+def _print_where(out: Terminal, opened: OpenedRun, value: str, *, as_json: bool) -> None:
+    """Every step that holds a value, and whether anybody gave it before a model said it."""
+    story = RunStory()
+    for number, event in enumerate(load_events(opened.run_id, opened.data_dir), 1):
+        story.observe(number, event, payload_of(event))
+    found = where_from(story, value)
+    if as_json:
+        places = [{**origin._asdict(), "is_source": origin.is_source} for origin in found]
+        out.json({"spec_version": SPEC_VERSION, "run_id": opened.run_id, "value": value, "found": places})
+        return
+    out.sentence(_where_in_words(value, found))
+    for origin in found:
+        told = f"{_WHOSE[origin.who]} {origin.name}".rstrip() + (f", {origin.path}" if origin.path else "")
+        _print_sentence(out, Styled(" · ", "muted"), origin.number, told, "")
+
+
+def _where_in_words(value: str, found: Sequence[Origin]) -> str:
+    if not found:
+        return f"{value} is nowhere in this run."
+    first = found[0]
+    if first.number is None:
+        return f"{value} was given to the run."
+    if first.who == "model":
+        return f"{value} came from nowhere: {first.name} #{first.number} said it first, and nothing before holds it."
+    if first.path == "args":
+        return f"{value} came from nowhere: {first.name} #{first.number} was given it, and nothing before holds it."
+    return f"{value} came from {first.name} #{first.number}."
 
 
 def _print_muted(out: Terminal, text: str) -> None:

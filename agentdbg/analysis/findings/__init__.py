@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from agentdbg.analysis.findings.argument_fit import ArgumentFit
 from agentdbg.analysis.findings.evidence import Evidence, Finding, RunEnd, Severity, severity_rank
 from agentdbg.analysis.findings.failures import DiedInCall, Failures, FirstFailure, SwallowedErrors
+from agentdbg.analysis.findings.fruitless_calls import FruitlessCalls
 from agentdbg.analysis.findings.poor_answers import CutAnswers, EndingsWithoutAnswer, UnusableResults
 from agentdbg.analysis.findings.spending import ContextGrowth, LoopWarnings, TimeSpent
 from agentdbg.analysis.known_outcome import outcome_in_metadata, outcome_of_payload, outcome_of_run
@@ -99,6 +100,7 @@ def examine(events: Iterable[Event], run: RunMeta | None = None) -> Examination:
         ContextGrowth(),
         CutAnswers(),
         LoopWarnings(),
+        FruitlessCalls(),
         DiedInCall(),
         EndingsWithoutAnswer(),
         TimeSpent(),
@@ -122,9 +124,21 @@ def examine(events: Iterable[Event], run: RunMeta | None = None) -> Examination:
         for watcher in interested.get(event_type, ()):
             watcher.observe(number, event, payload)
     end.total = number
-    found = [finding for watcher in watchers for finding in watcher.finish(end)]
+    found = _once([finding for watcher in watchers for finding in watcher.finish(end)])
     found.sort(key=lambda finding: (-severity_rank(finding.severity), finding.number or 0))
     return _concluded(found, story, end, outcome)
+
+
+def _once(found: list[Finding]) -> list[Finding]:
+    """Without a second warning of one loop: the same calls, found another way."""
+    loops: dict[str, Finding] = {}
+    for finding in found:
+        if finding.kind == "loop":
+            pattern = str(finding.figures.get("pattern"))
+            known = loops.get(pattern)
+            if known is None or severity_rank(finding.severity) > severity_rank(known.severity):
+                loops[pattern] = finding
+    return [finding for finding in found if finding.kind != "loop" or finding in loops.values()]
 
 
 def _later_outcome(known: KnownOutcome | None, event: Event, payload: dict[str, Any]) -> KnownOutcome | None:

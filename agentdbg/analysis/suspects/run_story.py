@@ -137,6 +137,7 @@ class RunStory:
         said = conversation.answer(response)
         named = response.get("name") if isinstance(response, dict) else None
         name = named if isinstance(named, str) and named else event["name"]
+        name = "the model" if name == "unknown" else name
         step = Step(number, event["event_id"], "model", name, said.text[:_LONGEST], calls=said.calls)
         if call_failed(payload):
             step.trouble = failure_of(payload).text
@@ -158,6 +159,7 @@ class RunStory:
         step.writes = effect_of(event).kind == "write"
         if call_failed(payload):
             step.trouble = failure_of(payload).text
+            step.text = step.trouble if result is None else f"{step.trouble}\n{step.text}"
         else:
             step.trouble = error_in_result(result) or (error_seen_in(result) if isinstance(result, str) else None)
             step.is_empty = step.trouble is None and reads_something(event["name"]) and is_empty(result)

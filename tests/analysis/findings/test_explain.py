@@ -48,7 +48,7 @@ def test_it_leads_with_what_is_wrong(run_id: str) -> None:
 
     assert ran.code == 0, ran.err
     lines = ran.out.splitlines()
-    assert lines[0].startswith("✓ Finished  search agent")
+    assert lines[0].startswith("! Finished with problems  search agent")
     assert "page_down failed 3 times" in lines[1]
     marks = [line[:3] for line in lines if re.match(r" [✕!·] ", line)]
     assert marks == [" ! ", " · ", " · "]

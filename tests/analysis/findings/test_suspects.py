@@ -8,6 +8,8 @@ import pytest
 
 from agentdbg.analysis.findings import Examination, examine
 from agentdbg.analysis.known_outcome import outcome_in_metadata
+from agentdbg.analysis.suspects import RunStory
+from agentdbg.analysis.suspects.origins import where_from
 from tests.analysis.story import Story
 
 ASKED = [{"role": "user", "content": "How many albums did Ana Lua publish between 2000 and 2009?"}]
@@ -123,3 +125,42 @@ def test_scores_in_metadata_are_read_at_any_depth(metadata: Any, passed: bool | 
     """Benchmarks write their verdict beside the run; a score in between says nothing without a pass mark."""
     found = outcome_in_metadata(metadata)
     assert (None if found is None else found.passed) is passed
+
+
+@pytest.mark.parametrize("nothing", [[], {"hits": []}, {"count": 0}, "no results", {"ok": False, "message": "no"}])
+def test_a_search_in_other_words_that_finds_nothing_is_one_loop(nothing: Any) -> None:
+    """Eight reworded searches without a hit are the commonest waste, and no two of them are equal."""
+    story = Story()
+    for words in ("list", "discography", "records", "catalogue", "releases", "works"):
+        decision = story.llm(ASKED, f"I look for her {words}.")
+        story.tool("search", {"query": f"Ana Lua singer albums {words}"}, nothing, parent=decision)
+    story.llm(ASKED, "Nothing was found.")
+    story.end()
+    loops = [finding for finding in _examined(story, None).findings if finding.kind == "loop"]
+    assert [finding.severity for finding in loops] == ["warning"]
+
+
+def test_one_lookup_after_the_other_is_work_even_if_each_finds_nothing() -> None:
+    """A batch asks for different things."""
+    story = Story()
+    for order in ("A1", "B2", "C3", "D4", "E5", "F6"):
+        decision = story.llm(ASKED, f"Now {order}.")
+        story.tool("get_order", {"id": order}, [], parent=decision)
+    story.llm(ASKED, "None of them exists.")
+    story.end()
+    assert [finding for finding in _examined(story, None).findings if finding.severity != "info"] == []
+
+
+def test_a_value_is_traced_to_the_step_that_brought_it() -> None:
+    """`--where`: what a tool gave is a source, what a model said first came from nowhere."""
+    story = Story()
+    decision = story.llm(ASKED, "I look.")
+    call = story.tool("search", {"q": "albums"}, {"total": 1002.0}, parent=decision)
+    said = story.llm(ASKED, "There are 1,002 albums by 57 singers.")
+    told = RunStory()
+    for number, event in enumerate(story.events, 1):
+        told.observe(number, event, event["payload"])
+    assert [(found.number, found.is_source) for found in where_from(told, "1,002")] == [(call, True), (said, False)]
+    assert [(found.number, found.is_source) for found in where_from(told, "57")] == [(said, False)]
+    assert where_from(told, "2009")[0].number is None
+    assert where_from(told, "Berlin") == []
