@@ -34,7 +34,7 @@ def test_what_the_page_shows_is_what_happens(tmp_path: Path) -> None:
                 typed.append(command)
                 assert _shown(command, tmp_path) == _expected(command, expected), f"line {block.line}: $ {command}"
 
-    assert len(typed) == 3
+    assert len(typed) == 7
 
 
 def _shown(command: str, folder: Path) -> object:

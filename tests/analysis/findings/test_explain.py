@@ -100,9 +100,10 @@ def test_markdown_is_short_and_names_the_events(run_id: str) -> None:
     """Short enough for an issue, with what an assistant needs to go on."""
     ran = agentdbg("explain", run_id, "--markdown")
 
-    assert ran.out.startswith("## Finished: search agent\n")
+    assert ran.out.startswith("## Finished with problems: search agent\n")
     assert "### Also found\n- **warning** #3: `page_down` was called 3 times" in ran.out
-    assert "### The events\n- #3, tool page_down" in ran.out
+    assert "### The events\n- #2, " in ran.out
+    assert "\n- #3, tool page_down" in ran.out
     assert run_id in ran.out
     assert len(ran.out) < 4_000
 
@@ -111,7 +112,7 @@ def test_json_holds_every_finding_with_its_evidence(run_id: str) -> None:
     """For a script or an assistant that goes on from here."""
     told = agentdbg("explain", run_id, "--json").json
 
-    assert list(told) == ["spec_version", "run", "verdict", "figures", "findings"]
+    assert list(told) == ["spec_version", "run", "verdict", "figures", "state", "outcome", "suspects", "findings"]
     by_kind = {finding["kind"]: finding for finding in told["findings"]}
     assert set(by_kind) == {"swallowed_error", "arguments_misfit", "first_failure", "context_growth", "time_spent"}
     assert by_kind["swallowed_error"]["evidence"]["numbers"] == [3, 4, 5]
