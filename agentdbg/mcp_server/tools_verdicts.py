@@ -74,7 +74,7 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
 def _without_ids(suspect: dict[str, Any], view: RunView) -> dict[str, Any]:
     """A suspect with the numbers of its events alone, and the place in the code."""
     kept = {key: suspect[key] for key in ("rank", "kind", "event", "sentence")}
-    return {**kept, **_where(suspect["event"], view), "evidence": suspect["evidence"]["numbers"]}
+    return {**kept, **_where(suspect["event"], view), "evidence": [place["n"] for place in suspect["evidence"]]}
 
 
 def _where(number: int | None, view: RunView) -> dict[str, str]:

@@ -54,7 +54,9 @@ class Suspect:
             "event": self.number,
             "event_id": self.event_ids[0],
             "sentence": self.sentence,
-            "evidence": {"numbers": list(self.numbers), "event_ids": list(self.event_ids)},
+            "n": self.number,
+            "parts": self.line["parts"],
+            "evidence": [{"n": n, "event_id": one} for n, one in zip(self.numbers, self.event_ids, strict=True)],
         }
 
 
