@@ -77,7 +77,7 @@ def _failure_words(story: RunStory, decision: int, place: int, again: int | None
     if again is not None:
         return [*words, f". The same call worked at #{story.steps[again].number}."]
     following = sum(step.trouble is not None for step in story.steps[place + 1 :])
-    if following:
+    if following and story.is_whole:
         return [*words, f". {following:,} more {'error' if following == 1 else 'errors'} followed."]
     return [*words, "."]
 

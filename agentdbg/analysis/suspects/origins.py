@@ -28,27 +28,28 @@ _FINAL = re.compile(
     r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
 )
 _SHORT = 60
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SPLIT = re.compile(r"[.;\n]")
 
 
 class Sources:
-    """Everything that was given up to some step: texts, and the figures and ids in them."""
+    """Everything that was given up to some step."""
 
     def __init__(self, asked: str) -> None:
-        self._texts: list[str] = [asked.lower()]
-        self._facts: set[str] = set(facts_in(asked).hard)
+        self._texts: list[str] = [_plain(asked)]
 
     def add(self, step: Step) -> None:
-        self._texts.append(step.text.lower())
-        self._facts |= facts_in(step.text).hard
+        self._texts.append(_plain(step.text))
 
     def hold(self, value: str) -> bool:
-        """Whether a value was given, in this or another form."""
-        low = value.strip().lower()
-        if any(low in text for text in self._texts):
-            return True
-        hard = facts_in(value).hard
-        return bool(hard) and hard <= self._facts
+        """Whether a value was given; a number with or without its commas."""
+        wanted = _plain(value.strip())
+        return any(wanted in text for text in self._texts)
+
+
+def _plain(text: str) -> str:
+    return _THOUSANDS.sub("", text.lower())
 
 
 def typed_values(text: str) -> list[str]:
@@ -57,7 +58,11 @@ def typed_values(text: str) -> list[str]:
     for block in _CODE_BLOCK.findall(text):
         for bracket in _outermost(block):
             values = [next(part for part in item if part) for item in _LITERALS.findall(bracket) if any(item)]
-            telling = [value for value in values if len(value) >= 3 and not value.startswith(("http", "-"))]
+            telling = [
+                value
+                for value in values
+                if len(value) >= 3 and not value.startswith(("http", "-")) and not _DATE.match(value)
+            ]
             if len(telling) >= 3:
                 found += telling
     return list(dict.fromkeys(found))
@@ -129,7 +134,7 @@ class Origin(NamedTuple):
 def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
     """Every step that holds a value, in order."""
     found: list[Origin] = []
-    if holds(story.asked, value):
+    if _holds_in_any_form(story.asked, value):
         found.append(Origin(None, None, "asked", "", ""))
     for step in story.steps:
         path = _path_in(step, value)
@@ -142,26 +147,32 @@ def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
 
 def _path_in(step: Step, value: str) -> str | None:
     """Which part of a step holds a value; None where none does."""
-    if step.kind == "tool" and holds(as_json(step.args), value):
+    if step.kind == "tool" and _holds_in_any_form(as_json(step.args), value):
         return "args"
-    if holds(step.text, value):
+    if _holds_in_any_form(step.text, value):
         return "result" if step.kind == "tool" else "message" if step.kind == "heard" else "answer"
-    if any(holds(as_json(call.args), value) for call in step.calls):
+    if any(_holds_in_any_form(as_json(call.args), value) for call in step.calls):
         return "calls"
     return None
 
 
 def holds(text: str, value: str) -> bool:
-    """Whether a text has a value as words of its own, or as another form of the same figure or date."""
-    wanted = value.strip().lower()
+    """Whether a text has a value as words of its own, a number with or without its commas."""
+    wanted, low = _plain(value.strip()), _plain(text)
     if not wanted:
         return False
-    low = text.lower()
     place = low.find(wanted)
     while place >= 0:
-        before, after = low[place - 1 : place], low[place + len(wanted) : place + len(wanted) + 1]
+        before, after = low[max(place - 1, 0) : place], low[place + len(wanted) : place + len(wanted) + 1]
         if not (before.isalnum() and wanted[0].isalnum()) and not (after.isalnum() and wanted[-1].isalnum()):
             return True
         place = low.find(wanted, place + 1)
+    return False
+
+
+def _holds_in_any_form(text: str, value: str) -> bool:
+    """The same, or another form of the same figure or date."""
+    if holds(text, value):
+        return True
     hard = facts_in(value).hard
     return bool(hard) and hard <= facts_in(text).hard

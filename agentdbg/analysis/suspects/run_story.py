@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["RunStory", "Step", "error_seen_in"]
 
-_MOST_STEPS = 2_000
+_MOST_STEPS = 600
 _LONGEST = 12_000
 _LOOKED_AT = 3_000
 _NEW_MESSAGES = 6
@@ -94,6 +94,8 @@ class RunStory:
         self.asked = ""
         """What the run was asked, and its instructions: all that was there before the first decision."""
         self.returned: str | None = None
+        self.is_whole = True
+        """Whether every step was kept; of a longer run only the beginning is, and nothing is said of its end."""
         self._places: dict[str, int] = {}
         self._heard: set[int] = set()
         self._latest: int | None = None
@@ -108,7 +110,7 @@ class RunStory:
         elif event_type == "RUN_END":
             self.returned = spoken(payload.get("result"))
         elif len(self.steps) >= _MOST_STEPS:
-            return
+            self.is_whole = False
         elif event_type == "LLM_CALL":
             self._model(number, event, payload)
         elif event_type == "TOOL_CALL":
@@ -122,6 +124,8 @@ class RunStory:
     @property
     def answer(self) -> tuple[int | None, str]:
         """The place of the last word, and the words: what was returned, else what was decided last."""
+        if not self.is_whole:
+            return None, ""
         last = next((place for place in reversed(self.decisions) if self.steps[place].text.strip()), None)
         if self.returned:
             return last, self.returned
