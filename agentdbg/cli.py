@@ -20,45 +20,58 @@ if TYPE_CHECKING:
 
     import typer
 
-__all__ = ["COMMANDS", "app", "main"]
+__all__ = ["COMMANDS", "GROUPS", "app", "main"]
 
 app: typer.Typer
 
-COMMANDS = {
-    "list": "Show the recorded runs, newest first.",
-    "view": "Open the viewer in the browser.",
-    "run": "Record a program without changing it.",
-    "fork": "Change one step of a recorded run and go on live.",
-    "replay": "Run a recorded program again, answered from its recording.",
-    "test": "Make an offline regression test of a run.",
-    "show": "Print a run as a readable tree.",
-    "explain": "Explain what went wrong in a run.",
-    "baseline": "Create a baseline from good runs.",
-    "assert": "Check a run against a baseline, a policy and limits.",
-    "gate": "Judge a folder of scenarios, each tried several times.",
-    "effects": "Propose what a project's tools do, for review.",
-    "init": "Write a policy, a first test and a CI workflow.",
-    "diff": "Say what changed between two runs.",
-    "tail": "Follow a run while it is recorded.",
-    "attach": "Answer a run that is paused at a breakpoint.",
-    "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
-    "sql": "Query stored runs with SQL.",
-    "import": "Import traces from other tools.",
-    "receive": "Receive OpenTelemetry spans as runs.",
-    "push": "Send runs to an OpenTelemetry collector.",
-    "mcp": "Serve the runs to a coding assistant.",
-    "validate": "Check a run's files against the trace format.",
-    "mark": "Say whether a run did its task.",
-    "rename": "Give a run another name.",
-    "delete": "Delete runs; they can be brought back for a day.",
-    "restore": "Bring a deleted run back.",
-    "prune": "Delete or compress old runs.",
-    "scrub": "Remove a secret from stored runs.",
-    "audit": "Search stored runs for secrets that today's rules would hide.",
-    "config": "Show every setting, its value and where it came from.",
-    "doctor": "Find out why a run is empty or missing.",
-    "demo": "Record a few small agents to look at.",
+GROUPS = {
+    "Start": {
+        "demo": "Record a few small agents to look at.",
+        "run": "Record a program without changing it.",
+        "init": "Write a policy, a first test and a CI workflow.",
+        "doctor": "Find out why a run is empty or missing.",
+        "config": "Show every setting, its value and where it came from.",
+    },
+    "Look": {
+        "list": "Show the recorded runs, newest first.",
+        "view": "Open the viewer in the browser.",
+        "show": "Print a run as a readable tree.",
+        "explain": "Explain what went wrong in a run.",
+        "diff": "Say what changed between two runs.",
+        "tail": "Follow a run while it is recorded.",
+        "sql": "Query stored runs with SQL.",
+    },
+    "Test": {
+        "test": "Make an offline regression test of a run.",
+        "baseline": "Create a baseline from good runs.",
+        "assert": "Check a run against a baseline, a policy and limits.",
+        "gate": "Judge a folder of scenarios, each tried several times.",
+        "effects": "Propose what a project's tools do, for review.",
+        "mark": "Say whether a run did its task.",
+    },
+    "Control": {
+        "replay": "Run a recorded program again, answered from its recording.",
+        "fork": "Change one step of a recorded run and go on live.",
+        "attach": "Answer a run that is paused at a breakpoint.",
+    },
+    "Move": {
+        "export": "Write runs as JSON, Markdown, HTML, Parquet and more.",
+        "import": "Import traces from other tools.",
+        "receive": "Receive OpenTelemetry spans as runs.",
+        "push": "Send runs to an OpenTelemetry collector.",
+        "mcp": "Serve the runs to a coding assistant.",
+    },
+    "Tidy": {
+        "rename": "Give a run another name.",
+        "delete": "Delete runs; they can be brought back for a day.",
+        "restore": "Bring a deleted run back.",
+        "prune": "Delete or compress old runs.",
+        "scrub": "Remove a secret from stored runs.",
+        "audit": "Search stored runs for secrets that today's rules would hide.",
+        "validate": "Check a run's files against the trace format.",
+    },
 }
+COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 def main() -> None:
@@ -87,7 +100,9 @@ def _run(arguments: Sequence[str]) -> int:
             function, values = plain
             function(**values)
         else:
-            __getattr__("app")(arguments or ["--help"], prog_name="agentdbg")
+            from agentdbg.commands.typer_app import run_app  # noqa: PLC0415 -- a plainly right command does without typer
+
+            return run_app(__getattr__("app"), arguments)
         sys.stdout.flush()
     except SystemExit as leaving:
         return _exit_code(leaving)
@@ -102,7 +117,11 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _find_plain(arguments: Sequence[str]) -> tuple[Callable[..., None], dict[str, Any]] | None:
     """The command and its values, where the arguments need no help from typer."""
-    if not arguments or arguments[0] not in COMMANDS or "_AGENTDBG_COMPLETE" in os.environ:
+    if "_AGENTDBG_COMPLETE" in os.environ:
+        return None
+    if not arguments:
+        return command_module("home").command, {}
+    if arguments[0] not in COMMANDS:
         return None
     function = command_module(arguments[0]).command
     values = read_plainly(parameters_of(function), arguments[1:])
@@ -113,9 +132,9 @@ def __getattr__(name: str) -> Any:
     """`app`, the typer application, made when somebody needs it."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentdbg.commands.typer_app import make_app  # noqa: PLC0415 -- a plainly right command does without typer
+    from agentdbg.commands.typer_app import make_app  # noqa: PLC0415 -- as above
 
-    globals()["app"] = made = make_app(COMMANDS)
+    globals()["app"] = made = make_app(GROUPS)
     return made
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.checks.policy import rules_markdown
-from agentdbg.cli import COMMANDS
+from agentdbg.cli import GROUPS
 from agentdbg.config import settings_markdown
 from agentdbg.events import EVENT_TYPES, load_schema
 from agentdbg.public import PUBLIC_MODULES
@@ -273,8 +273,10 @@ def _type_words(schema: Mapping[str, Any]) -> str:
 
 
 def _command_table() -> str:
-    lines = ["| command | what it does |", "|---|---|"]
-    lines += [f"| `agentdbg {name}` | {text} |" for name, text in COMMANDS.items()]
+    lines = ["| for | command | what it does |", "|---|---|---|"]
+    for heading, group in GROUPS.items():
+        for position, (name, text) in enumerate(group.items()):
+            lines.append(f"| {'' if position else heading} | `agentdbg {name}` | {text} |")
     return "\n".join(lines) + "\n"
 
 

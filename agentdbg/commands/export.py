@@ -8,6 +8,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from agentdbg.interop.exports.run_content import Progress as Report
 
 EXAMPLES = """
+agentdbg export latest                                   # writes run-a41f29c0.json here
 agentdbg export latest --out run.json
 agentdbg export a41f --out - | jq '.events | length'
 agentdbg export a41f --out shared/run.html               # opens in any browser, offline
@@ -61,9 +63,12 @@ FORMATS = {
 
 
 def command(
-    out: Annotated[str, Option("--out", "-o", metavar="PATH", help="Where to; `-` is standard output.")],
     runs: Annotated[
         list[str] | None, Argument("[RUN]...", "Runs: ids, the beginnings of them, or `latest`.", "runs")
+    ] = None,
+    out: Annotated[
+        str | None,
+        Option("--out", "-o", metavar="PATH", help="Where to; `-` is standard output. Left out: a new file here."),
     ] = None,
     form: Annotated[
         str | None,
@@ -86,13 +91,15 @@ def command(
     are stored. markdown is the run for a person or an issue. chrome opens in Perfetto. html is one file with the viewer
     in it. parquet is a folder with two tables, runs and events. What is written is for your eyes only (mode 0600).
     """
-    form = chosen_format(_by_ending(out) if form is None else form, _by_ending(out), as_json=as_json)
+    by_ending = _by_ending(out or "")
+    form = chosen_format(by_ending if form is None else form, by_ending, as_json=as_json)
     chosen_form = FORMATS.get(form)
     if chosen_form is None:
         raise UsageError(f"there is no format {form!r}; it is one of {', '.join(FORMATS)}")
     if with_tape and form not in ("json", "jsonl"):
         raise UsageError(f"a tape goes into json and jsonl; {form} leaves it out")
     chosen = _chosen(runs or [], since, all_runs=all_runs)
+    out = out or _free_name(chosen, form)
     with Progress("Exporting") as progress:
         if form == "parquet":
             _write_tables(chosen, out, progress.at)
@@ -108,6 +115,15 @@ def _by_ending(out: str) -> str:
     """The format that a file's name asks for; json where it asks for none."""
     ending = Path(out).suffix.lower().removeprefix(".")
     return next((name for name, form in FORMATS.items() if ending in (form.suffix, name)), "json")
+
+
+def _free_name(chosen: Sequence[Run], form: str) -> str:
+    """A name in the current folder that nothing has yet, by the run's id."""
+    stem = f"run-{chosen[0].run_id[:8]}" if len(chosen) == 1 else f"runs-{form}"
+    is_folder = form == "parquet" or (len(chosen) > 1 and not FORMATS[form].holds_many)
+    suffix = "" if is_folder else f".{FORMATS[form].suffix}"
+    names = (f"{stem}{f'-{number}' if number > 1 else ''}{suffix}" for number in count(1))
+    return next(name for name in names if not Path(name).exists())
 
 
 def _chosen(names: Sequence[str], since: str | None, *, all_runs: bool) -> list[Run]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from agentdbg.events import RunMeta
 
+__all__ = ["command", "print_runs"]
+
 EXAMPLES = """
 agentdbg list
 agentdbg list --status error --since 2d
@@ -62,11 +64,7 @@ def command(
     if not page.runs:
         _say_none(out, data_dir, is_filtered=any((status, name, since, meta)) or limit == 0)
         return
-    headlines = index.headlines([run["run_id"] for run in page.runs])
-    states = index.states(headlines)
-    if out.width is None or out.width < _WIDE:
-        headlines = {}
-    _print_table(out, page.runs, headlines, states)
+    print_runs(out, index, page.runs)
     left_out = page.total - len(page.runs)
     if left_out and out.is_terminal:
         out.sentence(Styled(f"{left_out:,} more; `agentdbg list -n {page.total}` shows all", "muted"))
@@ -96,9 +94,12 @@ def _say_none(out: Terminal, data_dir: Path, *, is_filtered: bool) -> None:
         out.sentence("`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.")
 
 
-def _print_table(
-    out: Terminal, runs: Sequence[RunMeta], headlines: dict[str, str | None], states: dict[str, str | None]
-) -> None:
+def print_runs(out: Terminal, index: RunIndex, runs: Sequence[RunMeta]) -> None:
+    """Print a table of runs, with a sentence on how each ended where there is room for it."""
+    headlines = index.headlines([run["run_id"] for run in runs])
+    states = index.states(headlines)
+    if out.width is None or out.width < _WIDE:
+        headlines = {}
     columns = [
         Column("run_id"),
         Column("run_name", least=16),

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import re
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,13 +16,13 @@ from typer.core import TyperCommand, TyperGroup
 from agentdbg.commands import command_module
 from agentdbg.commands.find_runs import newest_runs
 from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
-from agentdbg.commands.streams import exit_code_of
+from agentdbg.exceptions import UsageError
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["make_app"]
+__all__ = ["make_app", "run_app"]
 
 _HELP = {"help_option_names": ["-h", "--help"]}
 _START_HERE = """\b
@@ -30,8 +32,9 @@ Start here:
   agentdbg COMMAND --help   says more, with examples"""
 
 
-def make_app(commands: Mapping[str, str]) -> typer.Typer:
-    """The application; `commands` are the names and what each does in one line."""
+def make_app(groups: Mapping[str, Mapping[str, str]]) -> typer.Typer:
+    """The application; `groups` are the headings of the help, each with its commands and what each does in one line."""
+    commands = {name: text for group in groups.values() for name, text in group.items()}
 
     class Commands(TyperGroup):
         """Knows the names of all commands, and imports the one that is used."""
@@ -43,37 +46,67 @@ def make_app(commands: Mapping[str, str]) -> typer.Typer:
             return _command(cmd_name) if cmd_name in commands else None
 
         def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-            close = difflib.get_close_matches(args[0], commands, 1)
-            if args[0] not in commands and close and not ctx.resilient_parsing:  # which a shell asks for to complete
-                ctx.fail(f"No such command {args[0]!r}; did you mean `agentdbg {close[0]}`?")
+            if args[0] not in commands and not ctx.resilient_parsing:  # which a shell asks for to complete
+                close = difflib.get_close_matches(args[0], commands, 1)
+                hint = f"did you mean `agentdbg {close[0]}`?" if close else "`agentdbg --help` lists them"
+                raise UsageError(f"there is no command {args[0]!r}; {hint}")
             return super().resolve_command(ctx, args)
 
         def format_commands(self, _: Any, formatter: Any) -> None:
-            with formatter.section("Commands"):
-                formatter.write_dl(list(commands.items()))
-
-        def invoke(self, ctx: Any) -> Any:
-            try:
-                return super().invoke(ctx)
-            except (typer.Exit, typer.Abort, BrokenPipeError, SystemExit):
-                raise
-            except Exception as error:
-                if hasattr(error, "format_message"):  # typer's own complaint about the arguments
-                    raise
-                raise typer.Exit(exit_code_of(error)) from error
+            widest = max(map(len, commands))
+            for heading, group in groups.items():
+                with formatter.section(heading):
+                    formatter.write_dl([(name.ljust(widest), text) for name, text in group.items()])
 
     app = typer.Typer(
         name="agentdbg",
         cls=Commands,
         help="The debugger for AI agents: see what your agent did, and where it went wrong.",
         epilog=_START_HERE,
-        no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         context_settings=_HELP,
     )
     app.callback()(_root)
     return app
+
+
+def run_app(app: typer.Typer, arguments: Sequence[str]) -> int:
+    """Run one command and give its exit code; a mistake in the arguments is raised as a sentence in our own words."""
+    try:
+        code = app(arguments, prog_name="agentdbg", standalone_mode=False)
+    except typer.Abort:
+        return 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # which typer's complaints about arguments have
+            raise
+        raise UsageError(_in_our_words(error)) from error
+    return code if isinstance(code, int) else 0
+
+
+def _in_our_words(complaint: Any) -> str:
+    """What is wrong with the arguments; typer's classes have moved between releases, so they are known by name."""
+    context = complaint.ctx
+    command = f"`{context.command_path}`" if context else "`agentdbg`"
+    more = f"`{context.command_path if context else 'agentdbg'} --help` has examples"
+    kind = type(complaint).__name__
+    if kind == "NoSuchOption":
+        meant = [] if context is None else [name for option in context.command.params for name in option.opts]
+        close = difflib.get_close_matches(complaint.option_name, meant, 1)
+        hint = f"did you mean {close[0]}?" if close else more
+        return f"{command} has no option {complaint.option_name}; {hint}"
+    if kind == "MissingParameter":
+        wanted = complaint.param
+        name = wanted.opts[0] if wanted.param_type_name == "option" else wanted.metavar
+        return f"{command} needs {name}; {more}"
+    if kind == "BadOptionUsage":
+        sentence = "takes no value" if "not take" in complaint.message else "needs a value"
+        return f"{complaint.option_name} {sentence}"
+    stray = re.search(r"unexpected extra arguments?(?:\(s\))? \((.*)\)", complaint.message, re.DOTALL)
+    if stray:
+        return f"{command} has no use for {stray[1]!r}; {more}"
+    said: str = complaint.format_message().rstrip(".")
+    return f"{said[:1].lower()}{said[1:]}; {more}"
 
 
 def _print_version(wanted: bool) -> None:
@@ -155,7 +188,22 @@ def _declared(found: Parameter) -> Any:
         complete = _complete_runs if declared.completes == "runs" else None
         # typer says itself that an argument may be left out or repeated.
         return typer.Argument(metavar=declared.metavar.strip("[]."), help=declared.help, autocompletion=complete)
-    return typer.Option(*declared.names, help=declared.help, metavar=declared.metavar, min=declared.at_least)
+    parser = partial(_number, found) if found.type in (int, float) else None
+    return typer.Option(*declared.names, help=declared.help, metavar=declared.metavar, parser=parser)
+
+
+def _number(found: Parameter, text: Any) -> Any:
+    """The number that was typed, or a sentence about what was typed instead."""
+    assert isinstance(found.declared, Option)
+    name, least = max(found.declared.names, key=len), found.declared.at_least
+    try:
+        value = found.type(text)
+    except ValueError:
+        kind = "whole number" if found.type is int else "number"
+        raise UsageError(f"{name} is {text!r}, which is no {kind}") from None
+    if least is not None and value < least:
+        raise UsageError(f"{name} is {text}, but the least is {least}")
+    return value
 
 
 def _complete_runs(incomplete: str) -> list[tuple[str, str]]:

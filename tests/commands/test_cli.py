@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from agentdbg import cli as cli_module
-from agentdbg.cli import COMMANDS
+from agentdbg.cli import COMMANDS, GROUPS
 from agentdbg.commands import command_module, typer_app
 from agentdbg.commands import list as list_command
 from agentdbg.commands.options import parameters_of, read_plainly
@@ -93,25 +93,92 @@ def test_a_baseline_is_printed_also_where_it_is_written(
     assert printed.json == json.loads((tmp_path / "good.json").read_text())
 
 
-def test_without_a_command_there_is_help(cli: Callable[..., Ran]) -> None:
+def test_help_lists_every_command_once_under_a_heading(cli: Callable[..., Ran]) -> None:
+    """Thirty commands in one list are read by nobody."""
+    helped = cli("--help").out
+
+    assert list(GROUPS) == [line[:-1] for line in helped.splitlines() if line[:-1] in GROUPS]
+    for name, text in COMMANDS.items():
+        assert len(re.findall(rf"^  {name} +{re.escape(text)}$", helped, re.MULTILINE)) == 1
+
+
+def test_without_a_command_or_a_run_it_says_how_to_begin(cli: Callable[..., Ran], data_dir: Path) -> None:
     """Typing the bare name is how one meets a tool."""
     ran = cli()
 
     assert ran.code == 0
-    assert all(name in ran.out and text in ran.out for name, text in COMMANDS.items())
+    assert f"No runs in {data_dir} yet." in ran.out
+    assert "agentdbg demo" in ran.out
+    assert "agentdbg --help" in ran.out
+
+
+def test_without_a_command_the_newest_five_runs_are_shown_and_what_to_do_next(
+    cli: Callable[..., Ran], data_dir: Path, failed_run: str
+) -> None:
+    """After the first run, the bare name answers: what happened last, and what can I do with it."""
+    for number in range(6):
+        story = Story()
+        story.end()
+        store(data_dir, story, name=f"run number {number}", started_at=f"2026-11-15T20:4{number}:55.444Z")
+    ran = cli()
+
+    assert len(re.findall("run number|invoice", ran.out)) == 5
+    for typed in re.findall(r"^  agentdbg (\w+)", ran.out, re.MULTILINE):
+        assert typed in COMMANDS
+    assert "agentdbg view" in ran.out
+    assert ("agentdbg explain" in ran.out) == (failed_run[:8] in ran.out)
+
+
+def test_a_run_with_a_tape_is_offered_for_replay(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """And a run without one is not: the command would be refused."""
+    run_id = store(data_dir, Story())
+    without = cli().out
+    (data_dir / "runs" / run_id / "tape.jsonl").write_text("")
+
+    assert "agentdbg replay" not in without
+    assert f"agentdbg replay {run_id[:8]}" in cli().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["list", "--limit", "many"], "agentdbg: --limit is 'many', which is no whole number\n"),
+        (["list", "-n", "-1"], "agentdbg: --limit is -1, but the least is 0\n"),
+        (["list", "--limt", "3"], "agentdbg: `agentdbg list` has no option --limt; did you mean --limit?\n"),
+        (["list", "--limit"], "agentdbg: --limit needs a value\n"),
+        (["list", "--json=1"], "agentdbg: --json takes no value\n"),
+        (["lits"], "agentdbg: there is no command 'lits'; did you mean `agentdbg list`?\n"),
+        (["frobnicate"], "agentdbg: there is no command 'frobnicate'; `agentdbg --help` lists them\n"),
+        (["diff"], "agentdbg: `agentdbg diff` needs A; `agentdbg diff --help` has examples\n"),
+        (["show", "a", "b"], "agentdbg: `agentdbg show` has no use for 'b'; `agentdbg show --help` has examples\n"),
+        (["--nonsense"], "agentdbg: `agentdbg` has no option --nonsense; `agentdbg --help` has examples\n"),
+    ],
+)
+def test_every_mistake_is_answered_in_one_voice(cli: Callable[..., Ran], arguments: list[str], sentence: str) -> None:
+    """One line that begins with our name, and says what to do: not the words of the library that read the line."""
+    ran = cli(*arguments)
+
+    assert (ran.code, ran.out, ran.err) == (2, "", sentence)
+
+
+def test_an_export_without_a_name_picks_one_that_is_free(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """Nobody wants to think of a name first, and nothing of theirs may be overwritten."""
+    run_id = store(data_dir, Story())
+    first, second = cli("export", "latest"), cli("export", "latest", "--format", "html")
+    again = cli("export", "latest")
+
+    assert first.err == f"Wrote run-{run_id[:8]}.json: 1 run as json.\n"
+    assert second.err == f"Wrote run-{run_id[:8]}.html: 1 run as html.\n"
+    assert again.err == f"Wrote run-{run_id[:8]}-2.json: 1 run as json.\n"
+    assert json.loads(Path(f"run-{run_id[:8]}-2.json").read_text())["run"]["run_id"] == run_id
 
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["lits"], "No such command"),
-        (["list", "--limt", "3"], "--limit"),
-        (["list", "-n", "many"], "-n"),
-        (["list", "-n", "-1"], "-n"),
-        (["export", "latest"], "--out"),
+        (["export"], "--all"),
         (["rename", "latest"], "NAME"),
         (["delete"], "RUN"),
-        (["show", "a", "b"], "b"),
         (["prune", "--older-than"], "--older-than"),
     ],
 )
@@ -238,7 +305,7 @@ def test_the_short_way_and_typer_read_every_example_alike(
     plainly = read_plainly(parameters_of(module.command), arguments)
     seen: list[dict[str, Any]] = []
     monkeypatch.setattr(typer_app, "_as_typer_has_it", _wrapping(typer_app._as_typer_has_it, seen))
-    CliRunner().invoke(typer_app.make_app(COMMANDS), [name, *arguments], catch_exceptions=False)
+    CliRunner().invoke(typer_app.make_app(GROUPS), [name, *arguments], catch_exceptions=False)
 
     assert plainly is not None, "an example should need no help from typer"
     assert seen == [plainly]
