@@ -12,7 +12,7 @@ LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types release test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops bench-blame \
-	test-instrumentations test-receivers pins screenshots docs clean
+	test-instrumentations test-receivers pins screenshots docs docs-site docs-serve clean
 
 help: ## show what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,7 +24,7 @@ demo: $(READY) ## record a few little agents and show them (no key, no network)
 test: $(READY) ## the fast tests, in random order, under half a minute
 	$(BIN)/python -m pytest -q -n 2 -p no:hypothesispytest || $(AGAIN) -p no:hypothesispytest
 
-check: lint types test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
+check: lint types docs-site test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
 
 lint: $(READY) $(NODE_READY) ## ruff for Python, tsc and prettier for the page: rules, types and format
 	$(BIN)/ruff check .
@@ -98,6 +98,14 @@ docs: $(READY) ## write the generated parts of the documentation anew
 	$(BIN)/python scripts/generate_docs.py
 	$(BIN)/python scripts/cli_reference.py docs/cli.md
 
+docs-site: $(READY) ## build the documentation as a site into build/site, strictly
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-docs
+	$(BIN)/uv pip install -q --python .venv-docs/bin/python -r requirements/docs.txt
+	.venv-docs/bin/mkdocs build -q --strict
+
+docs-serve: docs-site ## show that site on this machine, and build it anew when a page changes
+	.venv-docs/bin/mkdocs serve
+
 screenshots: $(READY) ## make the pictures in README and docs anew, from real runs
 	sh scripts/need-chromium.sh
 	$(BIN)/python scripts/screenshots.py
@@ -110,6 +118,8 @@ pins: $(READY) ## choose the versions development and CI use anew
 	for lane in a a-oldest b b-oldest c c-oldest d; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
+	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
+		requirements/docs.in -o requirements/docs.txt
 	for receiver in phoenix mlflow; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
 			--upgrade requirements/receivers-$$receiver.in -o requirements/receivers-$$receiver.txt; done
