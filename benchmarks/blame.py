@@ -105,7 +105,7 @@ def _airline_failures(data: Path) -> Iterable[tuple[str, list[tuple[list[Event],
             if reward != 1 and wrong is not None:
                 before = [number for number in range(1, wrong) if run[number - 1]["event_type"] == "LLM_CALL"]
                 halves[int(task) % 2].append((run, before[-1]))
-    yield "airline, even tasks (held out)", halves[0]
+    yield "airline, even tasks", halves[0]
     yield "airline, odd tasks", halves[1]
 
 
