@@ -198,6 +198,8 @@ export class CompareActions {
 
   /** @param {import("../model/compare.js").Shown} shown */
   show(shown) {
+    // What is still being compared is shown that way when it is there.
+    if (this.#state.compared) this.#state.compared.asked = shown;
     this.#comparison?.show(shown);
     this.actions.address.remember({ replace: true });
     this.#view.update();
@@ -237,7 +239,7 @@ export class CompareActions {
     if (this.isPicking) this.cancelPick();
     else if (rows?.opened >= 0) this.toggle(rows.opened);
     else if (this.#state.compared?.q) this.search("");
-    else if (this.#comparison && this.#comparison.shown !== "all") this.show("all");
+    else if (this.#state.compared && this.#state.compared.shown !== "all") this.show("all");
     else this.close();
   }
 
