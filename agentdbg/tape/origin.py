@@ -6,13 +6,14 @@ Without a right one a tape is from elsewhere: its values may be looked at, but n
 
 from __future__ import annotations
 
+import io
 import os
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 from agentdbg.faults import pass_on
 from agentdbg.redaction.media import sha256
-from agentdbg.storage.layout import open_private, tape_key_path
+from agentdbg.storage.layout import remove_quietly, replace_file, tape_key_path
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,28 +37,28 @@ def data_folder_key(data_dir: Path, *, make: bool = True) -> bytes | None:
     except OSError as error:
         pass_on(error)
         return None
+    made = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
     try:
         os.makedirs(data_dir, 0o700, exist_ok=True)  # the first run of all is prepared before there is a folder
-        descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        replace_file(made, os.urandom(_KEY_BYTES))
+        os.link(made, path)  # whole, and only for the first of several processes
     except FileExistsError:
-        return data_folder_key(data_dir, make=False)  # another process was faster
+        pass
     except OSError as error:
         pass_on(error)
         return None
-    try:
-        os.write(descriptor, os.urandom(_KEY_BYTES))
     finally:
-        os.close(descriptor)
+        remove_quietly(made)
     return data_folder_key(data_dir, make=False)
 
 
 def _read_key(path: Path) -> bytes | None:
-    descriptor = open_private(path, os.O_RDONLY)
-    try:
-        key = os.read(descriptor, _KEY_BYTES + 1)
-    finally:
-        os.close(descriptor)
-    return key if len(key) == _KEY_BYTES else None
+    if os.path.islink(path):
+        return None
+    # An object that owns its descriptor from the first moment: an interruption cannot come between the two.
+    with io.FileIO(path) as file:
+        key = file.read(_KEY_BYTES + 1)
+    return key if key is not None and len(key) == _KEY_BYTES else None
 
 
 def proven(head: bytes, key: bytes | None) -> bytes:

@@ -262,7 +262,10 @@ def test_interrupting_a_replay_leaves_the_recording_alone(folder: Path, run: Any
         while b"here" not in process.stdout.readline():
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        try:
+            process.communicate(timeout=30)
+        finally:
+            process.kill()  # where SIGINT is ignored, it would go on for ever
 
     assert process.returncode in (130, -signal.SIGINT)
     assert {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()} == before
