@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import faults
+from agentdbg.control import arming
 from agentdbg.events import schema_problems
 from agentdbg.recorder import context
 
@@ -116,6 +117,7 @@ def _own_world(_worlds: Iterator[Path]) -> Iterator[Path]:
         world.setattr(faults.settings, "raise_faults", True)
         world.setattr(faults.settings, "said", set())
         yield data_dir
+        arming.disarm()
         context.enter_scope(None)
         context.set_process_scope(None)
         for run in list(context.live_runs.values()):

@@ -87,7 +87,7 @@ class Breakpoints(Decider):
         return None if reason else self._mocked(call)
 
     def _mocked(self, call: AnnouncedCall) -> Answer | None:
-        known = self._mocks.get((call.kind, str(call.name)), _UNKNOWN)
+        known = self._mocks.get((call.kind, call.plain_name), _UNKNOWN)
         return None if known is _UNKNOWN or not call.can_answer else Answer(known, served="mock")
 
     def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
@@ -194,7 +194,7 @@ class Breakpoints(Decider):
         return Pause(
             when,
             call.kind,
-            str(run.shown(str(call.name))),
+            str(run.shown(call.plain_name)),
             shown,
             original,
             call.call_id,
@@ -306,7 +306,7 @@ class Breakpoints(Decider):
             case "skip":
                 return Answer(answered.value, served="edited")
             case "mock":
-                self._mocks[call.kind, str(call.name)] = answered.value
+                self._mocks[call.kind, call.plain_name] = answered.value
                 return Answer(answered.value, served="mock")
             case "raise":
                 return Answer(error=answered.error, served="fault")
@@ -368,12 +368,12 @@ def _run_of(call: AnnouncedCall) -> ActiveRun | None:
 
 
 def _facts(call: AnnouncedCall) -> dict[str, Any]:
-    facts = {"kind": call.kind, "name": str(call.name), "source": call.source, "meta": call.meta, "input": call.input}
+    facts = {"kind": call.kind, "name": call.plain_name, "source": call.source, "meta": call.meta, "input": call.input}
     facts["is_mcp"] = bool(call.meta.get("mcp") or call.meta.get("framework") == "mcp")
     if call.kind == "tool":
         facts["args"] = call.input
     else:
-        facts |= {"model": str(call.name), "prompt": call.input, "messages": call.input}
+        facts |= {"model": call.plain_name, "prompt": call.input, "messages": call.input}
     return facts
 
 

@@ -88,7 +88,7 @@ _UNSEEN = {
     "polars": "polars",
     "chromadb_rust_bindings": "chromadb",
 }
-_HOUSEKEEPING = re.compile(r"[/\\]latest_kickoff_task_outputs\.db(?:-journal|-wal|-shm)?$")
+_HOUSEKEEPING = re.compile(r"[/\\]latest_kickoff_task_outputs\.db(?:-journal|-wal|-shm)?$|[/\\]crewai[/\\]credentials$")
 """Files that a framework (CrewAI) keeps for itself at every start, whatever the agent does."""
 
 

@@ -145,13 +145,15 @@ class ForkPlan(MockedPlan):
                 filled = filled.replace(f"{REDACTED}:{number}", secret)
             if f"{REDACTED}:" in filled:
                 unknown = filled.partition(f"{REDACTED}:")[2][:3].rstrip('",}] ')
-                return self._refuse(f"{call.name} would send a secret's marker; --secret {unknown}=env:NAME fills it")
+                return self._refuse(
+                    f"{call.plain_name} would send a secret's marker; --secret {unknown}=env:NAME fills it"
+                )
             return Live(json.loads(filled))
         return Live(given) if edits else Live()
 
     def _about_write(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Refuse | None:
         """What is said about a tool that may write; None: it is made."""
-        name = str(call.name)
+        name = call.plain_name
         effect = call.meta.get("effect") or self._rules.kind_of(name) or guess(name, call.input).kind
         if effect == "read" or self._writes == "allow":
             return None

@@ -60,7 +60,7 @@ class Mock:
 
     def is_for(self, call: AnnouncedCall) -> bool:
         """Whether it answers this call; each call of the name is asked about once."""
-        if self.name != call.kind and not fnmatch.fnmatchcase(str(call.name), self.name):
+        if self.name != call.kind and not fnmatch.fnmatchcase(call.plain_name, self.name):
             return False
         self._seen += 1
         return self.nth in (0, self._seen)

@@ -162,6 +162,11 @@ class AnnouncedCall:
         """The thread of control that makes it, and its `place` there; None when the run has no tape."""
         self.place = 0
 
+    @property
+    def plain_name(self) -> str:
+        """Its name as text. A name may be any object of the program's; it is not asked for its own text."""
+        return self.name if type(self.name) is str else type(self.name).__name__
+
 
 class Decider:
     """Derive from this, and write the methods you need. Each of them must be quick, except the two that wait."""

@@ -281,3 +281,17 @@ def test_break_counts_nowhere(recorded: Recorded) -> None:
 
     assert recorded.only().meta["status"] == "ok"
     assert recorded.only().meta["counts"]["tool_calls"] == 3
+
+
+def test_a_name_that_is_no_text_is_not_asked_for_one(recorded: Recorded) -> None:
+    """A tool may be named by any object of the program's, also by one whose text never ends."""
+
+    class Endless:
+        def __str__(self) -> str:
+            raise AssertionError("asked for its text")
+
+    name: Any = Endless()
+    with deciding(Breakpoints(["tool:refund"])), agentdbg.traced_run("r"), agentdbg.tool_call(name) as call:
+        call.result = 1
+
+    assert len(recorded.only().of_type("TOOL_CALL")) == 1
