@@ -41,8 +41,9 @@ def install(package: str) -> None:
 
     @functools.wraps(original)
     async def request(session: Any, method: str, str_or_url: Any, **kw: Any) -> Any:
+        address = str(str_or_url)  # a text, or yarl's own kind of address
         exchange = begin_exchange(
-            method.upper(), _host(str_or_url), str(str_or_url), lambda: _described(session, method, str_or_url, kw)
+            method.upper(), _host(address), address, lambda: _described(session, method, str_or_url, kw)
         )
         if exchange is None:
             return await original(session, method, str_or_url, **kw)
