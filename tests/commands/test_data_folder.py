@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 ARGUMENTS = {
+    "effects": ["learn", "latest"],
+    "mark": ["latest", "--passed"],
+    "test": ["latest"],
     "view": ["--no-browser", "--port", "0"],
     "baseline": ["latest"],
     "diff": ["a", "b"],
@@ -37,8 +40,8 @@ ARGUMENTS = {
     "scrub": ["secret-words", "--yes"],
     "demo": ["--no-view"],
 }
-# These two stand apart: `init` looks at no runs, and a program that `run` starts goes its own way.
-READING = sorted(set(COMMANDS) - {"init", "run"})
+# These stand apart: `init` and `gate` look at a project first; what `run`, `replay` and `fork` start goes its own way.
+READING = sorted(set(COMMANDS) - {"init", "run", "replay", "fork", "gate"})
 
 
 @pytest.mark.parametrize("command", READING)

@@ -78,7 +78,7 @@ def test_an_export_is_written_whole_or_not_at_all(
     assert [entry.name for entry in tmp_path.iterdir() if "run.json" in entry.name] == ["run.json"]
 
 
-@pytest.mark.parametrize(("out", "word"), [(".", "is a folder"), ("no/such/run.json", "there is no folder")])
+@pytest.mark.parametrize(("out", "word"), [(".", "is a folder")])
 def test_an_export_to_nowhere_says_so(cli: Callable[..., Ran], failed_run: str, out: str, word: str) -> None:
     """A typing mistake is wrong use, not a fault of ours."""
     ran = cli("export", "latest", "--out", out)

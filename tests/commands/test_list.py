@@ -77,7 +77,7 @@ def test_filters_narrow_the_list(cli: Callable[..., Ran], data_dir: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["--status", "broken"], "ok, error, running"),
+        (["--status", "broken"], "ok, problems, error, running"),
         (["--since", "yesterday-ish"], "2026-11-01"),
         (["--meta", "novalue"], "session_id=s-12"),
     ],

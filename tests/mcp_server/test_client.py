@@ -112,7 +112,7 @@ def test_a_wrong_question_is_answered_with_what_would_be_right(data_dir: Path) -
         ("list_runs", {"limit": "many"}, "limit has to be a whole number"),
         ("list_runs", {"limit": 0}, "limit has to be from 1 to 200"),
         ("list_runs", {"stauts": "ok"}, "there is no argument 'stauts'; there are status, name"),
-        ("list_runs", {"status": "fine"}, "status is one of ok, error, running"),
+        ("list_runs", {"status": "fine"}, "status is one of ok, problems, error, running"),
         ("list_runs", {"since": "yesterday-ish"}, "neither an age nor a date"),
         ("list_runs", {"max_bytes": 5}, "max_bytes has to be from 2,000"),
         ("explain_run", {"run": "ffffffff"}, "no run matches 'ffffffff'"),

@@ -48,6 +48,18 @@ CASES: dict[str, list[Case]] = {
     "view": [Case(("--no-browser", "--port", "0"), serves=True)],
     "run": [Case(("OUT/agent.py",))],
     "replay": [Case(("latest", "--", "OUT/agent.py"), needs=("run", "OUT/agent.py"))],
+    "fork": [
+        Case(
+            ("latest", "--after", "last", "--writes", "recorded", "--", "OUT/agent.py"),
+            needs=("run", "OUT/agent.py"),
+        )
+    ],
+    "test": [Case(("RUN",), code=2)],
+    "attach": [Case(("RUN", "--continue"))],
+    "mark": [Case(("RUN", "--failed", "wrong answer"))],
+    "effects": [Case(("learn", "RUN"))],
+    "gate": [Case(("OUT/nowhere",), code=2)],
+    "audit": [Case()],
     "show": [Case(("RUN",)), Case(("RUN", "--event", "2"))],
     "explain": [Case(("RUN",))],
     "baseline": [Case(("RUN", "--out", "OUT/baseline.json"))],

@@ -51,7 +51,7 @@ def test_the_list_of_runs(served: RunningViewer, data_dir: Path) -> None:
     run_id = add(data_dir, name="findable needle", metadata={"tags": ["x"]})
     answer = served.ask("/api/runs").json()
 
-    assert set(answer) == {"spec_version", "runs", "total", "counts_by_status"}
+    assert set(answer) == {"spec_version", "runs", "total", "advice", "counts_by_status"}
     assert answer["total"] == len(answer["runs"]) == answer["counts_by_status"]["all"]
     found = served.ask("/api/runs?q=NEEDLE&limit=1").json()
     assert [meta["run_id"] for meta in found["runs"]] == [run_id]

@@ -27,7 +27,8 @@ def test_the_page_needs_one_script_and_one_style_sheet(served: RunningViewer) ->
     """Seventy small requests one behind the other were most of what a first visit waited for."""
     named = addresses(served.ask("/").body.decode())
 
-    assert [name.rpartition("/")[2] for name in named] == ["idle.svg", "page.css", "page.js"]
+    files = [name.rpartition("/")[2] for name in named]
+    assert files == ["idle.svg", "inter.woff2", "jetbrains-mono.woff2", "page.css", "page.js"]
     for name in named:
         assert served.ask(name).status == 200, name
 

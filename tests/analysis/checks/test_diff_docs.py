@@ -77,8 +77,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, list_runs(None, folder / "data")[-1]["run_id"]
 
 
-def test_the_commands_print_what_the_page_shows(runs: tuple[Path, str]) -> None:
+def test_the_commands_print_what_the_page_shows(runs: tuple[Path, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader compares what they see with what they were told."""
+    monkeypatch.delenv("COLUMNS", raising=False)
     folder, first = runs
     shown = [block for block in blocks((ROOT / PAGE).read_text(encoding="utf-8")) if block.text.startswith("$ ")]
 

@@ -31,14 +31,16 @@ def test_killed_again_and_again_nothing_is_missing_and_nothing_double(data_dir: 
     whole = Collector()
     subprocess.run([*command, whole.url], check=True, capture_output=True, timeout=120)
     whole.close()
-    chance, killed = random.Random(5), 0
+    chance, killed, tried = random.Random(5), 0, 0
     while killed < _KILLS:
+        tried += 1
+        assert tried < 10 * _KILLS, "the pushes end before they can be killed"
         before = len(collector.requests)
         push = subprocess.Popen([*command, collector.url], stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + 60
         while len(collector.requests) < before + 1 and push.poll() is None and time.monotonic() < deadline:
             time.sleep(0.002)
-        time.sleep(chance.random() * 0.2)
+        time.sleep(chance.random() * 0.04)  # most of a push is its start, so this must not be long
         push.send_signal(signal.SIGKILL)
         killed += push.wait(30) == -signal.SIGKILL
     done = subprocess.run([*command, collector.url], capture_output=True, text=True, check=True, timeout=120)
