@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.again_words import again_words
 from agentdbg.exceptions import UsageError
 from agentdbg.mcp_server.tool import RUN, Parameter, Tool
-from agentdbg.server.control import again_words
 from agentdbg.storage.control_files import answer_pause, paused_in
 from agentdbg.storage.layout import run_dir, runs_dir
 from agentdbg.tape.tape_reader import TapeReader, find_tape

@@ -8,7 +8,6 @@ starts a replay or a fork of the recorded program. The guard lets in only our ow
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.concurrency import run_in_threadpool
 
+from agentdbg.control.again_words import again_words
 from agentdbg.control.where import parse_breakpoint
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import UsageError
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
 
     from agentdbg.server.viewer import ViewerState
 
-__all__ = ["again_words", "router"]
+__all__ = ["router"]
 
 router = APIRouter()
 
 _MOST_BREAKS = 100
-_EVENT = re.compile(r"[0-9a-f-]{4,36}|[0-9]{1,9}|error|loop|last")
 
 
 @router.get("/api/runs/{run_id}/control")
@@ -101,26 +100,6 @@ def _start(words: list[str], data_dir: Path) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-
-
-def again_words(run_id: str, wanted: dict[str, Any]) -> list[str]:
-    """The command that a request asks for. Raises UsageError for everything it does not know."""
-    if wanted.get("what") == "replay":
-        return ["replay", run_id]
-    if wanted.get("what") != "fork" or not isinstance(wanted.get("at"), str) or not _EVENT.fullmatch(wanted["at"]):
-        raise UsageError('the body has to be {"what": "replay"} or {"what": "fork", "at": "…", "set": ["result=…"]}')
-    words = ["fork", run_id, f"--at={wanted['at']}"]
-    for key, option in (("set", "--set"), ("set_all", "--set-all"), ("mocks", "--mock")):
-        given = wanted.get(key, [])
-        if not isinstance(given, list) or not all(isinstance(one, str) for one in given) or len(given) > _MOST_BREAKS:
-            raise UsageError(f"{key} has to be a list of texts")
-        if any("=@" in one or "=py:" in one for one in given):
-            raise UsageError(f"{key}: files and functions can be named on the command line only")
-        words += [f"{option}={one}" for one in given]
-    writes = wanted.get("writes", "deny")
-    if writes not in ("deny", "allow", "recorded"):
-        raise UsageError("writes can be deny, allow or recorded")
-    return [*words, f"--writes={writes}"]
 
 
 def _need_own_tape(folder: Path, data_dir: Path) -> None:

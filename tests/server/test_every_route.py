@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import agentdbg.server
+from agentdbg.control.again_words import again_words
 from agentdbg.exceptions import UsageError
-from agentdbg.server.control import again_words
 from agentdbg.server.viewer import create_app
 from agentdbg.storage.control_files import new_pause_id, post_pause
 from tests.storage.handmade import usual_events, write_run
