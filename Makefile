@@ -56,12 +56,16 @@ lane-b-oldest: LANE_OPTIONS += -W ignore::DeprecationWarning
 
 test-newest: $(addprefix newest-,a b c d e) ## the same against the newest releases, which may break
 
+LANE_TESTS := tests/integrations
+# Its frameworks bring a litellm that does not load beside their mcp; the other lanes try litellm.
+lane-e: LANE_TESTS := tests/integrations/test_frameworks.py
+
 lane-%: $(READY)
 	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-frameworks-$*
 	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python -r requirements/frameworks-$*.txt
 	$(BIN)/uv pip install -q --python .venv-frameworks-$*/bin/python --no-deps -e .
-	.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS) || \
-		.venv-frameworks-$*/bin/python -m pytest -q -m frameworks tests/integrations $(LANE_OPTIONS) --last-failed \
+	.venv-frameworks-$*/bin/python -m pytest -q -m frameworks $(LANE_TESTS) $(LANE_OPTIONS) || \
+		.venv-frameworks-$*/bin/python -m pytest -q -m frameworks $(LANE_TESTS) $(LANE_OPTIONS) --last-failed \
 		--last-failed-no-failures none
 
 test-instrumentations: $(READY) ## the receiver, against other vendors' real instrumentations (one environment)
