@@ -29,7 +29,7 @@ agentdbg push latest --otlp http://localhost:4318
 agentdbg push a41f 77c0 --otlp http://localhost:6006              # Phoenix
 agentdbg push a41f --otlp http://localhost:5000 --header x-mlflow-experiment-id=0
 agentdbg push latest --otlp http://localhost:4318 --follow        # while it runs
-agentdbg push --since 2h --otlp http://localhost:4318 --lean      # all of the last two hours, in half of the bytes
+agentdbg push --since 2h --otlp http://localhost:4318 --lean      # all of the last two hours, and fewer bytes
 agentdbg push latest --otlp https://otlp.example.com --dry-run    # what would go where
 """
 
@@ -57,7 +57,7 @@ def command(
     ] = False,
     lean: Annotated[
         bool,
-        Option("--lean", help="Without the events as they are stored: half of the bytes."),
+        Option("--lean", help="Without the events as they are stored: fewer bytes."),
     ] = False,
     follow: Annotated[bool, Option("--follow", help="Go on while a run is recorded, call by call.")] = False,
     again: Annotated[bool, Option("--again", help="Send also what this collector has already.")] = False,
