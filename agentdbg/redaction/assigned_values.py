@@ -17,7 +17,7 @@ __all__ = ["Span", "is_harmless", "read_brackets", "read_quoted", "read_unquoted
 
 Span = tuple[int, int]
 
-_OPENING = re.compile(r"[bBrRuUfF]{0,2}(?P<slashes>\\*)(?P<mark>\"\"\"|'''|[\"'`]|&quot;|&#3[49];|%2[27])")
+_OPENING = re.compile(r"(?:[bBrRuUfFNL@$]|u8){0,2}(?P<slashes>\\*)(?P<mark>\"\"\"|'''|[\"'`]|&quot;|&#3[49];|%2[27])")
 
 
 def read_quoted(text: str, at: int) -> Span | None:
@@ -103,13 +103,15 @@ def read_unquoted(text: str, at: int) -> Span:
 
 
 _HARMLESS_WORDS = word_set(
-    "none null nil undefined true false yes no on off str string int integer bool boolean float bytes any object dict "
-    "list optional number text password token secret required missing invalid expired empty unset unknown default "
+    "none null nil undefined true false await new yes no on off str string int integer bool boolean "
+    "float bytes any object dict list optional number text password token secret required "
+    "missing invalid expired empty unset unknown default "
     "not must should can cannot is are was the a an and or if when with your my this that it be to for from in of "
     "enabled disabled ok error failed incorrect wrong correct valid changed reset self cls anystr secretstr type "
     "literal redacted hidden removed masked n/a na field header value name param parameter argument bearer basic "
     "auth authentication authorization please see use using via per used too here below above auto pass return raise "
-    "continue break yield changeme change_me change-me changeit placeholder todo fixme optional"
+    "continue break yield changeme change_me change-me changeit placeholder todo fixme optional plain login cram-md5 "
+    "anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
 )
 _PLACEHOLDER = re.compile(
     r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{?[^{}]*\}\}?|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"
@@ -120,7 +122,7 @@ _ATTRIBUTE = re.compile(
     r"params|ctx|context|app|client|user|secrets|event|result|kwargs|this|session|creds|credentials|obj)"
     r"(?:\.[A-Za-z_]\w*)+"
 )
-_TYPE = re.compile(r"(?:Optional|Union|Literal|Dict|List|Mapping|Sequence|Tuple|dict|list|tuple|type)\[.*")
+_TYPE = re.compile(r"(?:[A-Z][A-Za-z]*|dict|list|tuple|type)\[.*")
 _PASSED = re.compile(r"[0-9]{1,3}|(?i:test).*|.*(?:::|/|\.(?:py|js|ts|go|rs|rb|java|php|cs))\b.*")
 """What a test report says after PASS: how many, or which."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:\\")
@@ -134,7 +136,7 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
     shown = value.strip()
     if not shown or (REDACTED in shown and _MARKER.sub("", shown).strip(" ;,=") == ""):
         return True
-    if _PLACEHOLDER.fullmatch(shown):
+    if _PLACEHOLDER.fullmatch(shown) or _HEADER_NAME.fullmatch(shown) or _is_format(shown):
         return True
     if quoted:
         return False
@@ -146,6 +148,20 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return _PASSED.fullmatch(shown) is not None
     last = name.lower().rstrip("s")
     return last.endswith(("file", "path", "pwd", "dir", "_url", "-url")) and _PATH.match(shown) is not None
+
+
+_HEADER_NAME = re.compile(
+    r"(?:[A-Z][a-z]{1,12}-){0,3}(?:Authorization|authorization|Cookie2?)|X(?:-[A-Z][a-z]{1,12}){1,3}"
+)
+"""`auth_header = "Proxy-Authorization"`: where the secret will stand."""
+_FIELD = re.compile(r"%\(?\w{0,40}\)?[srdi]|\{[^{}]{0,80}\}")
+_BESIDE_FIELDS = re.compile(r"(?:bearer|basic|token)?[\W_]*", re.IGNORECASE | re.ASCII)
+
+
+def _is_format(shown: str) -> bool:
+    """`%s:%s`, `Bearer {token}`: fields to be filled in and nothing else."""
+    rest, fields = _FIELD.subn("", shown)
+    return fields > 0 and _BESIDE_FIELDS.fullmatch(rest) is not None
 
 
 _CALL = re.compile(r"(?:await |new |not )?[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_]\w*)*(?P<open>[(\[])")

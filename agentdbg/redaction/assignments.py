@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assigned_values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
 from agentdbg.redaction.key_words import KEY_NAME_ENDS, KEY_NAME_STEMS
-from agentdbg.redaction.keys import COUNTER, DESCRIBING, RANDOM, SAFE, USERS_OWN, KeyJudge, is_told, looks_random
+from agentdbg.redaction.keys import (
+    COUNTER,
+    DESCRIBING,
+    RANDOM,
+    SAFE,
+    SECRET,
+    USERS_OWN,
+    KeyJudge,
+    is_told,
+    is_uuid,
+    looks_random,
+)
 from agentdbg.redaction.source_code import closes_quotes, is_docstring, merely_mentions
 from agentdbg.redaction.suspicion import ODD_LETTERS
 
@@ -30,7 +41,8 @@ _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
 _SPACE = r"(?:\s|\\+[nrt])"
 _SEPARATOR = re.compile(
     rf"\]?(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{_SPACE}{{0,8}}"
-    rf"(?P<sign>===?|!==?|=>|->|\u2192|[\-\u2013\u2014](?=[ \t])|:=|=|%3[DdAa]|:(?!:)|\uff1a|\\+uff1a"
+    rf"(?P<sign>===?|!==?|=>|->|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
+    rf"|%3[DdAa]|:(?!:)|\uff1a|\\+uff1a"
     rf"|,|>|\||(?:is|was)(?=:?\s):?)"
     rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{_SPACE}{{0,8}})",
 )
@@ -39,6 +51,10 @@ _REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECAS
 _ANNOTATION = re.compile(
     r"&?(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
 )
+_TYPED_PAIR = re.compile(
+    r"\\*\";s:[0-9]{1,6}:(?=\\*\")|</key>\s{0,40}<string>|\\*[\"']\]\s?=>\s{0,40}string\([0-9]{1,6}\)\s(?=\\*\")"
+)
+"""What PHP and property lists write between a name and its value."""
 _FLAG_GAP = re.compile(rf"(?:\\*[\"'])?(?:,\s{{0,4}}|{_SPACE}{{1,4}})(?=[^\s-]|-[^-\s])")
 _NAME_GAP = re.compile(rf"{_SPACE}{{1,40}}(?=[^\s-])")
 _NAMING_COMMAND = re.compile(
@@ -69,6 +85,8 @@ _WORD_BEFORE = re.compile(r"([A-Za-z]{2,30}) $")
 _VALUES = frozenset(
     {"value", "data", "raw", "hex", "str", "string", "plain", "default", "current", "live", "prod", "test"}
 )
+_OF_A_PARSER = re.compile(r"(?:expected|invalid|unclosed|unknown|bad|next|last|current) $", re.IGNORECASE)
+"""`Unexpected token: identifier`."""
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 
@@ -100,11 +118,15 @@ class AssignmentScanner:
                 continue
             name = text[start:end].strip("-.$")
             verdict = self._judge.judge(name)
-            is_weak = self._is_weak(name, text[end : end + 1])
-            for span in self._after_name(text, start, end):
+            is_weak = self._is_weak(name, text[end : end + 1]) or _OF_A_PARSER.search(text, max(0, start - 12), start)
+            typed = _TYPED_PAIR.match(text, end)
+            spans = [_typed(text, typed.end())] if typed else list(self._after_name(text, start, end))
+            if not spans and not is_weak and verdict in {SECRET, RANDOM, USERS_OWN} and not _goes_on_after_token(name):
+                spans = list(_nearby(text, end, most_words=1 if verdict == RANDOM else _MOST_WORDS))
+            for span in spans:
                 if verdict in {RANDOM, DESCRIBING} and not self._is_random(text, start, name, span):
                     continue
-                if verdict != USERS_OWN and merely_mentions(text, name, start, span, is_weak=is_weak):
+                if verdict != USERS_OWN and merely_mentions(text, name, start, span, is_weak=bool(is_weak)):
                     continue
                 seen = max(seen, span[1])
                 yield span
@@ -179,7 +201,7 @@ class AssignmentScanner:
             return
         if sign == ":" and (mark := _YAML_MARK.match(text, value_start)):
             value_start = mark.end()
-        if sign == ":" and (annotation := _ANNOTATION.match(text, value_start)):
+        if sign == ":" and "\n" not in separator["gap"] and (annotation := _ANNOTATION.match(text, value_start)):
             value_start = annotation.end()
         if sign == ":" and (block := _YAML_BLOCK.match(text, value_start)):
             yield _block_lines(text, block)
@@ -194,7 +216,7 @@ class AssignmentScanner:
         if self._judge.judge(name) == COUNTER:
             return True
         more = _MORE_THAN_TOKEN.search(name)
-        return more is not None and not _TOKEN_ITSELF.search(name) and self._judge.judge(name[: more.start()]) == SAFE
+        return more is not None and _goes_on_after_token(name) and self._judge.judge(name[: more.start()]) == SAFE
 
     def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
         """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
@@ -209,6 +231,14 @@ class AssignmentScanner:
         for before in _VALUE_OF_PAIR.finditer(text, max(0, start - _PAIR_REACH), start):
             if "{" not in text[before.end() : start]:
                 yield from _assigned(text, start, before.end(), "value", ":", counting=False)
+
+
+def _goes_on_after_token(name: str) -> bool:
+    return _MORE_THAN_TOKEN.search(name) is not None and not _TOKEN_ITSELF.search(name)
+
+
+def _typed(text: str, at: int) -> Span:
+    return read_quoted(text, at) or read_unquoted(text, at)
 
 
 def _is_no_value(text: str, start: int, at: int, gap: str) -> bool:
@@ -297,8 +327,18 @@ def _header_value(text: str, name_start: int, at: int, name: str) -> Iterator[Sp
         line = _REST_OF_LINE.match(text, at, _end_of_quotes_around(text, name_start))
         start, end = at, line.end() if line else at
     value = text[start:end].rstrip()
+    if name.lower().endswith(("cookie", "cookie2")):
+        if "=" not in value and not is_told(value):
+            return  # `Cookie: the header that …`
+        value = value[: attribute.start()] if (attribute := _COOKIE_ATTRIBUTE.search(value)) else value
     if value and not is_harmless(value, quoted=False, name=name):
         yield start, start + len(value)
+
+
+_COOKIE_ATTRIBUTE = re.compile(
+    r";\s{0,8}(?:path|domain|expires|max-age|samesite|secure|httponly|version|comment|discard|partitioned)\b",
+    re.IGNORECASE,
+)
 
 
 def _end_of_quotes_around(text: str, name_start: int) -> int:
@@ -358,6 +398,40 @@ def _flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[
         return
     if not is_harmless(value, quoted=quoted is not None, name=name):
         yield value_start, value_end
+
+
+_NEXT_WORD = re.compile(
+    r"(?:[ :={@]{1,6}|, {0,2}(?=\\*[\"'`]))\\*[\"'`]?(?P<word>[^\s\"'`<>(){},;\\]{1,200})\\*[\"'`]?"
+)
+_SMALL_WORD = re.compile(r"[A-Za-z0-9']{1,12}:?")
+_MOST_WORDS = 5
+_LEAST_DRAWN = 10
+
+
+def _nearby(text: str, end: int, *, most_words: int) -> Iterator[Span]:
+    """`setenv API_TOKEN …`, `Incorrect API key provided: …`: what a machine has drawn, a few words after a name."""
+    at = end
+    for _ in range(most_words):
+        found = _NEXT_WORD.match(text, at)
+        if found is None:
+            return
+        word = found["word"].rstrip(".:!?")
+        if _is_drawn(word):
+            yield found.start("word"), found.start("word") + len(word)
+            return
+        if not _SMALL_WORD.fullmatch(found["word"]):
+            return
+        at = found.end()
+
+
+def _is_drawn(word: str) -> bool:
+    """Whether nobody would write this, nor name a thing by it."""
+    if looks_random(word):
+        return is_told(word) and not is_uuid(word)
+    kinds = {letter.isdigit() * 2 + letter.isupper() for letter in word if letter.isalnum()}
+    return (
+        len(word) >= _LEAST_DRAWN and word.isalnum() and len(kinds) == 3 and 2 * sum(map(str.isdigit, word)) < len(word)
+    )
 
 
 _CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")

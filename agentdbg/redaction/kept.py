@@ -96,9 +96,10 @@ def logprob_names(names: Iterable[Any]) -> frozenset[str]:
     return frozenset()
 
 
-WORTH_REMEMBERING = 500
+WORTH_REMEMBERING = 80
 """Characters; a shorter text is cleaned as quickly as it is found."""
 _MOST_CHARACTERS = 2_000_000
+_LONGEST_REMEMBERED = 200_000
 
 
 class RememberedTexts:
@@ -120,7 +121,7 @@ class RememberedTexts:
 
     def add(self, text: str, cleaned: str) -> None:
         """Note what became of a text."""
-        if len(text) < WORTH_REMEMBERING:
+        if not WORTH_REMEMBERING <= len(text) <= _LONGEST_REMEMBERED:
             return
         if self._left < 2 * len(text):
             self._cleaned.clear()

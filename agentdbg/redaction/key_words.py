@@ -91,11 +91,12 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age attempts backend count counts dir directory disabled enabled endpoint endpoints env error errors expiration "
-    "expired expires expiry field fields file filename files folder format kind label len length location max maximum "
-    "method methods min minimum mode name names path paths placeholder policies policy present provider providers "
-    "required scheme schemes size source state status strategy supported ttl type types uri uris url urls valid var "
-    "variable version"
+    "age alg algorithm attempts audience backend banner changed consent count counts dir directory disabled domain "
+    "duration enabled endpoint endpoints env error errors expiration expired expires expiry field fields file filename "
+    "files folder format issuer kind label len length lifetime location max maximum method methods min minimum mode "
+    "name names path paths placeholder policies policy prefix present provider providers required rotated rotation "
+    "scheme schemes scope scopes size source state status strategy supported timeout ttl type types updated uri "
+    "uris url urls valid var variable version"
 )
 _WHEN = word_set("created expires issued rotated updated")
 _SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
@@ -155,7 +156,9 @@ def counts_passes(words: list[str]) -> bool:
 
 
 _LONGEST_PLACEHOLDER = 90
-_NOTHING = frozenset({"", "none", "null", "nil", "undefined", "true", "false"})
+_NOTHING = word_set(
+    "none null nil undefined true false required optional same-origin include omit basic bearer digest oauth oauth2"
+) | {""}
 _PLACEHOLDER = re.compile(
     r"\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}|\$?\{\{[^{}]{1,80}\}\}|<[A-Za-z/][A-Za-z _/|\-]{0,80}>"
     r"|<\|[a-z_]{1,40}\|>|\[[A-Z]{1,20}\]|\*{3,}|x{4,}|X{4,}|\.{3}|(?:[Yy]our|YOUR)[-_ ][A-Za-z\-_ ]{1,60}"
@@ -174,8 +177,9 @@ _COUNTING_WORDS = word_set(
     "average avg batch before billable billed budget cache cached candidate candidates capacity chunk completion "
     "completions consumed context cost count counter counts creation creations current day detail details document "
     "documents draft embedding embeddings ephemeral estimate estimated eval evaluated example extra final first gen "
-    "generated generation history hit hour hours image in input inputs k last latency left len length limit limits llm "
-    "logprob logprobs max maximum mean median message messages million min minimum minute minutes miss model ms n new "
+    "generated generation history hit hour hours ids image in indices input inputs k last latency left len length "
+    "limit limits llm logprob logprobs max maximum mean median message messages million min minimum minute minutes "
+    "miss model ms n new "
     "num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt "
     "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
     "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
@@ -183,8 +187,8 @@ _COUNTING_WORDS = word_set(
     "totals trained ttl turn uncached unused usage use used video window with without word words write writes x"
 )
 _COUNTS_BY_ITSELF = word_set(
-    "budget cost count counter counts detail details latency len length limit limits logprob logprobs max maximum min "
-    "minimum ms num number per percent price quota rate ratio size throughput time total usage"
+    "budget cost count counter counts detail details ids indices latency len length limit limits logprob logprobs max "
+    "maximum min minimum ms num number per percent price quota rate ratio size throughput time total usage"
 )
 
 

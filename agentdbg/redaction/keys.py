@@ -79,12 +79,11 @@ _LONGEST_SEARCHED = 100_000
 class KeyJudge:
     """Knows which keys hide secrets; remembers what it was asked, within bounds."""
 
-    __slots__ = ("_found", "_known", "_phrases", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
+    __slots__ = ("_found", "_known", "_substrings", "counter_shapes", "counters", "safe", "safe_shapes")
 
     def __init__(self, keys: Iterable[str], *, are_users_own: bool = False) -> None:
         self._found: Final = USERS_OWN if are_users_own else SECRET
         self._substrings = tuple(dict.fromkeys(filter(None, (_squeeze(plain_spelling(key)) for key in keys))))
-        self._phrases = frozenset(tuple(key.split("_")) for key in WHOLE_WORD_KEYS)
         self._known: dict[str, int] = {}
         self.safe: set[str] = set()
         """Keys already judged SAFE, for callers that cannot afford a call per key."""
@@ -176,15 +175,11 @@ class KeyJudge:
             if words[start] == "pass" and is_no_password(words, start):
                 continue
             for length in (1, 2, 3):
-                if start + length <= count and tuple(words[start : start + length]) in self._phrases:
+                if start + length <= count and tuple(words[start : start + length]) in _PHRASES:
                     return True
             if words[start] in _FUSED_PHRASES:
                 return True
         return False
-
-
-_FUSED_PHRASES = frozenset(key.replace("_", "") for key in WHOLE_WORD_KEYS)
-_TELLING_WORDS = _FUSED_PHRASES.union(key.split("_")[0] for key in WHOLE_WORD_KEYS)
 
 
 def _is_just_a_key(key: str) -> bool:
@@ -230,6 +225,10 @@ def plain_spelling(name: str) -> str:
     return "".join(letter for letter in folded if unicodedata.category(letter) not in _MARKS)
 
 
+_PHRASES = frozenset(tuple(words_of(plain_spelling(key))) for key in WHOLE_WORD_KEYS)
+_FUSED_PHRASES = frozenset(map("".join, _PHRASES))
+_TELLING_WORDS = _FUSED_PHRASES.union(words[0] for words in _PHRASES)
+
 LEAST_RANDOM = 16
 """Shorter values are never taken for random ones."""
 
@@ -241,6 +240,8 @@ _HAS_ITS_OWN_SHAPE = re.compile(
 """Addresses, names of cloud resources, paths, variables: what is secret in them is found in another way."""
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]{16,}|[0-9A-F]{16,})")
+_CACHE_TAG = "8a477f597d28d172789f06886806bc55"
+"""The signature in every CACHEDIR.TAG."""
 _SEGMENT = re.compile(r"[^\-_./:]+")
 _RUN_OF_LETTERS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _SHORT_WORD = 5
@@ -254,6 +255,8 @@ def looks_random(value: str) -> bool:
         return False
     if _UUID.fullmatch(shown):
         return True
+    if shown == _CACHE_TAG:
+        return False
     if _HEX.fullmatch(shown):
         return not shown.isdigit() and not shown.isalpha() and _bits_a_character(shown) >= _LEAST_BITS
     odd_letters = sum(letters_outside_words(segment) for segment in _SEGMENT.findall(shown))
@@ -270,7 +273,10 @@ LEAST_TOLD = 6
 """Shorter values are taken for words."""
 _LEAST_TOLD_OF = 7
 _CASE_CHANGES = re.compile(r"[a-z][A-Z]|[A-Z][a-z]")
-_OWN_SHAPE = re.compile(r"[a-z][a-z0-9+.\-]*://|(?:~|\.{1,2})?/|[A-Za-z]:\\")
+_OWN_SHAPE = re.compile(
+    r"[a-z][a-z0-9+.\-]*://|(?:~|\.{1,2})?/|[A-Za-z]:\\"
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,15}(?:Z|[+-][0-9:]{4,5})?$"
+)
 
 
 def is_told(value: str, least: int = LEAST_TOLD) -> bool:

@@ -11,21 +11,14 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.encoding import sha256
 from agentdbg.events import MEDIA
 from agentdbg.faults import pass_on
-
-try:  # hashlib loads OpenSSL, which would take 4 ms of every first run
-    from _sha2 import sha256  # type: ignore[import-not-found]  # private, from 3.12 on
-except ImportError:
-    try:
-        from _sha256 import sha256  # type: ignore[import-not-found]  # private, up to 3.11
-    except ImportError:
-        from hashlib import sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["LEAST_MEDIA", "describe_bytes", "may_hold_media", "sha256", "without_media"]
+__all__ = ["LEAST_MEDIA", "describe_bytes", "may_hold_media", "without_media"]
 
 LEAST_MEDIA = 1_000
 """Shorter texts are kept as they are."""

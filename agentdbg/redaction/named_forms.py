@@ -8,9 +8,11 @@ them, wider and without look-around, what a text without any of them does not ho
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.redaction.assigned_values import is_harmless, read_quoted
+from agentdbg.redaction.key_words import names_a_key
 from agentdbg.redaction.keys import is_told, is_uuid, looks_random
 
 if TYPE_CHECKING:
@@ -18,15 +20,20 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.assigned_values import Span
 
-__all__ = ["ROUGHLY", "WORDS", "is_kubernetes_secret", "named_forms"]
+__all__ = ["PREFIXED_ROUGHLY", "ROUGHLY", "WORDS", "is_kubernetes_secret", "named_forms"]
 
 _QUOTE = r"\\*[\"']"
 _TELLING = r"(?i:key|token|secret|pass|pwd|cred|auth|conn|dsn)"
 _GIVEN_A_KEY = r"(?:Credentials?|SecretStr|SecretBytes|A(?:pi|PI)Key|A(?:pi|PI)Token|BearerAuth|TokenAuth)\("
+_OWNER = r"[A-Za-z][A-Za-z0-9]{1,14}"
+_MARKERS = "live|test|prod|sandbox|sk|secret|key|apikey|api|pat|personal|token|tok|admin|auth|oauth|access|svc|v[0-9]"
+_DRAWN = 30
+"""So many letters and digits in a row, of all three kinds, are drawn: the ids of providers are shorter."""
 _TAKES_A_KEY = (
     r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.encode|jwt\.decode|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new)\("
 )
+PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.][A-Za-z0-9_\-]{{{_DRAWN}}}"
 ROUGHLY = [
     r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
     r"variable[ \t]+[\\]*\"",
@@ -34,11 +41,22 @@ ROUGHLY = [
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{16}}",
     r"(?:\|\||\?\?)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
     rf"name={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
+    r"<(?:meta|input)[ \t]",
+    r"kty\\*\"",
+    r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
+    r"jdbc:oracle|sqlplus",
+    rf"{_OWNER}[_\-](?:{_MARKERS})[_\-][A-Za-z0-9_\-]{{16}}",
+    PREFIXED_ROUGHLY,
+    r"(?:BasicAuth|DigestAuth|Credentials?)\([^)]*,|SecureString|masterauth|openssl [^\n|;]* -",
     r"echo [^\n|]*\||htpasswd|net use|smbclient|secrets? +(?:set|put|add|create)|create +secret|kv put",
 ]
 WORDS = (
     "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
     "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", "name=", "echo ", "htpasswd", "net use", "kv put",
+    "basicauth", "digestauth", "securestring", "masterauth", "openssl ",
+    "<meta", "<input", "kty", ":5432:", ":5433:", ":6543:", ":26257:", ":*:", "jdbc:oracle", "sqlplus",
+    *(f"{joint}{marker}{joint}" for marker in _MARKERS.replace("[0-9]", "").split("|")[:-1] for joint in "_-"),
+    "_v", "-v",
 )  # fmt: skip
 
 
@@ -53,6 +71,14 @@ def named_forms(text: str) -> Iterator[Span]:
             if looks_random(found["secret"]) or (pattern is _ELEMENT and is_told(found["secret"])):
                 yield found.span("secret")
     yield from _commands(text)
+    for found in _MARKED.finditer(text):
+        if looks_random(found["secret"]) and (found["marker"] != "key" or names_a_key([found["owner"].lower(), "key"])):
+            yield found.span()
+    yield from _prefixed(text)
+    for pattern in (_FIELD_OF_PAGE, _PGPASS, _ORACLE, *((_JWK,) if "kty" in text else ())):
+        for found in pattern.finditer(text):
+            if pattern is not _PGPASS or is_told(found["secret"]):
+                yield found.span("secret")
 
 
 def is_kubernetes_secret(entries: list[tuple[Any, Any]]) -> bool:
@@ -127,7 +153,52 @@ _ELEMENT = re.compile(
     rf"name={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>(?P<secret>[^<>\s]{{6,200}})<"
 )
 """`<string name="google_maps_key">…</string>`."""
+_MARKED = re.compile(
+    rf"(?<![A-Za-z0-9_\-])(?P<owner>{_OWNER})[_\-](?P<marker>{_MARKERS})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
+)
+"""`acme_live_…`: the keys of a provider nobody has told us of; most say in their second word what they are."""
+_PREFIXED = re.compile(
+    rf"(?<![A-Za-z0-9_\-.+/=])(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-][a-z0-9]{{1,10}}){{0,2}}[_\-.]"
+    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?![A-Za-z0-9_\-+/=.])"
+)
+_HASHES = re.compile(r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id", re.IGNORECASE)
+
+
+def _prefixed(text: str) -> Iterator[Span]:
+    """`acme_…`: a long drawn text after somebody's prefix, as all new kinds of keys are made; no hash, no id."""
+    for found in _PREFIXED.finditer(text):
+        secret = found["secret"]
+        kinds = [(letter.isdigit(), letter.isupper(), letter.islower()) for letter in secret if letter.isalnum()]
+        changes = sum(one != other for one, other in pairwise(kinds))
+        if len(set(kinds)) == 3 and 3 * changes >= len(kinds) and not _HASHES.fullmatch(found["owner"]):
+            yield found.span()
+
+
+_FIELD_OF_PAGE = re.compile(
+    rf"<(?:meta|input)\s[^<>]{{0,120}}?(?:name={_QUOTE}[\w.\-]{{0,40}}{_TELLING}[\w.\-]{{0,40}}|type={_QUOTE}password){_QUOTE}"
+    rf"[^<>]{{0,120}}?(?:content|value)={_QUOTE}(?P<secret>[^\"'<>\\]{{6,400}})"
+)
+_PGPASS = re.compile(
+    r"(?<![\w.])[\w.\-*]{1,80}:(?:5432|5433|6543|26257|\*):[\w*\-]{1,64}:[\w\-]{1,64}:(?P<secret>[^\s:\"']{6,200})"
+)
+_ORACLE = re.compile(
+    r"(?:jdbc:oracle:\w{1,8}:|\bsqlplus[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3})[\w$#]{1,64}/(?P<secret>[^@\s\"']{1,200})@"
+)
+_JWK = re.compile(
+    rf"{_QUOTE}(?:d|p|q|dp|dq|qi|k){_QUOTE}\s{{0,8}}:\s{{0,8}}{_QUOTE}(?P<secret>[A-Za-z0-9_\-]{{20,1500}})"
+)
+"""The private numbers of a JSON Web Key."""
 _COMMANDS = (
+    re.compile(
+        rf"(?:BasicAuth|DigestAuth|(?:PS|Password|Network|Plain)Credentials?)\(\s{{0,8}}{_QUOTE}[^\"'\n]{{0,80}}{_QUOTE}\s{{0,4}},"
+        rf"\s{{0,8}}[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}})"
+    ),
+    re.compile(rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"),
+    re.compile(rf"\bmasterauth[ \t]{{1,4}}(?:{_QUOTE})?(?P<secret>[^\s\"'\\]{{4,200}})"),
+    re.compile(
+        rf"\bopenssl[ \t][^\n|;&]{{0,120}}? (?:-k|-pass(?:in|out)?[ \t]{{1,4}}pass:)[ \t]{{0,4}}(?:{_QUOTE})?"
+        r"(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})"
+    ),
     re.compile(
         rf"\becho[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?(?:{_QUOTE})?(?P<secret>[^\s\"'|$]{{4,200}})(?:{_QUOTE})?"
         r"[ \t]{0,4}\|[ \t]{0,4}"

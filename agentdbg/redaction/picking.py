@@ -118,10 +118,12 @@ class _Scale:
         self.left = _MOST_MEASURED
         self.is_sure = True
 
-    def add(self, value: Any, depth: int) -> None:
+    def add(self, value: Any, depth: int, beside: dict[Any, Any] | None = None) -> None:
         self.left -= 1
         kind = type(value)
         if kind is str:
+            if len(value) >= LEAST_MEDIA:
+                value = without_media(value, beside)  # as it would have been kept
             size = len(value) if value.isascii() else len(value.encode(errors="replace"))
             if size > self._longest:  # it may have been cut already
                 size, self.is_more = self._longest, True
@@ -132,9 +134,12 @@ class _Scale:
             self.size += 3
             if kind is dict:
                 self.size += sum(map(len, value)) + 3 * len(value)
-                value = value.values()
-            for child in value:
-                self.add(child, depth + 1)
+            for child in value.values() if kind is dict else value:
+                self.add(child, depth + 1, value if kind is dict else None)
+        elif kind is Gap:
+            self.left += 1  # it is nothing by itself
+            for child in value.items_of_list[value.start : value.stop]:
+                self.add(child, depth)
         elif kind is int:
             self.size += value.bit_length() // 3 + 2
         elif kind is float or kind is bool or value is None:
@@ -173,7 +178,8 @@ def take_ends(
         return tail if count == 1 else [Gap(items, 0, count - 1), *tail], min(used, limits.floor)
     position = count - 1
     while position > 1 and used <= room:
-        taken = take(position - 1, max(room - used, limits.floor))
+        # The cut may count it to the beginning, where it gets its share and what is too little for one item more.
+        taken = take(position - 1, max(room - used, 2 * most + 1, limits.floor))
         if taken is None:
             break
         position -= 1

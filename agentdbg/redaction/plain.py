@@ -23,6 +23,7 @@ from agentdbg.redaction.media import LEAST_MEDIA, without_media
 from agentdbg.redaction.named_forms import is_kubernetes_secret
 from agentdbg.redaction.objects import describe
 from agentdbg.redaction.picking import MARGIN_BYTES, Limits, narrow, take_ends
+from agentdbg.redaction.sealed_items import SEALED
 from agentdbg.redaction.sizes import cut_string, limits_of
 from agentdbg.user_code import UserCode, mapping_items
 
@@ -146,6 +147,16 @@ class Walk:
             self._all_nodes_left -= nodes - self._nodes_left
         return plain
 
+    def item(self, value: Any, depth: int, limits: Limits) -> Any:
+        """An item of a list that is walked by itself; all of them together have the budget of one payload."""
+        if not self._grant_share():
+            self.ran_out = True
+            return TRUNCATED
+        self._limits, self._room, nodes = limits, limits.max_bytes, self._nodes_left
+        plain = self._value(value, depth)
+        self._all_nodes_left -= nodes - self._nodes_left
+        return plain
+
     def _grant_share(self) -> bool:
         """Two thirds of the time and nodes that are left for one field: a greedy one does not starve the rest."""
         now = thread_time() - self._user.seconds
@@ -184,6 +195,9 @@ class Walk:
         return self._object(value, depth)
 
     def _object(self, value: Any, depth: int) -> Any:
+        if type(value) in SEALED:
+            self._least += min(len(value.encoded), self._limits.floor)
+            return value
         described = describe(value, self._user, self._max_field_bytes + MARGIN_BYTES)
         if type(described) in {dict, list, tuple}:
             return self._container(value, described, depth)

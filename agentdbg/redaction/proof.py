@@ -15,13 +15,14 @@ from agentdbg.redaction.keys import COUNTER, DESCRIBING, LEAST_RANDOM, LONGEST_C
 from agentdbg.redaction.media import LEAST_MEDIA, may_hold_media
 from agentdbg.redaction.picking import Gap
 from agentdbg.redaction.plain import LONGEST_NAME_READ, MAX_DEPTH
+from agentdbg.redaction.sealed_items import SEALED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from agentdbg.redaction.keys import KeyJudge
 
-__all__ = ["MOST_NODES", "NO_LIMIT", "TooLong", "Unproved", "prove", "prove_types", "prove_values"]
+__all__ = ["MOST_NODES", "NO_LIMIT", "TooLong", "Unproved", "holds_messages", "prove", "prove_types", "prove_values"]
 
 MOST_NODES = 5000
 NO_LIMIT = 1 << 60
@@ -32,6 +33,8 @@ _NUMBERS = frozenset({int, bool, type(None)})
 _COUNTS = frozenset({int, type(None)})
 _TEXT = frozenset({str})
 _FLOAT = frozenset({float})
+_DEEPEST_HISTORY = 2
+_MOST_BESIDE_IT = 32
 _LONG_LIST = 64
 """Of a list with more items than these it is asked first whether the rest of it matters."""
 _WORTH_ASKING_AT_ONCE = 8
@@ -48,6 +51,19 @@ class Unproved(Exception):
 
 class TooLong(Unproved):
     """Something is so long that only a part of it can be kept, or is media, which is described instead."""
+
+
+def holds_messages(value: Any, depth: int = 0) -> bool:
+    """Whether a list of messages could be found in a value, a few levels deep."""
+    kind = type(value)
+    if kind is list:
+        return len(value) > 1 and type(value[-1]) is dict is type(value[0])
+    if kind is dict and depth < _DEEPEST_HISTORY and len(value) <= _MOST_BESIDE_IT:
+        for child in value.values():
+            kind = type(child)
+            if (kind is list or kind is dict) and holds_messages(child, depth + 1):
+                return True
+    return False
 
 
 def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room: int) -> int:  # noqa: C901, PLR0912 -- see above
@@ -88,7 +104,7 @@ def prove(fields: dict[str, Any], known: KeyJudge, limit: int, depth: int, room:
             room = prove(value, known, limit, depth + 1, room)
         elif kind is list:
             room = _prove_list(value, known, limit, depth + 1, room)
-        elif kind is not float or value - value != 0.0:
+        elif kind not in SEALED and (kind is not float or value - value != 0.0):
             raise Unproved
     known.remember_shape(keys)
     return room
@@ -119,7 +135,7 @@ def prove_values(values: Iterable[Any], known: KeyJudge, limit: int, depth: int,
             room = prove(value, known, limit, depth + 1, room)
         elif kind is list:
             room = _prove_list(value, known, limit, depth + 1, room)
-        elif kind is not float or value - value != 0.0:
+        elif kind not in SEALED and (kind is not float or value - value != 0.0):
             raise Unproved
     return room
 
@@ -217,6 +233,6 @@ def prove_types(value: Any, limit: int, depth: int, room: int) -> int:  # noqa: 
         elif kind is float:
             if child - child != 0.0:
                 raise Unproved
-        elif not (kind is int or child is None or kind is bool or kind is Gap):
+        elif not (kind is int or child is None or kind is bool or kind is Gap or kind in SEALED):
             raise Unproved
     return room

@@ -18,10 +18,29 @@ from agentdbg.faults import pass_on
 from agentdbg.redaction.kept import RememberedTexts
 from agentdbg.redaction.keys import SAFE, KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.picking import pick, without_gaps
+from agentdbg.redaction.picking import Gap, Limits, pick, take_ends, without_gaps
 from agentdbg.redaction.plain import Walk, readable_text
-from agentdbg.redaction.proof import MOST_NODES, NO_LIMIT, TooLong, Unproved, prove, prove_types, prove_values
-from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, limits_of
+from agentdbg.redaction.proof import (
+    MOST_NODES,
+    NO_LIMIT,
+    TooLong,
+    Unproved,
+    holds_messages,
+    prove,
+    prove_types,
+    prove_values,
+)
+from agentdbg.redaction.sealed_items import (
+    ItemMemory,
+    SealedItem,
+    SealedList,
+    SealedValue,
+    are_messages,
+    own_copy,
+    raw_items,
+    unsealed,
+)
+from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, least_size, limits_of
 from agentdbg.redaction.suspicion import Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
 from agentdbg.redaction.whole import MAY_NAME, WholeWalk, clean_pieces
@@ -38,8 +57,9 @@ if TYPE_CHECKING:
 __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
-_LONGEST_REMEMBERED = 16_384
-_MOST_REMEMBERED = 64
+_MOST_MEMORIES = 8
+_DEEPEST_MESSAGE = 5
+"""The depth in which each message is proved, so that what is harmless in one place is so in the others."""
 _MOST_NODES_OF_A_WHOLE = 200_000
 
 
@@ -59,7 +79,7 @@ class Redactor:
     __slots__ = (
         "_clean_names",
         "_cleaner",
-        "_harmless",
+        "_items",
         "_judge",
         "_max_field_bytes",
         "_patterns",
@@ -73,8 +93,8 @@ class Redactor:
         self._judge = KeyJudge(rules.keys, are_users_own=rules.keys_are_users_own) if rules.enabled else None
         self._patterns, self.problems = compile_patterns(rules.patterns, use_re2=use_re2)
         self._clean_names: set[str] = set()
-        self._harmless: dict[int, bytes] = {}
-        """The last encoded payload of each length in which there was nothing to suspect."""
+        self._items: dict[Any, ItemMemory] = {}
+        """What became of each message: in each place that it may stand in, and under None what is harmless anywhere."""
         self._remembered = RememberedTexts()
         self._suspicion: Suspicion | None = None
         self._cleaner: TextCleaner | None = None
@@ -99,6 +119,70 @@ class Redactor:
 
     def seal_parts(self, fields: dict[str, Any], given: tuple[Any, ...] | None = None) -> tuple[dict[str, Any], bytes]:
         """The same as a bare pair, for the path that every event takes: making an object would add to it."""
+        is_spliced = False
+        for value in given if given is not None else fields.values() if type(fields) is dict else ():
+            if type(value) is SealedValue:
+                is_spliced = True
+            elif holds_messages(value):
+                return _or_else(
+                    partial(self._seal_history, fields, given),
+                    partial(self._seal_plainly, fields, given, is_spliced=True),
+                )
+        return self._seal_plainly(fields, given, is_spliced=is_spliced)
+
+    def seal_input(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes] | None:
+        """
+        What a call is made with, sealed once: for its event, and cut shorter as the JSON that tells of its start.
+
+        None when that fails; then each of the two is sealed by itself.
+        """
+        return _or_else(lambda: self._seal_input(field, value, short), _nothing)
+
+    def _seal_input(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes]:
+        is_history = holds_messages(value)
+        if is_history:
+            value = _Items(self, self._items).sealed_in(value, 1, limits_of(field, self._max_field_bytes))
+        cleaned, encoded = self._cleaned({field: value}, (value,), is_spliced=is_history)
+        plain = cleaned
+        if encoded is None:
+            plain, encoded = self._fitted(cleaned.copy())
+        before = len(field) + 4  # `{"…":`
+        shown = kept = encoded[before:-1]
+        if len(kept) > short._max_field_bytes:
+            shown = short._fitted(cleaned.copy())[1][before:-1]
+        stored = unsealed(plain[field])
+        if type(stored) is not str and type(plain[field]) is not SealedList:  # its owner may change it meanwhile
+            stored = encoding.decode_json(kept)
+        return SealedValue(stored, kept), shown
+
+    def _seal_history(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> tuple[dict[str, Any], bytes]:
+        """The same with each message of a conversation sealed by itself, and only once however often it comes."""
+        items = _Items(self, self._items)
+        sealed = fields.copy()
+        for key, value in fields.items():
+            if holds_messages(value):
+                sealed[key] = items.sealed_in(value, 1, limits_of(key, self._max_field_bytes))
+        if given is not None:
+            changed = {id(fields[key]): value for key, value in sealed.items() if value is not fields[key]}
+            given = tuple([changed.get(id(value), value) for value in given])
+        return self._seal_plainly(sealed, given, is_spliced=True)
+
+    def _seal_plainly(
+        self, fields: dict[str, Any], given: tuple[Any, ...] | None, *, is_spliced: bool = False
+    ) -> tuple[dict[str, Any], bytes]:
+        try:
+            cleaned, encoded = self._cleaned(fields, given, is_spliced=is_spliced)
+            if encoded is None:
+                cleaned, encoded = self._fitted(cleaned.copy())
+        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
+            pass_on(error)
+            cleaned, encoded = self._seal_carefully(fields)
+        return ({key: unsealed(value) for key, value in cleaned.items()} if is_spliced else cleaned), encoded
+
+    def _cleaned(
+        self, fields: dict[str, Any], given: tuple[Any, ...] | None, *, is_spliced: bool
+    ) -> tuple[dict[str, Any], bytes | None]:
+        """`fields` without their secrets, and their JSON where nothing has to be cut."""
         limit, judge = self._max_field_bytes, self._judge
         try:
             # Prove that nothing needs redacting, and encode the original.
@@ -108,27 +192,20 @@ class Redactor:
                 prove(fields, judge, limit, 1, MOST_NODES)
             else:
                 prove_values(given, judge, limit, 1, MOST_NODES)
-            encoded = encoding.encode(fields)
+            encoded = encoding.encode_without_spliced(fields) if is_spliced else encoding.encode(fields)
             size = len(encoded)
             fits = size <= limit or _all_fit(fields, limit)
             if size > (MAX_ENCODED_BYTES if fits else 2 * limit):
                 raise TooLong
-            # What goes round in a loop is looked at once. By its length, since hashing it would take longer.
-            if self._suspicion is not None and self._harmless.get(size) != encoded:
-                self._search(encoded)
-                if size <= _LONGEST_REMEMBERED:
-                    self._remember_harmless(size, encoded)
-            if not fits:
-                fields = self._fitted(dict(fields))
-                encoded = encoding.encode(fields)
+            self._search(encoded)
         except TooLong:
-            return self._seal_large(fields)
+            return _or_else(partial(self._picked, fields), partial(self._walked, fields)), None
         except Unproved:
-            return self._seal_carefully(fields)
+            return self._walked(fields), None
         except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
             pass_on(error)
-            return self._seal_carefully(fields)
-        return fields, encoded
+            return self._walked(fields), None
+        return fields, encoded if fits and not is_spliced else None
 
     def whole(
         self, plain: Any, encoded: bytes, numbers: SecretNumbers, *, key: str | None = None, seconds: float = 2.0
@@ -152,6 +229,11 @@ class Redactor:
             return self._whole_walk(numbers, seconds).value(plain)
         return plain
 
+    def harmless(self, raw: bytes) -> SealedItem | None:
+        """What is known of a message by these bytes, if it was sealed before and nothing had to be done to it."""
+        memory = self._items.get(None)
+        return None if memory is None else memory.find(raw)
+
     def is_telling(self, key: str) -> bool:
         """Whether a key may say that what stands under it is secret."""
         return self._judge is not None and self._judge.judge(key) != SAFE
@@ -161,11 +243,11 @@ class Redactor:
         return docs if self._cleaner is None else clean_pieces(docs, self._cleaner, numbers)
 
     def _whole_walk(self, numbers: SecretNumbers, seconds: float) -> WholeWalk:
-        return WholeWalk(self._judge, self._cleaner, numbers, seconds)
+        return WholeWalk(self._judge, self._cleaner, numbers, seconds, self._remembered)
 
     def clean_text(self, text: Any, limit: int = 500) -> str:
         """Any value as redacted text of at most `limit` characters: for the names of runs, tools and models."""
-        cleaned = _or_else(lambda: self._walk().text(text), lambda: UNREADABLE[:limit])
+        cleaned = _or_else(lambda: self.walk().text(text), lambda: UNREADABLE[:limit])
         return cleaned if len(cleaned) <= limit else cleaned[: max(0, limit - 1)] + "…"
 
     def clean_argv(self, argv: Sequence[Any]) -> list[str]:
@@ -178,7 +260,37 @@ class Redactor:
             return texts
         return clean_arguments(texts, self._judge)
 
-    def _walk(self) -> Walk:
+    def prove_item(self, item: Any, limits: Limits) -> SealedItem | None:
+        """A message that needs nothing done, or of which only a part is worth looking at; None: it must be walked."""
+        is_long = False
+        try:
+            encoded = self._proved(item, limits.max_bytes)
+            if len(encoded) <= 2 * limits.max_bytes:
+                return SealedItem(item, encoded, is_harmless=True)
+            is_long = True
+        except TooLong:
+            is_long = True
+        except Unproved:
+            is_long = False
+        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
+            pass_on(error)
+        return _or_else(partial(self._picked_item, item, limits), _nothing) if is_long else None
+
+    def _picked_item(self, item: Any, limits: Limits) -> SealedItem:
+        picked = pick(item, limits, [])
+        return SealedItem(picked, self._proved(picked, NO_LIMIT))
+
+    def _proved(self, item: Any, limit: int) -> bytes:
+        if self._judge is None:
+            prove_types(item, limit, _DEEPEST_MESSAGE, MOST_NODES)
+        else:
+            prove(item, self._judge, limit, _DEEPEST_MESSAGE, MOST_NODES)
+        encoded = encoding.encode(item)
+        self._search(encoded)
+        return encoded
+
+    def walk(self) -> Walk:
+        """The careful walk over one payload."""
         return Walk(
             self._judge,
             self._clean_remembered if self._cleaner else None,
@@ -194,11 +306,8 @@ class Redactor:
             self._remembered.add(text, cleaned)
         return cleaned
 
-    def _seal_large(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    def _picked(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The same where only a part can be kept, as of the history of a long talk: nothing but that part is read."""
-        return _or_else(lambda: self._seal_picked(fields), lambda: self._seal_carefully(fields))
-
-    def _seal_picked(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         limit = self._max_field_bytes
         long: list[str] = []
         picked = {key: pick(value, limits_of(key, limit), long) for key, value in fields.items()}
@@ -209,48 +318,49 @@ class Redactor:
         if self._suspicion is not None:
             new = [text for text in long if self._remembered.find(text) is not text]
             is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
-            self._search(encoding.encode(self._remembered.without_clean(picked) if is_mostly_known else picked))
+            rest = self._remembered.without_clean(picked) if is_mostly_known else picked
+            self._search(encoding.encode_without_spliced(rest))
             for text in new:
                 self._remembered.add(text, text)
-        return _encoded(self._fitted(picked))
+        return picked
 
     def _search(self, encoded: bytes) -> None:
-        assert self._suspicion is not None
+        if self._suspicion is None:
+            return
         # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
         if self._patterns or self._suspicion.either.search(encoded):
             raise Unproved
 
-    def _remember_harmless(self, size: int, encoded: bytes) -> None:
-        self._harmless[size] = encoded
-        if len(self._harmless) > _MOST_REMEMBERED:
-            self._harmless.clear()
-
     def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """By the careful walk; if that fails, one bad value costs only itself, and if that fails too, everything."""
         return _or_else(
-            lambda: _encoded(self._fitted(self._walked(fields))),
+            lambda: self._fitted(self._walked(fields)),
             lambda: _or_else(
-                lambda: _encoded(self._fitted(self._what_can_be_read(fields))),
+                lambda: self._fitted(self._what_can_be_read(fields)),
                 lambda: _encoded({REDACTED: UNREADABLE}),
             ),
         )
 
     def _walked(self, fields: dict[Any, Any]) -> dict[str, Any]:
-        walk = self._walk()
+        walk = self.walk()
         plain = walk.fields(fields)
         return (
             {key: without_gaps(value, self._max_field_bytes) for key, value in plain.items()} if walk.ran_out else plain
         )
 
-    def _fitted(self, plain: dict[str, Any]) -> dict[str, Any]:
+    def _fitted(self, plain: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         limit = self._max_field_bytes
         for key, value in plain.items():
-            limits = limits_of(key, limit)
-            if isinstance(value, str):
-                plain[key] = cut_string(value, limit, both_ends=limits.both_ends)
-            elif isinstance(value, (dict, list)):
-                plain[key] = cut_value(value, limit, limits)
-        return plain if len(encoding.encode(plain)) <= MAX_ENCODED_BYTES else fit_fields(plain, MAX_ENCODED_BYTES)
+            kind = type(value)
+            if kind is str:
+                if len(value) * 4 > limit:
+                    plain[key] = cut_string(value, limit, both_ends=limits_of(key, limit).both_ends)
+            elif kind is dict or kind is list or kind is SealedList:
+                plain[key] = cut_value(value, limit, limits_of(key, limit))
+        encoded = encoding.encode(plain)
+        if len(encoded) <= MAX_ENCODED_BYTES:
+            return plain, encoded
+        return _encoded(fit_fields({key: unsealed(value) for key, value in plain.items()}, MAX_ENCODED_BYTES))
 
     def _what_can_be_read(self, fields: Any) -> dict[str, Any]:
         kept: dict[str, Any] = {}
@@ -259,10 +369,74 @@ class Redactor:
         return kept
 
     def _one_field(self, fields: Any, key: Any) -> dict[str, Any]:
-        return self._fitted(self._walked({key: dict.get(fields, key)}))
+        return self._fitted(self._walked({key: dict.get(fields, key)}))[0]
 
     def _unread(self, key: Any) -> dict[str, Any]:
         return {self.clean_text(readable_text(key) if type(key) is str else "?"): UNREADABLE}
+
+
+class _Items:
+    """Seals the messages in one payload. All of them together have the time of one careful walk."""
+
+    __slots__ = ("_memories", "_redactor", "_walk")
+
+    def __init__(self, redactor: Redactor, memories: dict[Any, ItemMemory]) -> None:
+        self._redactor = redactor
+        self._memories = memories
+        self._walk: Walk | None = None
+
+    def sealed_in(self, value: Any, depth: int, limits: Limits) -> Any:
+        """A value with its lists of messages sealed, as far as they could be kept; `depth` is that of the value."""
+        kind = type(value)
+        if kind is dict and holds_messages(value, depth - 1):
+            return {key: self.sealed_in(child, depth + 1, limits) for key, child in value.items()}
+        if kind is not list or not holds_messages(value):
+            return value
+        items = value[:]  # another thread may be changing it
+        if not are_messages(items):
+            return value
+        memory = self._memory((depth, limits))
+        raws = raw_items(items)
+        known: list[Any] = list(map(memory.get, raws))
+        if None not in known and sum([len(item.encoded) for item in known]) < limits.max_bytes - len(known):
+            return SealedList(known)
+
+        def take(position: int, room: int) -> tuple[SealedItem, int]:
+            del room
+            sealed = known[position] or self._sealed(raws[position], memory, depth + 1, limits)
+            return sealed, least_size(sealed, limits)
+
+        ends = take_ends(items, limits, limits.max_bytes, take)[0]
+        if not all(type(item) is Gap or item.is_harmless for item in ends):
+            return value  # what is missing is told by the size it had, and these have another one by now
+        return SealedList(ends)
+
+    def _memory(self, place: Any) -> ItemMemory:
+        memory = self._memories.get(place)
+        if memory is None:
+            if len(self._memories) >= _MOST_MEMORIES:
+                self._memories.clear()
+            memory = self._memories[place] = ItemMemory()
+        return memory
+
+    def _sealed(self, raw: bytes, memory: ItemMemory, depth: int, limits: Limits) -> SealedItem:
+        everywhere = self._memory(None)
+        found = memory.find(raw) or everywhere.find(raw) or self._redactor.prove_item(own_copy(raw), limits)
+        if found is None:
+            found = self._walked(own_copy(raw), depth, limits)
+        elif found.is_harmless:
+            everywhere.add(raw, found)
+        if self._walk is None or not self._walk.ran_out:
+            memory.add(raw, found)
+        return found
+
+    def _walked(self, item: Any, depth: int, limits: Limits) -> SealedItem:
+        if self._walk is None:
+            self._walk = self._redactor.walk()
+        plain = self._walk.item(item, depth, limits)
+        if self._walk.ran_out:
+            plain = without_gaps(plain, limits.max_bytes)
+        return SealedItem(plain, encoding.encode(plain))
 
 
 def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made:
@@ -272,6 +446,10 @@ def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made
     except Exception as error:  # noqa: BLE001 -- fail closed
         pass_on(error)
         return otherwise()
+
+
+def _nothing() -> None:
+    """For what is tried and may fail."""
 
 
 def _encoded(value: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

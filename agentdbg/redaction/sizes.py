@@ -9,16 +9,18 @@ plain. docs/decisions/0008 says why.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import TRUNCATED
 from agentdbg.redaction.picking import SMALLEST_SHARE, Gap, Limits
+from agentdbg.redaction.sealed_items import SealedItem, SealedList
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields", "limits_of"]
+__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields", "least_size", "limits_of"]
 
 MAX_ENCODED_BYTES = 990_000
 """What one payload may take, so that the line around it stays below a megabyte."""
@@ -27,13 +29,19 @@ _BOTH_ENDS = frozenset({"prompt", "input"})
 """The fields that hold what a model was asked: the question may stand at the end of a text as well as at its start."""
 _MARKER_BYTES = len(TRUNCATED)
 _DICT_END = len(f'"{TRUNCATED}":"{TRUNCATED}",')
+_CAN_BE_CUT = frozenset({str, list, dict, SealedItem, SealedList})
 _LEAST_PART = 64
 """A part of an entry that is smaller than this tells nothing."""
 
 
 def limits_of(field: str, max_bytes: int) -> Limits:
     """What one field of a payload may take, and how its texts are cut."""
-    return Limits.of(max_bytes, both_ends=field in _BOTH_ENDS)
+    return _limits(max_bytes, field in _BOTH_ENDS)
+
+
+@lru_cache(maxsize=64)
+def _limits(max_bytes: int, both_ends: bool) -> Limits:
+    return Limits.of(max_bytes, both_ends=both_ends)
 
 
 def cut_string(text: str, max_bytes: int, *, both_ends: bool = False) -> str:
@@ -51,9 +59,12 @@ def cut_string(text: str, max_bytes: int, *, both_ends: bool = False) -> str:
 
 def cut_value(value: Any, max_bytes: int, limits: Limits | None = None) -> Any:
     """A plain value whose encoding is at most `max_bytes`, where that leaves room for a marker at all."""
-    if isinstance(value, (str, list, dict)):
-        return _cut(value, max_bytes, limits or Limits.of(max_bytes))
-    return value
+    return _cut(value, max_bytes, limits or Limits.of(max_bytes))
+
+
+def least_size(item: SealedItem, limits: Limits) -> int:
+    """What an item takes at the least, when its long texts and lists are cut."""
+    return _sizes(item, limits)[0]
 
 
 def fit_fields(fields: dict[str, Any], max_bytes: int) -> dict[str, Any]:
@@ -73,9 +84,13 @@ def _cut(value: Any, room: int, limits: Limits) -> Any:
     kind = type(value)
     if kind is str:
         return _cut_encoded_string(value, room, both_ends=limits.both_ends)
-    if (kind is not list and kind is not dict) or len(encoding.encode(value)) <= room:
+    if kind not in _CAN_BE_CUT or _size(value) <= room:
         return value
     return _shorten(value, room, limits)
+
+
+def _size(value: Any) -> int:
+    return len(value.encoded) if isinstance(value, encoding.Spliced) else len(encoding.encode(value))
 
 
 def _shorten(value: Any, room: int, limits: Limits) -> Any:
@@ -83,7 +98,16 @@ def _shorten(value: Any, room: int, limits: Limits) -> Any:
     kind = type(value)
     if kind is str:
         return _cut_encoded_string(value, room, both_ends=limits.both_ends)
+    if kind is SealedItem:
+        cut = value.made.get((limits, room))
+        return cut or value.keep((limits, room), _sealed(_shorten(value.value, room, limits)))
+    if kind is SealedList:
+        return SealedList.of_cut(_ListCut(value.items, room, limits, value.plain).result())
     return _ListCut(value, room, limits).result() if kind is list else _cut_dict(value, room, limits)
+
+
+def _sealed(value: Any) -> SealedItem:
+    return SealedItem(value, encoding.encode(value))
 
 
 # --- texts
@@ -125,14 +149,17 @@ _Sizes = tuple[int, int, int]
 
 
 def _sizes(value: Any, limits: Limits) -> _Sizes:
-    whole = len(encoding.encode(value))
+    whole = _size(value)
     floor = limits.floor
     if whole <= floor:
         return whole, whole, whole
     kind = type(value)
+    if kind is SealedItem:
+        known: _Sizes | None = value.made.get(limits)
+        return known or value.keep(limits, _sizes(value.value, limits))
     if kind is str:
         return floor, whole, whole
-    if kind is list:
+    if kind is list or kind is SealedList:
         return floor, floor, whole
     if kind is not dict:
         return whole, whole, whole
@@ -178,7 +205,7 @@ def _cut_dict_short(entries: dict[str, Any], kept: dict[str, _Sizes], left: int,
     cut = {key: _cut(entries[key], sizes[0], limits) for key, sizes in kept.items()}
     key = next(key for key in entries if key not in kept)
     left -= len(encoding.encode(key)) + 2
-    if left >= _LEAST_PART and isinstance(entries[key], (str, list, dict)):
+    if left >= _LEAST_PART and type(entries[key]) in _CAN_BE_CUT:
         cut[key] = _cut(entries[key], left, limits)
     cut.pop(TRUNCATED, None)
     cut[TRUNCATED] = TRUNCATED
@@ -206,9 +233,9 @@ class _ListCut:
     that the lists in the items: of the newest item, of the first one, and on from the end backwards.
     """
 
-    def __init__(self, items: list[Any], room: int, limits: Limits) -> None:
+    def __init__(self, items: list[Any], room: int, limits: Limits, plain: list[Any] | None = None) -> None:
         at = next((position for position, item in enumerate(items) if type(item) is Gap), None)
-        self._whole: Sequence[Any] = items if at is None else items[at].items_of_list
+        self._whole: Sequence[Any] = (plain or items) if at is None else items[at].items_of_list
         self._head = items if at is None else items[:at]
         self._tail = items if at is None else items[at + 1 :]
         self._limits = limits

@@ -45,6 +45,9 @@ _GIVEN = re.compile(r"[^=!<>]=\s{0,8}$")
 _LONGEST_PAIR = 80
 _LONGEST_CODE = 500
 _WORD_IN_QUOTES = re.compile(r"[\"']([^\"'\n]{1,200})[\"']")
+_QUOTED = re.compile(r"[bBrRuUfF]{0,2}\"[^\"\n]{0,400}\"|[bBrRuUfF]{0,2}'[^'\n]{0,400}'")
+_NAME_OUTSIDE_QUOTES = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]|\()")
+"""An attribute or a call within brackets: they are code."""
 _SENTENCE = re.compile(r": [a-z]{3,} [a-z]{2,20}(?:[ ,.]|$)")
 """`token: expected string, got null`."""
 _FORMAT = re.compile(r"[!:][^\s\"'{}]{1,10}\}")
@@ -65,7 +68,8 @@ def merely_mentions(text: str, name: str, start: int, span: tuple[int, int], *, 
     if value[:1] in {"(", "[", "{"}:
         if value.startswith("{{") and value.endswith("}}"):
             return True
-        return _GIVEN.search(text, max(0, at - 12), at) is not None and _lists_no_secret(value)
+        is_given = _GIVEN.search(text, max(0, at - 12), at) is not None
+        return _lists_no_secret(value, is_given=is_given, is_weak=is_weak)
     return len(value) <= _LONGEST_CODE and _is_no_value(text, name, start, span, is_weak=is_weak)
 
 
@@ -79,9 +83,13 @@ def _is_no_value(text: str, name: str, start: int, span: tuple[int, int], *, is_
     return is_sentence or _reads_as_code(text, name, start, at, end) or (is_weak and not is_told(value))
 
 
-def _lists_no_secret(brackets: str) -> bool:
-    """Whether brackets that a program gives to a name hold more than a login and nothing that looks like a secret."""
-    return len(brackets) > _LONGEST_PAIR and not any(is_told(word) for word in _WORD_IN_QUOTES.findall(brackets))
+def _lists_no_secret(brackets: str, *, is_given: bool, is_weak: bool) -> bool:
+    """Whether brackets are code, or hold more than a login, and nothing in them looks like a secret."""
+    is_code = _NAME_OUTSIDE_QUOTES.search(_QUOTED.sub("", brackets)) is not None
+    if not (is_weak or is_code or (is_given and len(brackets) > _LONGEST_PAIR)):
+        return False
+    is_secret = looks_random if is_weak else is_told
+    return not any(is_secret(word) for word in _WORD_IN_QUOTES.findall(brackets))
 
 
 def _reads_as_code(text: str, name: str, start: int, value_start: int, value_end: int) -> bool:
@@ -97,7 +105,8 @@ def _reads_as_code(text: str, name: str, start: int, value_start: int, value_end
         return not _is_odd(value)
     if not _NAME.fullmatch(value) or value == name.rpartition(".")[2]:
         return _NAME.fullmatch(value) is not None
-    is_made_of_words = _HUMP.search(value) is not None and not _is_odd(value)
+    is_own = name.startswith(("self.", "cls.", "this."))
+    is_made_of_words = (is_own or _HUMP.search(value) is not None) and not _is_odd(value)
     return is_made_of_words and _stands_in_code(text, start, value_start, value_end)
 
 

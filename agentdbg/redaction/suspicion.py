@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
-from agentdbg.redaction.named_forms import ROUGHLY, WORDS
+from agentdbg.redaction.named_forms import PREFIXED_ROUGHLY, ROUGHLY, WORDS
 from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
 from agentdbg.redaction.token_formats import SHAPES
 
@@ -42,6 +42,13 @@ _NAMING = r"(?i:name|key|header|field|parameter|variable)"
 _SIGN = r"(?:[=:!>\x{ff1a}]|\\+uff1a|%3[DdAa])"
 # Letters and spaces that the key judge reads as plain ones.
 _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
+
+
+# A few words, and then something that no person writes.
+_NEARBY = (
+    r"\\*[\"'`]?(?:[ \t:={(@,]{1,6}\\*[\"'`]?[A-Za-z0-9']{1,12}:?\\*[\"'`]?){0,4}[ \t:={(@,]{1,6}\\*[\"'`]?"
+    r"[^\s\"'`<>(){},;\\]{10}"
+)
 
 
 class Suspicion:
@@ -86,7 +93,8 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
     after = (
         rf"(?i: (?:access key|key|value|code))?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
-        rf"(?:{_SIGN}|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})|{_QUOTE}{_SPACE}*,"
+        rf"(?:{_SIGN}|\?\??=|\+=|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})"
+        rf"|{_QUOTE}{_SPACE}*,|\\*\";s:|</key>|{_NEARBY}"
     )
     every = "|".join(_loosely(word) for word in (*anywhere, *whole) if not set(word) & set(" .-"))
     parts = [
@@ -157,15 +165,17 @@ def _shaped_expression() -> str:
         r"://[^\s\"'<>\\/?#]*@",
         r"(?i:%3A(?://|%2F%2F)[^\s\"'<>\\/?#]*%40)",
         r"://[^\s\"'<>\\/?#@:]*:[0-9]*[^\d\s/?#\"'<>\\@][^\s\"'<>\\@]*@",
-        rf"(?i:bearer|oauth)(?:{_SPACE}|%20|\+)+[A-Za-z0-9_\-.~+/]{{8}}",
+        rf"(?i:bearer|oauth)(?:{_SPACE}|%20|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
         rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
         r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-]+:",
         (
-            r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login)[^\n|;]* -p|redis-cli[^\n|;]* -a"
+            r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
+            r"|7z|rar)[^\n|;]* -p"
+            r"|zip[^\n|;]* -P|redis-cli[^\n|;]* -a"
             r"|sqlcmd[^\n|;]* -P|ldap[^\n|;]* -w|curl[^\n|;]* -b"
         ),
-        rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']",
+        rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
         (
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
             r"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
@@ -187,7 +197,7 @@ def _by_rest(shapes: Iterable[Shape]) -> list[str]:
 _SHAPED_WORDS = (
     "eyj", "private key", "putty-user-key-file-", "://", "bearer", "oauth", "basic", "login", "-u", "--user", "--proxy",
     "sshpass", "mysql", "mariadb", "mongo", "redis-cli", "sqlcmd", "ldap", "curl", "http -a", "%3a//", "%3a%2f%2f",
-    "password", "identified", *WORDS,
+    "password", "identified", "az login", "7z", "rar ", "zip ", *WORDS,
 )  # fmt: skip
 
 
@@ -205,6 +215,7 @@ class _Literals:
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
     )
     _discord_bot = re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}")
+    _prefixed = re.compile(PREFIXED_ROUGHLY.encode())
 
     def __init__(self, exact: Iterable[str], words: Sequence[str], *, odd_letters: bool) -> None:
         self._exact = tuple(dict.fromkeys(literal.encode() for literal in exact))
@@ -231,7 +242,7 @@ class _Literals:
         for literal in self._exact:
             if literal in encoded:
                 return True
-        patterns = self._named_ones(lowered) if self._odd_letters else (self._forty, self._discord_bot)
+        patterns = self._named_ones(lowered) if self._odd_letters else (self._forty, self._discord_bot, self._prefixed)
         return True if any(pattern.search(encoded) for pattern in patterns) else None
 
     def _named_ones(self, lowered: bytes) -> Iterator[re.Pattern[bytes]]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from agentdbg.redaction.patterns import UserPattern
     from agentdbg.redaction.suspicion import Suspicion
 
-__all__ = ["TextCleaner", "clean_arguments", "merged", "replace_spans", "telling_words"]
+__all__ = ["TextCleaner", "clean_arguments", "marked", "merged", "replace_spans", "telling_words"]
 
 
 def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -44,7 +44,7 @@ def telling_words(keys: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 def _spellings(key: str) -> list[str]:
-    words = [word for word in re.split(r"[^a-z0-9]+", key.lower()) if word]
+    words = [word for word in re.split(r"[\W_]+", key.lower()) if word]
     if not words:
         return []
     return list(dict.fromkeys(joint.join(words) for joint in ("_", "-", "", " ", ".")))
@@ -64,7 +64,7 @@ class TextCleaner:
 
     def clean(self, text: str) -> str:
         """`text` with every secret in it replaced; the same object when there is none."""
-        return replace_spans(text, self.spans(text), _marked)
+        return replace_spans(text, self.spans(text), marked)
 
     def spans(self, text: str) -> list[Span]:
         """Where the secrets of a text stand; some may overlap."""
@@ -82,7 +82,8 @@ class TextCleaner:
         return AssignmentScanner(self._judge, self._words).spans(text)
 
 
-def _marked(secret: str) -> str:
+def marked(secret: str) -> str:
+    """What stands in an event in the place of a secret."""
     del secret
     return REDACTED
 

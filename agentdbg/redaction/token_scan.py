@@ -118,6 +118,14 @@ _ACCOUNTS = word_set(
 )
 
 
+_EXAMPLE = re.compile(
+    r"(?:user|username|login|me|name)?:(?:pass|passwd|password|pw|pwd)"
+    r"|(?:\{[^{}]{0,80}\}|%s|\$\{?\w{1,80}\}?|:|<[\w\- ]{1,40}>){1,5}",
+    re.IGNORECASE,
+)
+"""`user:pass`, `{user}:{password}`: what documentation and code write in its place."""
+
+
 def _url_credentials(text: str) -> Iterator[Span]:
     """`scheme://user:password@host`; an account name alone, as in `ssh://git@host`, is none."""
     for found in _ESCAPED_USERINFO.finditer(text):
@@ -127,12 +135,18 @@ def _url_credentials(text: str) -> Iterator[Span]:
     for pattern in (_USERINFO, _LOOSE_USERINFO):
         for found in pattern.finditer(text):
             userinfo = found["userinfo"]
-            if userinfo and userinfo.lower() not in _ACCOUNTS and userinfo.strip("@:") != REDACTED:
+            if (
+                userinfo
+                and userinfo.lower() not in _ACCOUNTS
+                and not _EXAMPLE.fullmatch(userinfo)
+                and userinfo.strip("@:") != REDACTED
+            ):
                 yield found.span("userinfo")
 
 
 _BEARER = re.compile(
-    r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]){1,4}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)", re.IGNORECASE | re.ASCII
+    r"\b(?:bearer|oauth)(?:\s|%20|\+|\\[nrt]|\\*[\"']){1,8}(?P<token>[A-Za-z0-9_\-.~+/]{8,}=*)",
+    re.IGNORECASE | re.ASCII,
 )
 _BASIC = re.compile(r"\bbasic(?:\s|%20|\+){1,4}(?P<token>[A-Za-z0-9+/_\-]{8,}={0,2})", re.IGNORECASE | re.ASCII)
 _WORDS_ONLY = re.compile(r"[A-Za-z][a-z]*(?:[-./_+][A-Za-z]?[a-z]*)*[.]?")
@@ -163,14 +177,16 @@ _USER_OPTION = re.compile(
     r"(?P<user>[\w.@+\-]{1,80}):(?P<secret>[^\s\"']{1,200})"
 )
 _PASSWORD_OPTION = re.compile(
-    r"\b(?:(?:sshpass|mysql(?:dump|admin)?|mariadb|mongo(?:sh|dump|restore)?|docker login|podman login)\b"
-    r"[^\n|;]{0,80}? -p|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
+    r"\b(?:(?:sshpass|mysql(?:dump|admin)?|mariadb|mongo(?:sh|dump|restore)?|docker login|podman login|az login"
+    r"|registry login|oras login|7z[arz]?|u?n?rar)\b"
+    r"[^\n|;&]{0,80}? -p|(?:un)?zip\b[^\n|;&]{0,80}? -P|redis-cli\b[^\n|;]{0,80}? -a|sqlcmd\b[^\n|;]{0,80}? -P"
     r"|ldap(?:search|add|modify)\b[^\n|;]{0,80}? -w"
     r"|curl\b[^\n|;]{0,120}? -b) ?\\*[\"']?(?P<secret>[^\s\"'\\-][^\s\"'\\]{0,200})"
 )
 _SQL_PASSWORD = re.compile(
-    r"\b(?:(?-i:IDENTIFIED\s{1,4}BY)|user\s{1,4}\S{1,64}\s{1,4}identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password)"
-    r"\s{1,4}(?:password\s{1,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
+    r"\b(?:(?-i:IDENTIFIED\s{1,4}BY)|user\s{1,4}\S{1,64}\s{1,4}identified\s{1,4}by|(?:with|encrypted|login|user\s{1,4}\S{1,64}|role\s{1,4}\S{1,64})\s{1,4}password"
+    r"|set\s{1,4}password\s{1,4}for\s{1,4}\S{1,80}\s{0,4}=)"
+    r"\s{1,4}(?:password\s{0,4}\(?\s{0,4})?\\?[\"'](?P<secret>[^\"'\n\\]{1,200})",
     re.IGNORECASE,
 )
 
@@ -195,6 +211,8 @@ _FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}
 def _aws_secrets(text: str) -> Iterator[Span]:
     """Forty characters of base64 that change class so often that no path, hash or word does."""
     for found in _FORTY.finditer(text):
+        if base64.b64decode(found[0]).isascii():
+            continue  # somebody's text: no thirty random bytes are
         kinds = [_kind(letter) for letter in found[0]]
         if len(set(kinds)) >= 3 and sum(one != other for one, other in pairwise(kinds)) >= 16:
             yield found.span()

@@ -16,11 +16,12 @@ from agentdbg import encoding
 from agentdbg.events import REDACTED
 from agentdbg.redaction.keys import SAFE
 from agentdbg.redaction.plain import Walk
-from agentdbg.redaction.text import merged, replace_spans
+from agentdbg.redaction.text import marked, merged, replace_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentdbg.redaction.kept import RememberedTexts
     from agentdbg.redaction.keys import KeyJudge
     from agentdbg.redaction.plain import _Place
     from agentdbg.redaction.text import TextCleaner
@@ -64,7 +65,7 @@ class SecretNumbers:
 class WholeWalk(Walk):
     """One pass over one plain value, of any size. Raises TooSlow when `seconds` are over."""
 
-    __slots__ = ("_cleaner", "_numbers", "_over")
+    __slots__ = ("_cleaner", "_numbers", "_over", "_remembered")
 
     deepest = _NO_LIMIT
 
@@ -74,8 +75,10 @@ class WholeWalk(Walk):
         cleaner: TextCleaner | None,
         numbers: SecretNumbers,
         seconds: float,
+        remembered: RememberedTexts,
     ) -> None:
         super().__init__(judge, None, _NO_LIMIT, set())
+        self._remembered = remembered
         self._cleaner = cleaner
         self._numbers = numbers
         self._over = thread_time() + seconds
@@ -128,7 +131,11 @@ class WholeWalk(Walk):
             return text
         if len(text) > _LONGEST_SEARCHED:
             raise TooSlow
-        return replace_spans(text, self._cleaner.spans(text), self._mark)
+        if self._remembered.find(text) is text:
+            return text
+        spans = self._cleaner.spans(text)
+        self._remembered.add(text, replace_spans(text, spans, marked))
+        return replace_spans(text, spans, self._mark)
 
     def _mark(self, secret: Any) -> str:
         return self._numbers.mark(secret)

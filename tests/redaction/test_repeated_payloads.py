@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import tracemalloc
 
+from agentdbg import encoding
 from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction.whole import SecretNumbers
 
 _KEY = "sk-proj-Qm7Zt2Lw9Xb4Nc6Vd8Rf1Gh3Jk5Pq0Sa"
 
@@ -69,3 +72,23 @@ def test_options_and_points_of_a_list_are_no_reason_for_the_careful_walk() -> No
         assert redactor.seal(payload).encoded == redactor._seal_carefully(payload)[1]
     assert b"hunter2" not in redactor.seal({"args": ["psql", "-v", "--password", "hunter2"]}).encoded
     assert b"hunter2" not in redactor.seal({"args": ["psql"] * 63 + ["--password", "hunter2"] + ["x"] * 9}).encoded
+
+
+def test_tape_and_event_search_a_text_once_and_say_what_they_would_say_alone() -> None:
+    """What one of them has learnt of a text the other uses; the bytes are those of a redactor that knows nothing."""
+    chance = random.Random(17)
+    shared, numbers = Redactor(RedactionRules()), SecretNumbers()
+    alone = SecretNumbers()
+    texts: list[str] = []
+    for _ in range(120):
+        words = [chance.choice(("word", "token", "password", "def f(self):", "x = 1")) for _ in range(200)]
+        if chance.random() < 0.3:
+            words[chance.randrange(200)] = chance.choice((_KEY, f"password = {_KEY}", "__REDACTED__", "__REDACTED__:3"))
+        texts.append(" ".join(words))
+        message = {"role": "user", "content": chance.choice(texts), "more": [chance.choice(texts)]}
+        fresh = Redactor(RedactionRules())
+        if chance.random() < 0.5:
+            assert shared.seal({"prompt": [message]}).encoded == fresh.seal({"prompt": [message]}).encoded
+        encoded = encoding.encode(message)
+        assert shared.whole(message, encoded, numbers) == Redactor(RedactionRules()).whole(message, encoded, alone)
+        assert shared.seal({"prompt": [message]}).encoded == fresh.seal({"prompt": [message]}).encoded
