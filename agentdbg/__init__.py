@@ -22,7 +22,10 @@ from agentdbg import around
 from agentdbg.control import breakpoint, replay  # noqa: A004 -- used as `agentdbg.breakpoint()`
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort, AgentDbgReplayDiverged
 from agentdbg.recorder.decorators import llm, llm_call, tool, tool_call
+from agentdbg.recorder.draws import draw
+from agentdbg.recorder.draws import follow_waiting as _follow_waiting
 from agentdbg.recorder.run_lifecycle import when_taped as _when_taped
+from agentdbg.recorder.run_lifecycle import when_whole as _when_whole
 from agentdbg.recorder.traced_runs import current_run, has_active_run, trace, traced_run
 from agentdbg.recorder.verbs import (
     record_error,
@@ -42,6 +45,7 @@ __all__ = [
     "around",
     "breakpoint",
     "current_run",
+    "draw",
     "has_active_run",
     "llm",
     "llm_call",
@@ -64,9 +68,17 @@ def _follow_exchanges() -> None:
     from agentdbg.integrations import http  # noqa: PLC0415 -- `import agentdbg` does no work
 
     http.install()
+    _follow_waiting()
+
+
+def _enable_integrations() -> None:
+    from agentdbg.autorun.process import enable_integrations  # noqa: PLC0415 -- as above
+
+    enable_integrations()
 
 
 _when_taped.append(_follow_exchanges)
+_when_whole.append(_enable_integrations)
 
 if "AGENTDBG_AUTO" in _os.environ:  # record this program as `agentdbg run` would
     from agentdbg.autorun.process import start_for_environment

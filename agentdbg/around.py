@@ -8,6 +8,7 @@ where the framework only reports that something began and, later, that it ended.
 
 from agentdbg.faults import pass_on
 from agentdbg.import_hook import when_imported
+from agentdbg.interruptions import hide_own_frames
 from agentdbg.recorder.calls import Call, enclosing_call
 from agentdbg.recorder.context import at_place, current_place
 from agentdbg.recorder.deciders import (
@@ -23,6 +24,7 @@ from agentdbg.recorder.deciders import (
     remove_decider,
 )
 from agentdbg.recorder.given_values import mcp_failure, text_of
+from agentdbg.recorder.lazy_runs import LazyRun
 from agentdbg.recorder.pairing import Pairing, contained
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Answer",
     "Call",
     "Decider",
+    "LazyRun",
     "Outcome",
     "Pairing",
     "Proceed",
@@ -41,6 +44,7 @@ __all__ = [
     "deciders_for",
     "deciding",
     "enclosing_call",
+    "hide_own_frames",
     "mcp_failure",
     "pass_on",
     "remove_decider",

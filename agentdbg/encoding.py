@@ -10,6 +10,7 @@ written.
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,7 +23,25 @@ except ImportError:  # pragma: no cover -- the lane without wheels runs the same
 else:
     _msgspec = msgspec
 
-__all__ = ["IS_FAST", "RawJson", "decode_json", "encode", "encode_json", "encode_sorted"]
+try:  # hashlib loads OpenSSL, which would take 4 ms of every first run
+    from _sha2 import sha256  # type: ignore[import-not-found]  # private, from 3.12 on
+except ImportError:
+    try:
+        from _sha256 import sha256  # type: ignore[import-not-found]  # private, up to 3.11
+    except ImportError:
+        from hashlib import sha256
+
+__all__ = [
+    "IS_FAST",
+    "RawJson",
+    "Spliced",
+    "decode_json",
+    "encode",
+    "encode_json",
+    "encode_sorted",
+    "encode_without_spliced",
+    "sha256",
+]
 
 IS_FAST = _msgspec is not None
 """Whether `msgspec` does the work."""
@@ -36,9 +55,17 @@ def decode_json(text: bytes | str) -> Any:
         raise ValueError("nested too deeply to be read") from None
 
 
-def _encode_plain(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_stand_in)
-    return text.encode()
+class Spliced:
+    """A value that brings its JSON along; it is spliced in as it stands."""
+
+    __slots__ = ("encoded",)
+
+    encoded: bytes
+
+
+def _encode_plain(value: Any, default: Callable[[Any], Any] | None = None) -> bytes:
+    default = default or _stand_in
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=default).encode()
 
 
 def _encode_sorted(value: Any) -> bytes:
@@ -51,7 +78,7 @@ class _RawJson:
 
 
 def _stand_in(item: Any) -> Any:
-    if isinstance(item, _RawJson):
+    if isinstance(item, (_RawJson, Spliced)):
         return _decode_plain(item.encoded)
     raise TypeError(f"{type(item).__name__} is not plain JSON")
 
@@ -64,8 +91,23 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-encode_json: Callable[[Any], bytes] = _msgspec.json.Encoder().encode if IS_FAST else _encode_plain
+def _splice(item: Any) -> Any:
+    if isinstance(item, Spliced):
+        return RawJson(item.encoded)
+    raise TypeError(f"{type(item).__name__} is not plain JSON")
+
+
+def _leave_out(item: Any) -> None:
+    if not isinstance(item, Spliced):
+        raise TypeError(f"{type(item).__name__} is not plain JSON")
+
+
+encode_json: Callable[[Any], bytes] = _msgspec.json.Encoder(enc_hook=_splice).encode if IS_FAST else _encode_plain
 """The value as JSON, without spaces."""
+encode_without_spliced: Callable[[Any], bytes] = (
+    _msgspec.json.Encoder(enc_hook=_leave_out).encode if IS_FAST else partial(_encode_plain, default=_leave_out)
+)
+"""The same with null for each value that brings its JSON along."""
 encode = encode_json
 encode_sorted: Callable[[Any], bytes] = _msgspec.json.Encoder(order="sorted").encode if IS_FAST else _encode_sorted
 """The same with the keys of each object in order, for whoever compares."""

@@ -30,7 +30,7 @@ from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgReplayDiverge
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-__all__ = ["is_interruption", "is_not_ours", "without_ours"]
+__all__ = ["hide_own_frames", "is_interruption", "is_not_ours", "without_ours"]
 
 _STOPS = (AgentDbgGuardrailExceeded, AgentDbgReplayDiverged, ReplayReached, RunStopped)
 _EVENTS = frozenset({"call", "line", "return", "exception", "opcode", "c_call", "c_return", "c_exception"})
@@ -89,6 +89,22 @@ def without_ours(context: BaseException | None) -> BaseException | None:
             return context
         context = context.__context__
     return context
+
+
+def hide_own_frames(error: BaseException) -> None:
+    """Let what the program, or its framework, prints of its exception look as it would without us."""
+    first = here = _next_of_theirs(error.__traceback__)
+    while here is not None:
+        here.tb_next = _next_of_theirs(here.tb_next)
+        here = here.tb_next
+    if first is not None:
+        error.__traceback__ = first
+
+
+def _next_of_theirs(trace: TracebackType | None) -> TracebackType | None:
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OWN_FOLDER):
+        trace = trace.tb_next
+    return trace
 
 
 def _stayed_inside(error: BaseException) -> bool:

@@ -1,30 +1,39 @@
 """
-Load modules late, and yet in one piece.
+Load modules late, and yet in one piece; and call what catches more than is its own.
 
 What recording needs is loaded when the first run starts, never later: an import in the middle of a record could be met
 by a fork of another thread, whose child would wait for ever for a lock that nobody holds, or by a signal handler, whose
 exception some imports swallow (`msgspec` turns Ctrl-C into an ImportError). Inside `undisturbed` neither can happen:
 whoever forks waits until the block is left, and handlers of signals are called when it is.
+
+The standard library catches what a handler raised in other places too (`pathlib` takes it for an absent file,
+`traceback` for a text that cannot be told). `not_swallowed` calls such code, and raises it then all the same.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+import weakref
+
+# The plain functions: those of `signal` make enums of what they give.
+from _signal import getsignal, signal, valid_signals  # type: ignore[import-not-found]
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.faults import pass_on
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["undisturbed"]
+    Result = TypeVar("Result")
+
+__all__ = ["lock_of", "not_swallowed", "undisturbed"]
 
 # Longer than any import takes. Should two threads wait for each other here, the program goes on all the same.
 _LONGEST_WAIT_SECONDS = 20.0
+_SIGNALS = tuple(map(int, valid_signals()))
 _lock = threading.RLock()
 _forking: list[bool] = []
 
@@ -51,18 +60,50 @@ def undisturbed() -> Iterator[None]:
             handlers[signum](signum, sys._getframe())  # noqa: SLF001 -- what the interpreter gives a handler
 
 
+def not_swallowed(work: Callable[..., Result], *given: Any) -> Result:
+    """Call `work`; what a handler of signals raised in it is raised, also where something caught it."""
+    raised: list[BaseException] = []
+    handlers: dict[int, Any] = {}
+
+    def witness(signum: int, frame: Any) -> None:
+        try:
+            handlers[signum](signum, frame)
+        except BaseException as error:
+            raised.append(error)
+            raise
+
+    try:
+        try:
+            _replace_handlers(handlers, witness)
+            result = work(*given)
+        finally:
+            _give_back(handlers.copy(), witness)
+    except BaseException as error:
+        _give_back(handlers.copy(), witness)  # again: the first may have been interrupted before it began
+        if not raised or error is raised[0]:
+            raise
+    if raised:
+        raise raised[0]
+    return result
+
+
 def _replace_handlers(handlers: dict[int, Any], note: Any) -> None:
     """Set `note` for each signal that has a handler of Python's; `handlers` gets what was there."""
     if threading.current_thread() is not threading.main_thread():  # handlers never run in another
         return
     try:
-        for signum in signal.valid_signals():
-            handler = signal.getsignal(signum)
-            if callable(handler):
+        for signum in _SIGNALS:
+            handler = getsignal(signum)
+            if callable(handler) and handler is not _noop():
                 handlers[signum] = handler
-                signal.signal(signum, note)
+                signal(signum, note)
     except ValueError as error:  # an interpreter within another has no handlers
         pass_on(error)
+
+
+def _noop() -> Any:
+    """What asyncio sets where it reads signals itself; it raises nothing, and set anew would interrupt system calls."""
+    return getattr(sys.modules.get("asyncio.unix_events"), "_sighandler_noop", None)
 
 
 def _give_back(handlers: dict[int, Any], note: Any) -> None:
@@ -70,13 +111,30 @@ def _give_back(handlers: dict[int, Any], note: Any) -> None:
     while handlers:
         signum = next(iter(handlers))
         try:
-            if signal.getsignal(signum) is note:
-                signal.signal(signum, handlers[signum])
+            if getsignal(signum) is note:
+                signal(signum, handlers[signum])
             del handlers[signum]
         except BaseException as error:  # noqa: BLE001 -- from a handler that is in its place again
             raised = error
     if raised is not None:
         raise raised
+
+
+def lock_of(owner: Any) -> Any:
+    """
+    A lock for the `_lock` of an object of which a process has few; each forked child gets a new one.
+
+    A thread that held it when another forked is not in the child, and would never give it back there.
+    """
+    still_there = weakref.ref(owner)
+
+    def renew() -> None:
+        if (owner := still_there()) is not None:
+            owner._lock = threading.RLock()  # noqa: SLF001 -- its own, as it asked for
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=renew)
+    return threading.RLock()  # re-entrant: a signal handler may call in the middle of it
 
 
 def _watch_forks() -> None:
@@ -90,7 +148,19 @@ _is_watching = False
 
 
 def _before_fork() -> None:
+    if _lock.acquire(blocking=False):
+        _forking.append(True)
+        return
+    # The hook of logging takes a lock too, which imports need: whoever waits for one here must not hold it.
+    lock = getattr(sys.modules.get("logging"), "_lock", None)
+    try:
+        lock.release()  # type: ignore[union-attr]
+    except (AttributeError, RuntimeError) as error:  # not held: its hook was set before ours, or is none
+        pass_on(error)
+        lock = None
     _forking.append(_lock.acquire(timeout=_LONGEST_WAIT_SECONDS))
+    if lock is not None:
+        lock.acquire()
 
 
 def _after_in_parent() -> None:

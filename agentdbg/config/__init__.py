@@ -279,6 +279,11 @@ def load_config(environ: Mapping[str, str] | None = None, cwd: Path | None = Non
         if source is not None:
             sources[setting.key] = setting.environment or "" if source == "environment" else source
     chosen["data_dir"] = chosen["data_dir"] or _default_data_dir(environ, problems)
+    if os.path.exists(chosen["data_dir"] / "prices.json"):
+        from agentdbg.config.kept_prices import kept_prices  # noqa: PLC0415 -- few programs have any
+
+        chosen["prices"] = {**kept_prices(chosen["data_dir"], problems), **(chosen["prices"] or {})} or None
+        sources.setdefault("prices", str(chosen["data_dir"] / "prices.json"))
     of_user = layers[-1][1] if user_file is not None else {}
     notices = _notices(chosen, sources, str(project_file), of_user) if project_file else ()
     return Config(**chosen, sources=sources, problems=tuple(problems), notices=notices)

@@ -113,6 +113,7 @@ class RunMeta(_RequiredRunMeta, total=False):
     agentdbg_version: str
     redaction: str
     dropped_events: int
+    replay: dict[str, Any]
     owner: dict[str, Any]
     status_reason: str
     damaged_lines: int

@@ -19,6 +19,7 @@ missing, and gates, diffs and exports count with it too, so all of them say the 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.faults import pass_on
@@ -43,6 +44,7 @@ __all__ = [
     "error_of",
     "is_span",
     "model_of",
+    "reads_something",
     "token_counts",
     "tokens_of",
     "told_total",
@@ -378,3 +380,14 @@ def _text(value: Any) -> str:
     except ValueError as error:  # an integer of more digits than Python prints
         pass_on(error)
         return "a very large number"
+
+
+_READS = re.compile(
+    r"(?:^|[_.\-\s])(?:search|find|get|list|read|fetch|query|look|lookup|retrieve|load|browse|visit|ask|calc\w*)"
+    r"(?:$|[_.\-\s])|^(?:search|find|get|list|read|fetch|query|lookup|retrieve)(?=[A-Z])",
+)
+
+
+def reads_something(name: str) -> bool:
+    """Whether a tool is meant to give something, going by its name: `search`, `get_order`, `readFile`."""
+    return _READS.search(name) is not None

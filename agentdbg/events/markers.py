@@ -17,6 +17,7 @@ __all__ = [
     "has_gap",
     "in_words",
     "is_gap",
+    "is_media",
     "media_in_words",
     "missing_count",
     "missing_part",
@@ -27,6 +28,17 @@ __all__ = [
 _COUNT = re.compile(r"(\d+) (?:message|item)")
 _MEDIA = re.compile(MEDIA + r" (\S{1,100}), (\d+) bytes(?:, sha256 [0-9a-f]{64})?")
 _DEEPEST = 50
+# How the base64 of files that models and tools pass around begins.
+_STARTS = {
+    "iVBORw0KGgo": "image/png",
+    "/9j/": "image/jpeg",
+    "R0lGOD": "image/gif",
+    "UklGR": "audio/wav or image/webp",
+    "SUQz": "audio/mpeg",
+    "T2dnUw": "audio/ogg",
+    "JVBERi0": "application/pdf",
+}
+_BASE64_MEDIA = re.compile(rf"(?:data:[a-z]+/[a-z0-9.+-]+;base64,)?(?:{'|'.join(_STARTS)})[A-Za-z0-9+/_-]{{100}}")
 
 
 def is_gap(item: Any) -> bool:
@@ -76,8 +88,17 @@ def text_in_words(text: str, *, on_tape: bool = False) -> str:
 
 
 def media_in_words(text: str) -> str:
-    """A text with `[image/png, 30 kB]` in the place of each descriptor."""
+    """A text with `[image/png, 30 kB]` in the place of each descriptor, or of the base64 that it is."""
+    if is_media(text):
+        head, _, data = text.rpartition(",")
+        kind = head[5:].partition(";")[0] or next(kind for start, kind in _STARTS.items() if text.startswith(start))
+        return f"[{kind}, {_size(len(data) * 3 // 4)}]"
     return _MEDIA.sub(lambda found: f"[{found[1]}, {_size(int(found[2]))}]", text)
+
+
+def is_media(text: str) -> bool:
+    """Whether a whole text is the base64 of an image, a sound or a PDF, as far as its beginning tells."""
+    return _BASE64_MEDIA.match(text) is not None
 
 
 def _size(size: int) -> str:

@@ -31,6 +31,7 @@ __all__ = [
     "Characters",
     "Outcome",
     "are_near",
+    "asks_for_another",
     "encode",
     "find_period",
     "has_period",
@@ -82,6 +83,12 @@ _ALL_WELL = re.compile(
     re.IGNORECASE,
 )
 """What has a "no" in it and means yes, as checkers, shells and web servers say it."""
+_HOLLOW = re.compile(
+    rb"""(?:\s|[\[\]{},]|"[^"\\]{0,40}"\s*:|null|None|false|0(?![.\d])|"(?:\[\]|\{\})?"|(?<=:)\s*"text")*"""
+)
+"""A value of which nothing is left without its brackets, its names and what stands for nothing."""
+_LONGEST_QUESTION = 512
+_TERM = re.compile(rb"[\w.@-]+")
 _WORD_BYTES = bytes(
     byte if (48 <= byte <= 57 or 97 <= byte <= 122 or byte >= 128) else byte + 32 if 65 <= byte <= 90 else 32
     for byte in range(256)
@@ -168,6 +175,10 @@ class Outcome:
         most = _BRIEF_WORDS if _SUCCESS.isdisjoint(said) else _ACKNOWLEDGING_WORDS
         return len(said) <= most and _NEGATIVE.isdisjoint(said)
 
+    def is_nothing(self) -> bool:
+        """Whether the result has no value in it: `[]`, `{"hits": []}`, `{"rows": 0}`, an empty text."""
+        return not self.failed and len(self.text) <= _BRIEF_BYTES and _HOLLOW.fullmatch(self.text) is not None
+
     def is_negative(self) -> bool:
         """Whether the result is a failure or has a "no" among its first words."""
         if self.failed or _NEGATIVE.isdisjoint(self.first_words()):
@@ -200,6 +211,55 @@ def are_near(one: Outcome, other: Outcome) -> bool:
         return False
     said, heard = one.words(), other.words()
     return overlap(said, heard) >= _NEAR_RESULT and overlap(_threes(said), _threes(heard)) >= _NEAR_RESULT
+
+
+def asks_for_another(one: bytes, other: bytes) -> bool:
+    """
+    Whether two inputs ask the same about different things, as a batch does: each part that differs was exchanged as a
+    whole, or one name or number in it was. What was put in other words shares some of them, in another order or number.
+    """
+    if max(len(one), len(other)) > _LONGEST_QUESTION:
+        return False
+    first, second = _parts(one), _parts(other)
+    if first.keys() != second.keys():
+        return False
+    changed = [(first[path], second[path]) for path in first if first[path] != second[path]]
+    return bool(changed) and all(_is_exchanged(_TERM.findall(was), _TERM.findall(now)) for was, now in changed)
+
+
+def _parts(text: bytes) -> dict[str, bytes]:
+    """The values of an input by their places; a text that is no JSON is one value."""
+    found: dict[str, bytes] = {}
+    value: Any = None
+    if text.startswith((b"{", b"[")):
+        try:
+            value = decode_json(text)
+        except (TypeError, ValueError, RecursionError) as error:
+            pass_on(error)
+    waiting: list[tuple[str, Any]] = [("", text.decode(errors="replace") if value is None else value)]
+    while waiting and len(found) < _MAX_WORDS:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [(f"{path}.{key}", item) for key, item in value.items()]
+        elif isinstance(value, list):
+            waiting += [(f"{path}.{place}", item) for place, item in enumerate(value)]
+        else:
+            found[path] = encode(value)
+    return found
+
+
+def _is_exchanged(was: list[bytes], now: list[bytes]) -> bool:
+    """Whether one stretch of words was replaced by another that shares none with it: all there is, or a name."""
+    begin = 0
+    while begin < min(len(was), len(now)) and was[begin] == now[begin]:
+        begin += 1
+    end = 0
+    while end < min(len(was), len(now)) - begin and was[-1 - end] == now[-1 - end]:
+        end += 1
+    left, right = was[begin : len(was) - end], now[begin : len(now) - end]
+    if not left or not right or set(left) & set(right):
+        return False
+    return begin + end == 0 or not any(word[:1].islower() for word in (left[0], right[0]))
 
 
 def _threes(said: list[bytes]) -> list[bytes]:

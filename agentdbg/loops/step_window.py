@@ -13,7 +13,16 @@ from collections import deque
 from dataclasses import InitVar, dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.loops.step_contents import NOTHING_ASKED, NOTHING_GOT, Characters, are_near, find_period, overlap
+from agentdbg.events.facts import reads_something
+from agentdbg.loops.step_contents import (
+    NOTHING_ASKED,
+    NOTHING_GOT,
+    Characters,
+    are_near,
+    asks_for_another,
+    find_period,
+    overlap,
+)
 from agentdbg.loops.user_turns import UserTurns
 
 if TYPE_CHECKING:
@@ -248,7 +257,7 @@ class Window:
         """The recent calls, this one last, that asked and got nearly the same; as many as make a finding."""
         found = [step]
         others = [other for other in self._recent_calls if other.signature == step.signature] if self._recurs else []
-        is_brief = bool(others) and step.got.is_brief()
+        is_brief = bool(others) and not self._found_nothing(step) and step.got.is_brief()
         for other in reversed(others):
             is_same = other.asked.key() == step.asked.key()
             if is_brief and not is_same:
@@ -274,9 +283,17 @@ class Window:
         alike = overlap(earlier.asked.words(), later.asked.words())
         if alike < _REPHRASED_INPUT:
             return False
-        if alike < _NEAR_INPUT and not (later.got.is_negative() and _differ_in_words(earlier, later)):
+        is_no = later.got.is_negative() or self._found_nothing(later)
+        if alike < _NEAR_INPUT and not (is_no and _differ_in_words(earlier, later)):
             return False
-        return earlier.got.key() == later.got.key() or (alike >= _NEAR_INPUT and are_near(earlier.got, later.got))
+        is_same = earlier.got.key() == later.got.key() or (alike >= _NEAR_INPUT and are_near(earlier.got, later.got))
+        # One thing after the other may be looked up in vain.
+        may_be_another = is_no and (alike < _NEAR_INPUT or not later.failed)
+        return is_same and not (may_be_another and asks_for_another(earlier.asked.text, later.asked.text))
+
+    def _found_nothing(self, step: Step) -> bool:
+        """Whether a call that is meant to give something gave nothing; of any other that is success."""
+        return step.got.is_nothing() and reads_something(step.signature.partition(":")[2])
 
     # -- models ----------------------------------------------------------------------------------------------------
 

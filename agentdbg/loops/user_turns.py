@@ -231,9 +231,10 @@ class _Talk:
         before = self.text
         if text == before:
             return ""
-        grown = len(text) - len(before)
+        if len(text) <= len(before) or not before:
+            return None
         known = [words for words in (self.answer, result[:_COMPARED]) if words and words in text]
-        if grown <= 0 or not known or not before:
+        if not known:
             return None
         start = _common_start(before, text)
         end = len(before) - start

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.encoding import decode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.exceptions import AgentDbgGuardrailExceeded
 from agentdbg.faults import contain, tell_once
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from agentdbg.config import Config
+    from agentdbg.redaction.sealed_items import SealedValue
 
 __all__ = ["ActiveRun", "choose_limits"]
 
@@ -59,6 +61,7 @@ class ActiveRun(EventWalk):
         "_pid",
         "before_end",
         "capture_args",
+        "holds_requests",
         "is_process_wide",
         "may_stay_open",
         "name",
@@ -73,6 +76,8 @@ class ActiveRun(EventWalk):
         self.name = self.clean_name(name)
         self.capture_args = config.capture_args
         self.is_process_wide = False
+        self.holds_requests = False
+        """Whether a request to a server in this process is a part of this run, as in a test, and no run of its own."""
         self.may_stay_open = False
         """Whether the run may last until the program exits: the process's own run, and that of a generator."""
         self.before_end: dict[Any, Callable[[], None]] = {}
@@ -138,6 +143,12 @@ class ActiveRun(EventWalk):
             self._outcome = self._conclude(error, outcome)
         self._write_end(*self._outcome)
 
+    def finish_shortly(self, kind: type[BaseException]) -> None:
+        """Do what `finish` does, with nothing of the user's: what ended the run is told by its class alone."""
+        if self._outcome is None:
+            self._outcome = self.conclude(describe_error(kind), None)
+        self.finish()
+
     def _conclude(self, error: BaseException | None, outcome: Mapping[str, Any] | None) -> tuple[str, bytes]:
         """How the run ended: its status, and what RUN_END says besides the summary."""
         failure = None if error is None or is_clean_exit(error) else self._record_failure(error)
@@ -187,6 +198,10 @@ class ActiveRun(EventWalk):
 
     # Calls that are being made.
 
+    def seal_input(self, kind: str, given: Any) -> tuple[SealedValue, bytes] | None:
+        """What a call is made with, sealed once: as its event stores it, and as the JSON for its CALL_START."""
+        return self._redactor.seal_input("prompt" if kind == "llm" else "args", given, self._short_redactor)
+
     def begin_call(
         self,
         call_id: str,
@@ -197,16 +212,20 @@ class ActiveRun(EventWalk):
         budget: Budget,
         meta: Any = None,
         takes_place: bool = True,
+        sealed: tuple[SealedValue, bytes] | None = None,
     ) -> None:
         """
         Take a place for a call and write its CALL_START; raises when a limit leaves no place.
 
-        A call that is answered without being made takes none.
+        A call that is answered without being made takes none. `sealed` is what `seal_input` made of the input.
         """
         clean_name, name_json = self._log.name(name)
-        fields = {"kind": kind, "name": clean_name, "input": given}
-        encoded = self._short_redactor.seal_parts(fields, (given,))[1]
-        payload = b'{"call_id":"%b",%b' % (call_id.encode(), encoded[1:])  # ours, and never the same twice
+        if sealed is None:
+            fields = {"kind": kind, "name": clean_name, "input": given}
+            rest = self._short_redactor.seal_parts(fields, (given,))[1][1:]
+        else:
+            rest = b'"kind":"%b","name":%b,"input":%b}' % (kind.encode(), name_json.encode(), sealed[1])
+        payload = b'{"call_id":"%b",%b' % (call_id.encode(), rest)  # ours, and never the same twice
         meta_bytes = self._log.seal_meta(meta)[1]
         line = self._log.line("CALL_START", new_id(), parent_id, utc_timestamp(), None, name_json, payload, meta_bytes)
         chain, kind = budget.chain, kind if takes_place else _NO_PLACE
@@ -316,6 +335,10 @@ class ActiveRun(EventWalk):
     def shown(self, value: Any) -> Any:
         """A value as it may be shown while the program waits: JSON, redacted like an event."""
         return self._redactor.with_limit(_MOST_SHOWN_BYTES).seal({"value": value}).value.get("value")
+
+    def last_state(self) -> Any:
+        """The state that the program recorded last, as it stands in its event; None where it recorded none."""
+        return None if self._states.last is None else decode_json(self._states.last)
 
     @contextmanager
     def paused(self, parent_id: str) -> Iterator[None]:

@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import new_id
-from agentdbg.faults import contain
+from agentdbg.faults import contain, tell_once
 from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder import lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
@@ -27,8 +27,11 @@ from agentdbg.recorder.run_lifecycle import implicit_scope
 from agentdbg.recorder.source_lines import user_source
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from agentdbg.recorder.context import Scope
     from agentdbg.recorder.payloads import Payload
+    from agentdbg.redaction.sealed_items import SealedValue
     from agentdbg.tape.tape_writer import TapeCall
 
 __all__ = ["EVERYTHING", "Call", "enclosing_call"]
@@ -81,7 +84,10 @@ class Call:
     _returned: Any = None
     _is_closed = False
     _taped: TapeCall | None = None
+    _sealed: SealedValue | None = None
+    """The input as it was when the call began, ready to be stored."""
     _from_inside: dict[str, Any] | None = None
+    _ask_inside: Callable[[], dict[str, Any]] | None = None
     _ended = False
     _call_id: str | None = None
     _outer: Scope | None = None
@@ -109,6 +115,11 @@ class Call:
     def framework(self) -> Any:
         """The integration that reports the call; None for one of the program's own."""
         return (self._meta or {}).get("framework")
+
+    @property
+    def outer(self) -> Scope | None:
+        """Where the call itself stands."""
+        return self._outer
 
     @property
     def input(self) -> Any:
@@ -162,8 +173,12 @@ class Call:
             self._ask(call_id, can)
         try:
             self._can_be_served = "answer" in can
+            sealed = None if self.is_silent else scope.run.seal_input(self.kind, self._given)
+            self._sealed = None if sealed is None else sealed[0]
             self._tape_input()
             if not self.is_silent:
+                if self.kind == "llm":
+                    self._say_if_unpriced(scope)
                 scope.run.begin_call(
                     call_id,
                     self.kind,
@@ -173,6 +188,7 @@ class Call:
                     scope.budget,
                     self._meta,
                     self._has_place,
+                    sealed,
                 )
             self.scope = scope.inside(call_id)
             self._call_id = call_id
@@ -191,6 +207,17 @@ class Call:
             return False
         return True
 
+    def _say_if_unpriced(self, scope: Scope) -> None:
+        """A limit in dollars does not hold for a model whose price is not known; said before it is asked."""
+        if any(budget.limits.max_cost_usd is not None for budget in scope.budget.chain):
+            model = scope.run.clean_name(self._name)
+            if not scope.run.prices.knows(model):
+                tell_once(
+                    f"price:{model}",
+                    f"max_cost_usd does not hold for {model}, whose price is not known here; give it one: "
+                    f"agentdbg prices --set {model} --input USD --output USD",
+                )
+
     def _ask(self, call_id: str, can: tuple[str, ...]) -> None:
         """Ask the deciders. Raises what one of them refuses with, once that is on disk."""
         assert self._outer is not None
@@ -201,6 +228,7 @@ class Call:
         call.is_silent = self.is_silent
         call.outer_id, call.source = self._outer.parent_id, self._source
         call.lane, call.place = self.lane, self.place
+        call.budgets = self._outer.budget.chain
         decided = Consultation(call)
         decided.ask()
         if decided.refusal is not None:
@@ -256,7 +284,7 @@ class Call:
         assert self._outer is not None
         assert self.decided is not None
         if self.decided.call.input is not self._given:
-            self._given = self.decided.call.input
+            self._given, self._sealed = self.decided.call.input, None
             self._tape_input()
         self._started = time.monotonic()
         if self.decided.answer is None and self.decided.refusal is None and not self._has_place:
@@ -307,6 +335,10 @@ class Call:
         """What a hook further inside knows; it fills in where nothing better is known when the call ends."""
         self._from_inside = {"response": response, "usage": usage, "stop_reason": stop_reason}
         self._fields = {**fields, **{key: value for key, value in self._fields.items() if value != "unknown"}}
+
+    def complete_later(self, known: Callable[[], dict[str, Any]]) -> None:
+        """Where a hook further inside can be asked when the call ends without an answer that anybody could read."""
+        self._ask_inside = known
 
     def saw(self, item: Any) -> None:
         """A generator yielded one more piece of its answer."""
@@ -414,6 +446,8 @@ class Call:
             if not self.is_silent:
                 self._record(error)
             elif (taped := self._tape_outcome(error)) is not None:
+                if self.kind != "http" and self.belongs_to is not None:
+                    taped.fields["of"] = self.belongs_to
                 run.keep(taped, self.belongs_to if self.kind == "http" else None)
         except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
             if run.is_open(self._call_id):
@@ -440,8 +474,12 @@ class Call:
         run = self._outer.run
         if self.error is None:
             self.error = error
+        if self._from_inside is None and self._ask_inside is not None and self.response is self.error is None:
+            self._from_inside = self._ask_inside()
         if self._from_inside is not None:
             self._fill_in(self._from_inside)
+        if type(self.error).__name__ == "CancelledError":
+            self.learn(meta={"cancelled": True})
         fields, given = self._payload()
         draft = run.draft(
             "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
@@ -466,7 +504,7 @@ class Call:
         assert self._call_id is not None
         self.result = self.response = self.usage = self.stop_reason = None
         self.error = error
-        self._from_inside = None
+        self._from_inside = self._ask_inside = None
         if self._taped is not None:
             self._taped.lost("its result could not be recorded")
         try:
@@ -483,16 +521,18 @@ class Call:
     def _payload(self) -> Payload:
         assert self._outer is not None
         run, extra = self._outer.run, dict(self._fields)
+        asked = self._given if self._sealed is None else self._sealed
         if self.decided is not None and self.decided.answer is not None and self._is_noticed:
             extra["served"] = self.decided.answer.served
         if self.kind == "tool":
             result, error = self.result, self.error
             if error is None and type(result) not in NO_MCP_RESULTS:
                 error = mcp_failure(result)
-            return run.tool_fields(self._name, self._given, result, "ok", error, extra)
-        return run.llm_fields(
+            return run.tool_fields(self._name, asked, result, "ok", error, extra)
+        is_priced = "cost_usd" in extra or not (self._meta or {}).get("cancelled")
+        fields, given = run.llm_fields(
             self._name,
-            self._given,
+            asked,
             self.response,
             self.usage,
             extra.pop("provider", "unknown"),
@@ -502,6 +542,9 @@ class Call:
             self.error,
             extra,
         )
+        if not is_priced:  # what an answer had used when it was broken off is not what it will cost
+            fields["cost_usd"] = None
+        return fields, given
 
     def _release(self) -> None:
         if self.decided is not None:

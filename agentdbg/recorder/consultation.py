@@ -198,27 +198,29 @@ class Consultation:
 
 
 def _ask(method: Callable[..., Any], *given: Any) -> Any:
-    token = _is_asking.set(True)
+    before = _is_asking.get()
     try:
+        _is_asking.set(True)  # within: an interruption right behind it would leave nobody asked any more
         return method(*given)
     except Exception as fault:  # noqa: BLE001 -- a decider's fault is no reason for the agent to fail
         pass_on(fault, of_user_code=True)
         contain(fault, "ask a decider")
         return None
     finally:
-        _is_asking.reset(token)
+        _is_asking.set(before)
 
 
 async def _ask_async(method: Callable[..., Any], *given: Any) -> Any:
-    token = _is_asking.set(True)
+    before = _is_asking.get()
     try:
+        _is_asking.set(True)
         return await method(*given)
     except Exception as fault:  # noqa: BLE001 -- as above
         pass_on(fault, of_user_code=True)
         contain(fault, "ask a decider")
         return None
     finally:
-        _is_asking.reset(token)
+        _is_asking.set(before)
 
 
 def _must_pass(error: BaseException | None) -> bool:

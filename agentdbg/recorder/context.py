@@ -14,7 +14,7 @@ import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain
+from agentdbg.faults import contain, pass_on
 from agentdbg.import_hook import when_imported
 
 if TYPE_CHECKING:
@@ -43,16 +43,34 @@ class Scope:
     """
     A place in a run's tree: what is recorded here hangs under `parent_id`, tool calls under `llm_id` if set.
 
-    `budget` is what it is spent from: the run's, or that of a span around it that has limits of its own.
+    `budget` is what it is spent from: the run's, or that of a span around it that has limits of its own. `base` is the
+    scope that this one stands for: that of a place in which a model call was recorded, or something ended, since.
     """
 
-    __slots__ = ("budget", "llm_id", "parent_id", "run")
+    __slots__ = ("__weakref__", "_base", "budget", "followers", "llm_id", "parent_id", "run")
 
     def __init__(self, run: ActiveRun, parent_id: str, llm_id: str | None = None, budget: Budget | None = None) -> None:
         self.run = run
+        self._base: Scope | None = None
         self.parent_id = parent_id
         self.llm_id = llm_id
         self.budget = budget or run.budget
+        self.followers: weakref.WeakSet[Scope] | None = None
+
+    @property
+    def base(self) -> Scope:
+        """Itself, unless it stands for another; a scope that named itself would wait for the cyclic collector."""
+        return self._base or self
+
+    @property
+    def run_id(self) -> str:
+        """The id of its run, also of one that has not begun."""
+        return self.run.run_id
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its run has not ended."""
+        return not self.run.closed
 
     def inside(self, event_id: str) -> Scope:
         """The place inside an event that begins here."""
@@ -60,7 +78,31 @@ class Scope:
 
     def after_model_call(self, llm_id: str | None) -> Scope:
         """The same place, once a model call was recorded in it."""
-        return Scope(self.run, self.parent_id, llm_id, self.budget)
+        after = Scope(self.run, self.parent_id, llm_id, self.budget)
+        self.base.lead(after)
+        return after
+
+    def ends_in(self, outer: Scope, llm_id: str | None) -> None:
+        """What began here is over: whoever still holds this scope, or one that stands for it, stands in `outer`."""
+        for scope in (self, *_those_now(self.followers)):
+            scope.parent_id, scope.llm_id = outer.parent_id, outer.llm_id
+            outer.base.lead(scope)
+        self.llm_id, self.followers = llm_id or outer.llm_id, None
+
+    def lead(self, scope: Scope) -> None:
+        """Let a scope stand for this one, also once this one has ended."""
+        scope._base = None if scope is self else self
+        if self.followers is not None:
+            self.followers.add(scope)
+
+
+def _those_now(followers: weakref.WeakSet[Scope] | None) -> list[Scope]:
+    while followers is not None:
+        try:
+            return list(followers)
+        except RuntimeError as error:  # another thread has added one meanwhile
+            pass_on(error)
+    return []
 
 
 _POOLS = "concurrent.futures.thread"

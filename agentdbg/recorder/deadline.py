@@ -3,10 +3,14 @@ Stop a run, or a span with a limit of its own, that is out of time although it r
 
 A daemon thread waits for the end of the time. Code in a plain thread is interrupted at its next bytecode, a task by
 cancelling it. Nothing of this exists without `max_duration_s`.
+
+The thread is a plain one and waits for a plain lock: an exception that a signal handler raises inside `Event` or
+`Thread.start`, which are Python, leaves their locks held for ever.
 """
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import sys
 import threading
@@ -36,15 +40,16 @@ class Deadline:
         self._run = run
         self._budget = budget
         self._seconds = seconds
-        self._ended = threading.Event()
+        self._has_ended = False
+        self._waiting = threading.Lock()  # held until the end
         self._is_raised = False
         self._is_armed = False
         self._is_suspended = False
         self._thread_id = threading.get_ident()
         self._task = running_task()
-        watcher = threading.Thread(target=self._watch, name="agentdbg-deadline", daemon=True)
+        self._waiting.acquire()
         try:
-            watcher.start()
+            _thread.start_new_thread(self._watch, ())
         except RuntimeError as error:  # the system gives no more threads
             pass_on(error)
             tell_once("deadline", "no thread to watch max_duration_s with; it is checked when something is recorded")
@@ -52,8 +57,15 @@ class Deadline:
 
     def cancel(self) -> None:
         """The run or span is being left; nothing to watch any more. The caller holds the run's lock."""
-        self._ended.set()
+        if not self._has_ended:
+            self._has_ended = True
+            self._waiting.release()
         self._take_back()
+
+    def _ends_within(self, seconds: float) -> bool:
+        """Wait so long, in the watching thread; whether there is nothing to watch any more."""
+        self._waiting.acquire(timeout=min(seconds, threading.TIMEOUT_MAX))
+        return self._has_ended
 
     def suspend(self) -> None:
         """A generator's consumer runs now, and is not to be stopped."""
@@ -89,32 +101,32 @@ class Deadline:
     def _stop_in_time(self) -> None:
         stop, left = None, self._seconds
         while stop is None:
-            if self._ended.wait(min(left + 0.001, threading.TIMEOUT_MAX)):
+            if self._ends_within(left + 0.001):
                 return
             stop = self._run.stop_overdue(self._budget)
             left = max(self._budget.seconds_left(), _RESUME_SECONDS)  # some of it was spent at a breakpoint
             if stop is None and self._budget.is_done():
                 return
         self._interrupt(_instance_maker(stop))
-        while not self._ended.wait(_REPEAT_SECONDS):
+        while not self._ends_within(_REPEAT_SECONDS):
             if not self._is_handling_a_stop():
                 self._interrupt(_stopped_maker(stop))
 
     def _interrupt(self, exception_type: type[BaseException]) -> None:
         while self._is_suspended:
-            if self._ended.wait(_RESUME_SECONDS):
+            if self._ends_within(_RESUME_SECONDS):
                 return
         if self._task is not None:
             self._task.get_loop().call_soon_threadsafe(self._cancel_task)
             return
-        while not self._strike(exception_type) and not self._ended.wait(_RETRY_SECONDS):
+        while not self._strike(exception_type) and not self._ends_within(_RETRY_SECONDS):
             pass
         _wake_event_loop(self._thread_id)
 
     def _strike(self, exception_type: type[BaseException]) -> bool:
         """Raise it in the thread; False while that runs code of ours, which would be left half done."""
         with self._run.lock:
-            if self._ended.is_set():
+            if self._has_ended:
                 return True
             if not self._is_armed or self._is_suspended or self._is_in_our_code():
                 return False
@@ -128,7 +140,7 @@ class Deadline:
         return frame is not None and is_own_file(frame.f_code.co_filename)
 
     def _cancel_task(self) -> None:
-        if not self._ended.is_set() and not self._is_suspended:  # it may have left before the loop came to this
+        if not self._has_ended and not self._is_suspended:  # it may have left before the loop came to this
             self._is_raised = True
             self._task.cancel()
 

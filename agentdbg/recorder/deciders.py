@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from agentdbg.recorder.lanes import Lane
+    from agentdbg.recorder.limits import Budget
 
 __all__ = [
     "EXCHANGES",
@@ -38,7 +39,7 @@ __all__ = [
 _UNCHANGED: Any = object()
 _REFUSED = "_agentdbg_refused"
 
-EXCHANGES = ("http", "mcp")
+EXCHANGES = ("draw", "http", "mcp")
 """The kinds of calls that are no events: an HTTP exchange, a request to an MCP server."""
 
 chain: tuple[Decider, ...] = ()
@@ -122,6 +123,7 @@ class AnnouncedCall:
     """
 
     __slots__ = (
+        "budgets",
         "call_id",
         "can_answer",
         "can_edit",
@@ -161,6 +163,12 @@ class AnnouncedCall:
         self.lane: Lane | None = None
         """The thread of control that makes it, and its `place` there; None when the run has no tape."""
         self.place = 0
+        self.budgets: tuple[Budget, ...] = ()
+
+    @property
+    def is_over_limits(self) -> bool:
+        """Whether the run's own limits, which are asked last, leave no place for it."""
+        return any(budget.stop is not None or budget.refusal(self.kind) is not None for budget in self.budgets)
 
     @property
     def plain_name(self) -> str:
@@ -230,10 +238,18 @@ class deciding:  # noqa: N801 -- read as a verb: `with deciding(mocks):`
         self._decider = decider
 
     def __enter__(self) -> Decider:
-        add_decider(self._decider)
+        try:
+            add_decider(self._decider)
+        except BaseException:  # what a signal handler raises; nobody would take it away again
+            remove_decider(self._decider)
+            raise
         return self._decider
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        remove_decider(self._decider)
+        try:
+            remove_decider(self._decider)
+        except BaseException:  # as above
+            remove_decider(self._decider)
+            raise

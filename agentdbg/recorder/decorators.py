@@ -186,7 +186,11 @@ class Block(Call):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.decided is not None and not self.is_over:
-            await self.decided.settle(Outcome(self._answer, error))
+            try:
+                await self.decided.settle(Outcome(self._answer, error))
+            except BaseException as interruption:
+                self.__exit__(type(interruption), interruption, interruption.__traceback__)
+                raise
         self.__exit__(kind, error, trace)
 
     @property

@@ -10,12 +10,13 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import pass_on
+from agentdbg.loading import not_swallowed
 from agentdbg.recorder.source_lines import is_own_file, is_user_file
 from agentdbg.redaction.safe_str import spoken
 from agentdbg.user_code import tells_endlessly
 
 if TYPE_CHECKING:
-    from types import FrameType
+    from types import FrameType, TracebackType
 
 __all__ = ["FailedCalls", "describe_error", "is_clean_exit", "safe_text"]
 
@@ -93,15 +94,19 @@ def _stack(error: BaseException) -> str | None:
     try:
         if error.__traceback__ is None:
             return None
-        if tells_endlessly(error):  # Python would write it out
-            return "".join(traceback.format_tb(error.__traceback__))
-        shown = traceback.TracebackException(type(error), error, error.__traceback__, compact=True)
-        _drop_own_frames(shown)
-        shown.stack[:0] = _callers(error.__traceback__.tb_frame)
-        return "".join(shown.format())
+        return not_swallowed(_told, error, error.__traceback__)
     except Exception as raised:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
         pass_on(raised, of_user_code=True)
         return None
+
+
+def _told(error: BaseException, trace: TracebackType) -> str:
+    if tells_endlessly(error):  # Python would write it out
+        return "".join(traceback.format_tb(trace))
+    shown = traceback.TracebackException(type(error), error, trace, compact=True)
+    _drop_own_frames(shown)
+    shown.stack[:0] = _callers(trace.tb_frame)
+    return "".join(shown.format())
 
 
 def _callers(caught_in: FrameType) -> list[traceback.FrameSummary]:

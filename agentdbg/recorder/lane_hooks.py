@@ -80,7 +80,11 @@ def _follow_pools(module: Any) -> None:
     @functools.wraps(submit)
     def submit_in_lane(self: Any, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         lane = None if runs_in_other_interpreters(self) else lanes.started(fn, args, kwargs)
-        return submit(self, fn if lane is None else lanes.InLane(fn, lane), *args, **kwargs)
+        if lane is None:
+            return submit(self, fn, *args, **kwargs)
+        future = submit(self, lanes.InLane(fn, lane), *args, **kwargs)
+        setattr(future, lanes.OF_JOB, lane)
+        return future
 
     module.ThreadPoolExecutor.submit = submit_in_lane
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import threading
 import weakref
 from contextvars import Context, ContextVar
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 __all__ = [
+    "OF_JOB",
     "InLane",
     "Lane",
     "ask_for_tasks",
@@ -45,10 +47,13 @@ __all__ = [
     "is_followed",
     "leave",
     "make_task",
+    "of_task",
     "started",
     "started_by",
 ]
 
+OF_JOB = "_agentdbg_lane"
+"""The attribute of a pool's future that has the lane of its job."""
 _PLAIN = (str, int, bool)
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 
@@ -60,15 +65,18 @@ class Lane:
         "__weakref__",
         "_calls",
         "_given",
+        "_insides",
         "_maker",
         "_name",
         "_number",
         "_own",
         "_starts",
+        "ended_at",
         "is_bound",
         "is_left",
         "late",
         "outer",
+        "reached",
         "run_id",
         "runner",
     )
@@ -83,12 +91,17 @@ class Lane:
         self.is_left = True
         self.is_bound = maker is None
         """Whether its name is settled: a replay finds out at its first call which recorded lane it is."""
+        self.ended_at = -1
+        """Of a job of a pool: its number in the order in which jobs ended."""
+        self.reached: dict[str, int] = {}
+        """In a replay, by recorded lane: the place after the last call of it that this lane has made."""
         self._maker = maker
         self._own = own
         self._number = -1
         self._name: str | None = None
         self._given = given
         self._calls = 0
+        self._insides: dict[int, str] = {}
         self._starts: dict[str, int] = {}
 
     @property
@@ -130,7 +143,12 @@ class Lane:
         """The lane of what the call at this place does."""
         lane = Lane(self.run_id, self, f":{place}")
         lane.late = self.late
+        lane._name = self._insides.pop(place, None)
         return lane
+
+    def name_inside(self, place: int, name: str) -> None:
+        """Let what the call at this place does be found under the name that it has in a recording."""
+        self._insides[place] = name
 
     def start(self, function: str, given: tuple[Any, ...] = ()) -> Lane:
         """The lane of what is started here."""
@@ -167,6 +185,7 @@ _of_task: weakref.WeakKeyDictionary[Any, _Runner] = weakref.WeakKeyDictionary()
 _of_thread: weakref.WeakKeyDictionary[threading.Thread, Lane] = weakref.WeakKeyDictionary()
 _roots: dict[str, Lane] = {}
 _maker: ContextVar[Lane | None] = ContextVar("agentdbg_lane_of_maker", default=None)
+_job_ends = itertools.count()
 _lock = threading.RLock()  # re-entrant: a signal handler may start a thread in the middle of it
 _round: Callable[[], tuple[int, int] | None] = lambda: None  # noqa: E731 -- as below
 _running_task: Callable[[], Any] = lambda: None  # noqa: E731 -- asyncio is not loaded to find out that nobody uses it
@@ -291,7 +310,7 @@ def _target_of_thread() -> Any:
 def here() -> Lane | None:
     """The lane that this code is in; None when no run is followed here."""
     scope = current_scope() if _roots else None
-    return None if scope is None or scope.run.run_id not in _roots else current(scope.run.run_id)
+    return None if scope is None or scope.run_id not in _roots else current(scope.run_id)
 
 
 def started(function: Any, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None) -> Lane | None:
@@ -328,6 +347,15 @@ def _started_task(coroutine: Any) -> Lane | None:
         return None
 
 
+def of_task(task: Any) -> Lane | None:
+    """The lane that a task is, whatever call it is in; None when nobody follows it."""
+    runner = _of_task.get(task)
+    lane = None if runner is None else runner.lane
+    while lane is not None and not lane.is_started:
+        lane = lane.outer
+    return lane
+
+
 def bind_thread(thread: threading.Thread, lane: Lane) -> None:
     """This thread, which has not started, is the lane."""
     _of_thread[thread] = lane
@@ -347,6 +375,7 @@ class InLane:
         try:
             return self._function(*args, **kwargs)
         finally:
+            self._lane.ended_at = next(_job_ends)
             _here.runner = before
 
     @property

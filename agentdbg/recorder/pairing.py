@@ -10,14 +10,15 @@ an outermost call outside any run becomes a run of its own, and a call that two 
 from __future__ import annotations
 
 import functools
-import os
-import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from weakref import WeakSet
 
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
+from agentdbg.interruptions import hide_own_frames
+from agentdbg.loading import lock_of
 from agentdbg.recorder.calls import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
 from agentdbg.recorder.deciders import is_refusal
@@ -62,14 +63,8 @@ class Pairing:
 
     def __init__(self, framework: str) -> None:
         self._framework = framework
-        self._renew_lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew_lock)
+        self._lock = lock_of(self)
         self._open: dict[Hashable, _Open] = {}
-
-    def _renew_lock(self) -> None:
-        """Have a lock that no thread holds: one that is not in a forked child will not give it back there."""
-        self._lock = threading.RLock()  # re-entrant: a signal handler may call in the middle of it
 
     # Beginning.
 
@@ -81,7 +76,7 @@ class Pairing:
         given: Any = None,
         *,
         parent_key: Hashable = None,
-        asked_by: str | None = None,
+        asked_by: str | tuple[str, ...] | None = None,
         meta: dict[str, Any] | None = None,
         can: tuple[str, ...] = (),
         **fields: Any,
@@ -90,10 +85,11 @@ class Pairing:
         Something began: a model call ("llm"), a tool call ("tool"), or a step around others ("span").
 
         It hangs under what `parent_key` began, else where the running code is. A tool call hangs under the model call
-        that asked for it, by the id it asked with (`asked_by`). Outside any run it becomes a run of its own; a step
-        of the kind "run" is only that, and nothing inside a run. What a second hook reports under the same key is the
-        same thing. False when nothing is being recorded. Raises when a decider or a limit of the run refuses the call;
-        `can` is what else deciders may do: "answer" where the integration makes the call with `make`.
+        that asked for it, by what it asked with (`asked_by`: an id, or several names of which one is known). Outside
+        any run it becomes a run of its own; a step of the kind "run" is only that, and nothing inside a run. What a
+        second hook reports under the same key is the same thing. False when nothing is being recorded. Raises when a
+        decider or a limit of the run refuses the call; `can` is what else deciders may do: "answer" where the
+        integration makes the call with `make`.
         """
         opened = self._open.get(key)
         if opened is not None and (opened.call is not None or opened.span is not None or opened.owns_run):
@@ -110,7 +106,10 @@ class Pairing:
             return False
         if kind in ("llm", "tool"):
             call = Call(kind, name, given, meta, fields)
-            asking = _requests.get((opened.run.run_id, asked_by)) if asked_by is not None else None
+            names = (asked_by,) if isinstance(asked_by, str) else asked_by or ()
+            asking = next(
+                (_requests[known] for name in names if (known := (opened.run.run_id, name)) in _requests), None
+            )
             if not self._begin(call, opened, asking, can):
                 return False
             opened.call = call
@@ -188,6 +187,11 @@ class Pairing:
         call = None if opened is None else opened.call
         return await (function(*args, **kwargs) if call is None else call.make_async(function, *args, **kwargs))
 
+    def price_of(self, key: Hashable, model: str, usage: Any) -> float | None:
+        """What this usage of a model costs in the run of `key`; None where it is not known."""
+        opened = self._open.get(key)
+        return None if opened is None else opened.run.prices.measured(model, usage)[1]
+
     def is_open(self, key: Hashable) -> bool:
         """Whether this began and has not ended."""
         return key in self._open
@@ -213,6 +217,8 @@ class Pairing:
 
         A model's answer may ask for tool calls, by their ids. `duration_ms` is for frameworks that report late.
         """
+        if isinstance(error, Exception):  # it goes on, to whoever shows it
+            hide_own_frames(error)
         with self._lock:
             opened = self._open.pop(key, None)
         if opened is None:
@@ -220,6 +226,10 @@ class Pairing:
         run = opened.run
         run.before_end.pop((self, key), None)
         stood_in_it = opened.leave()
+        raised, is_left = error, isinstance(error, GeneratorExit) or type(error).__name__ == "CancelledError"
+        if is_left:  # whoever wanted it had enough, which is no failure; but a tool has not done what it was to do
+            meta = {**(meta or {}), "cancelled": True}
+            error = error if opened.call is not None and opened.call.kind == "tool" else None
         if opened.call is not None:
             call = opened.call
             call.learn(name, meta, **fields)
@@ -236,7 +246,7 @@ class Pairing:
         if opened.owns_run:
             _runs_of_ours.discard(run.run_id)
             outcome = {"result": result} if run.capture_args else None
-            end_run(run, error if isinstance(error, BaseException) else None, outcome)
+            end_run(run, raised if isinstance(raised, BaseException) else None, outcome)
 
     def drop(self, key: Hashable) -> None:
         """It will never be known how this ended."""
@@ -316,6 +326,7 @@ class _Open:
         self.run = outer.run
         self.outer = outer
         self.scope = Scope(outer.run, outer.parent_id, outer.llm_id, outer.budget)
+        self.scope.followers = WeakSet()
         self.source = source
         self.owns_run = owns_run
         self.call: Call | None = None
@@ -332,7 +343,8 @@ class _Open:
 
     def leave(self) -> bool:
         """Where this code stands in it, let it stand where it stood before."""
-        stands_in_it = own_scope() is self.scope
+        scope = own_scope()
+        stands_in_it = scope is not None and scope.base is self.scope
         if stands_in_it:
             enter_scope(self.before)
         return stands_in_it
@@ -341,8 +353,7 @@ class _Open:
         """It is over: who still holds this scope records beside it, and tools under the model call it was."""
         if llm_id is not None and self.parent is not None:
             self.parent.scope.llm_id = llm_id
-        self.scope.parent_id = self.outer.parent_id
-        self.scope.llm_id = llm_id or self.outer.llm_id
+        self.scope.ends_in(self.outer, llm_id)
 
 
 class _Span:
@@ -382,7 +393,7 @@ class _Span:
 def _surroundings() -> Scope | None:
     """Where the running code stands; a task may outlive its run, and then stands nowhere."""
     scope = current_scope()
-    return implicit_scope() if scope is None or scope.run.closed else scope
+    return scope if scope is not None and scope.is_open else implicit_scope()
 
 
 def _run_of_its_own(name: Any, given: Any, meta: dict[str, Any]) -> Scope | None:

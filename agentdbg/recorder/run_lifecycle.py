@@ -20,7 +20,7 @@ from agentdbg.events import new_id
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.interruptions import is_not_ours
-from agentdbg.loading import undisturbed
+from agentdbg.loading import not_swallowed, undisturbed
 from agentdbg.recorder import lanes
 from agentdbg.recorder.context import (
     Scope,
@@ -50,6 +50,7 @@ __all__ = [
     "implicit_scope",
     "is_switched_off",
     "note_uncaught",
+    "run_without_events",
     "scope_elsewhere",
     "start_run",
     "variables",
@@ -97,6 +98,8 @@ class RunHandle:
 
 when_taped: list[Callable[[], None]] = []
 """What has to be done once, when the first run with a tape has begun."""
+when_whole: list[Callable[[], None]] = []
+"""Called when a run is replayed that `agentdbg run` recorded: what it had switched on for the program is on again."""
 
 
 def start_run(
@@ -142,6 +145,14 @@ def start_run(
         return None
 
 
+def run_without_events(run_id: str, name: str) -> ActiveRun:
+    """A run that has ended before it began, so that nothing is written: for places where nothing can be recorded."""
+    config, recorder = _load_config(), _load_recorder()
+    run: ActiveRun = recorder.ActiveRun(config, run_id, name, recorder.choose_limits(config, {}))
+    run.finish()
+    return run
+
+
 def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
     """Close a run, also when that is interrupted: then it ends with what interrupted it, which goes on."""
     try:
@@ -153,7 +164,7 @@ def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping
                 raise
         except BaseException as fault:
             # Without the outcome: describing it may be what took so long, or what failed.
-            run.finish(fault if is_not_ours(fault) else error)
+            _finish_again(run, fault if is_not_ours(fault) else error)
             raise
     except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
         contain(fault, "close the run")
@@ -162,6 +173,14 @@ def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping
         if run.is_done and live_runs.pop(run.run_id, None) is not None:
             _recently_ended.append(run)
             del _recently_ended[:-20]
+
+
+def _finish_again(run: ActiveRun, error: BaseException | None) -> None:
+    try:
+        run.finish(error)
+    except BaseException as again:
+        run.finish_shortly(type(again))  # a timer that goes on striking, in a text that takes longer than its interval
+        raise
 
 
 def recently_ended() -> list[ActiveRun]:
@@ -245,13 +264,14 @@ def _load_settings() -> Callable[[], Config]:
 def _load_recorder() -> Any:
     """Load all that recording needs, now, so that nothing is left to be loaded between a verb and its write."""
     with undisturbed():
-        from agentdbg.recorder import active_run  # noqa: PLC0415 -- as above
+        from agentdbg.recorder import active_run, notebook  # noqa: PLC0415 -- as above
 
+    notebook.show_runs_below_cells(recently_ended)
     return active_run
 
 
 def _load_config() -> Config:
-    config = _load_settings()()
+    config = not_swallowed(_load_settings())
     for message in (*config.problems, *config.notices):
         tell_once(message, message)
     return config
@@ -268,8 +288,6 @@ def _once_per_process() -> None:
         atexit.register(_close_what_is_open)
     except RuntimeError as error:  # the program is exiting already
         pass_on(error)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 
 
 _prepared = False
@@ -324,3 +342,8 @@ def _after_in_child() -> None:
     _held.runs.clear()
     for run in list(live_runs.values()):
         run.continue_after_fork(in_child=True)
+
+
+# Now, and not with the first run: another thread may fork while that holds the lock, and its child needs a new one.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

@@ -67,6 +67,7 @@ class RunLog:
         "_guardrails",
         "_metadata",
         "_names",
+        "_origin",
         "_redaction",
         "_redactor",
         "_run_id",
@@ -109,6 +110,7 @@ class RunLog:
         self.tape: TapeWriter | None = None
         """What keeps the whole values of calls; None when nobody wants them kept."""
         self._why_no_tape: str | None = None
+        self._origin = dict(_origin)
 
     def describe(self, run_name: str, started_at: str, metadata: bytes) -> None:
         """What run.json says of the run from its next refresh on."""
@@ -215,8 +217,13 @@ class RunLog:
 
     @property
     def dropped(self) -> int:
-        """How many lines the disk did not take."""
+        """How many lines the disk did not take, but for those that were taken note of."""
         return self._writer.dropped
+
+    def take_dropped(self) -> int:
+        """How many lines the disk did not take since this was last asked."""
+        dropped, self._writer.dropped = self._writer.dropped, 0
+        return dropped
 
     def holds(self, line: bytes) -> bool:
         """Whether a line is among the last that were written."""
@@ -241,11 +248,11 @@ class RunLog:
         rest: dict[str, Any] = {
             "agentdbg_version": __version__,
             "redaction": self._redaction,
-            "dropped_events": self.dropped + counters.whole("dropped"),
+            "dropped_events": counters.whole("dropped"),
             "owner": describe_owner(),
         }
         if self.tape is not None:
-            rest["replay"] = {"state": self.tape.state, "why": self.tape.why, **_origin}
+            rest["replay"] = {"state": self.tape.state, "why": self.tape.why, **self._origin}
         elif self._why_no_tape is not None:
             rest["replay"] = {"state": "none", "why": self._why_no_tape}
         if not counters.is_shared:  # forked children count their types for themselves; readers add the file up
@@ -257,7 +264,14 @@ class RunLog:
         """The `summary` of RUN_END."""
         counts = {name: self._counters.whole(name) for name in _COUNTS}
         loop_warnings = counts.pop("loop_warnings")
-        return {**counts, "duration_ms": duration_ms, "loop_warnings": loop_warnings, **self._counters.spent()}
+        dropped = self._counters.whole("dropped")  # here too: run.json may not find room on the disk that took none
+        return {
+            **counts,
+            "duration_ms": duration_ms,
+            "loop_warnings": loop_warnings,
+            **self._counters.spent(),
+            **({"dropped_events": dropped} if dropped else {}),
+        }
 
 
 def fit_payload(payload: bytes) -> bytes:

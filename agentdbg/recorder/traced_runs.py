@@ -158,7 +158,7 @@ def has_active_run() -> bool:
 def _open_scope() -> Scope | None:
     """The scope of a run that is still open: a task may outlive its run, and then begins a new one."""
     scope = current_scope()
-    return None if scope is None or scope.run.closed else scope
+    return scope if scope is not None and scope.is_open else None
 
 
 def _is_run_of_its_own(scope: Scope, limits: Mapping[str, Any]) -> bool:
@@ -197,11 +197,12 @@ def _prepare(
 ) -> _Span | _RunEdge:
     shown_name = function_name(function)
     scope = _open_scope()
+    by_position, by_keyword = bind_arguments(function, args, kwargs)
     if scope is not None and not _is_run_of_its_own(scope, limits):
-        return _Span(scope, given_name(name, shown_name), limits)
+        given = {**by_position, **by_keyword} if scope.run.capture_args else None
+        return _Span(scope, given_name(name, shown_name), limits, given, function_kind(function))
     code = getattr(function, "__code__", None)
     path = function_source(code.co_filename) if code is not None else (user_source() or "").rpartition(":")[0]
-    by_position, by_keyword = bind_arguments(function, args, kwargs)
     module = getattr(function, "__module__", None)
     start = {"function_name": shown_name, "args": by_position, "kwargs": by_keyword, "function_module": module}
     default_name, kind = default_run_name(path, shown_name), function_kind(function)
@@ -279,8 +280,17 @@ class _Span:
     inside = None
     deadline: Any = None
 
-    def __init__(self, outer: Scope, name: Any, limits: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        outer: Scope,
+        name: Any,
+        limits: Mapping[str, Any],
+        given: Mapping[str, Any] | None = None,
+        kind: str = "block",
+    ) -> None:
         self._outer = outer
+        self._given = given
+        self._kind = kind
         self._name = name
         self._limits = limits
         self._span_id = new_id()
@@ -305,7 +315,7 @@ class _Span:
         return self.scope.budget is not self._outer.budget
 
     def finish(self, result: Any) -> Any:
-        self._end(None)
+        self._end(None, result)
         return result
 
     def fail(self, error: BaseException) -> Outcome | None:
@@ -319,7 +329,7 @@ class _Span:
     def close(self) -> None:
         self._end(None)
 
-    def _end(self, error: BaseException | None) -> None:
+    def _end(self, error: BaseException | None, result: Any = None) -> None:
         run = self._outer.run
         if self.is_over or (self._is_tried and run.has_written(self._span_id)):
             self.is_over = True
@@ -330,10 +340,15 @@ class _Span:
                 run.close_budget(self.scope.budget)
                 if error is None and self.scope.budget.stop is not None:  # swallowed inside; it failed all the same
                     error = self.scope.budget.stop.exceeded
+            failure = None if error is None else run.describe_error(error)
+            payload: dict[str, Any] = {"state": None, "diff": None, "error": failure}
+            if self._given is not None:
+                payload["input"] = self._given
+                payload["output"] = None if self._kind == "async_generator" else result
             draft = run.draft(
                 "STATE_UPDATE",
                 self._name,
-                {"state": None, "diff": None, "error": None if error is None else run.describe_error(error)},
+                payload,
                 {"span": self._name},
                 self._outer.parent_id,
                 self._outer.budget,

@@ -302,6 +302,8 @@ class EventWalk:
 
     def _append(self, lines: bytes, chain: tuple[Budget, ...]) -> bool:
         is_written = self._log.append(lines)
+        if not is_written:
+            self.counters.dropped += self._log.take_dropped()
         for budget in chain:
             if budget.counters.is_shared:
                 budget.counters.publish()

@@ -3,7 +3,7 @@ How a paused program and whoever answers it talk: through files in the run's fol
 
     control/paused-<id>.json     what waits, written by the program; gone when it goes on
     control/command-<id>.json    what it is told, written once by whoever is first
-    control/breaks.json          where it should pause from now on, as the page or a terminal set it
+    control/breaks.json          where it pauses; while it is there, the page or a terminal may change it
 
 The program takes a command only from a regular file of its own user, not open to others, at most 4 MB, opened without
 following a link, and only for the pause it is in. The first answer counts: its file is made with O_EXCL.
@@ -26,6 +26,7 @@ __all__ = [
     "MOST_COMMAND_BYTES",
     "answer_pause",
     "control_dir",
+    "forget_breaks",
     "new_pause_id",
     "paused_in",
     "post_pause",
@@ -148,6 +149,16 @@ def write_breaks(run_folder: str | Path, breaks: list[str]) -> None:
     """Set where the program should pause from its next call on."""
     folder = _own_folder(run_folder)
     _write_whole(folder, _BREAKS, {"breaks": breaks})
+
+
+def forget_breaks(run_folder: str | Path) -> None:
+    """The run is over: nothing pauses in it any more."""
+    folder = control_dir(run_folder)
+    remove_quietly(folder / _BREAKS)
+    try:
+        folder.rmdir()
+    except OSError as error:
+        pass_on(error)
 
 
 def read_private_json(path: Path) -> Any:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from agentdbg.events import RunMeta
 
 __all__ = [
+    "DAY_SECONDS",
     "DeletedRun",
     "Pruned",
     "compress_run",
@@ -278,7 +279,10 @@ def _note_dropped_tape(folder: Path, days: float) -> None:
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
         meta = decode_json((folder / RUN_FILE).read_bytes())
         why = f"dropped after {days:g} days"
-        replace_file(folder / RUN_FILE, encode_json({**meta, "replay": {"state": "none", "why": why}}) + b"\n")
+        replace_file(
+            folder / RUN_FILE,
+            encode_json({**meta, "replay": {**(meta.get("replay") or {}), "state": "none", "why": why}}) + b"\n",
+        )
 
 
 @dataclass

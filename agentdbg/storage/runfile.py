@@ -49,6 +49,7 @@ _OPTIONAL: dict[str, type | tuple[type, ...]] = {
     "agentdbg_version": str,
     "redaction": str,
     "dropped_events": int,
+    "replay": dict,
     "owner": dict,
     "status_reason": str,
     "damaged_lines": int,

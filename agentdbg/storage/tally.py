@@ -144,6 +144,8 @@ class Tally:
         summary = payload.get("summary")
         if isinstance(summary, dict) and (cost := amount(summary.get("loop_cost_usd"))) is not None:
             meta["loop_cost_usd"] = cost
+        if isinstance(summary, dict) and is_count(summary.get("dropped_events")):
+            meta["dropped_events"] = summary["dropped_events"]
 
     def _reason(self) -> str:
         if self._last is None:

@@ -10,6 +10,7 @@ whether the lines are in the file. The caller holds the run's lock.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ _RESCUE_BYTES = 16_000_000
 # How much other processes of the run may have written after a line, as far as it is looked for.
 _OTHERS_BYTES = 262_144
 _NO_DESCRIPTOR = -1
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} if hasattr(errno, "EDQUOT") else {errno.ENOSPC, errno.EFBIG}
 
 
 class RunWriter:
@@ -90,8 +92,9 @@ class RunWriter:
         if written == len(data):
             self._line_open = False
             return lines.count(b"\n")
-        # The disk filled up in the middle: the next event has to start on a line of its own.
-        self._line_open = True
+        # The disk filled up in the middle: the next event, also of another process, has to start on a line of its own.
+        whole = data.rfind(b"\n", 0, written) + 1
+        self._line_open = not _took_back(self._descriptor, data[whole:written])
         self._say(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         return data[:written].count(b"\n", len(data) - len(lines))
 
@@ -122,7 +125,7 @@ class RunWriter:
         try:
             if self._descriptor != _NO_DESCRIPTOR and os.fstat(self._descriptor).st_nlink == 0:
                 self._put_back()
-            replace_file(os.path.join(self._folder, RUN_FILE), content)
+            _replace(os.path.join(self._folder, RUN_FILE), content)
         except FileNotFoundError:
             pass  # the whole run was moved to the trash while it ran; its events go on there
         except OSError as error:
@@ -207,6 +210,23 @@ class RunWriter:
         )
 
 
+def _replace(path: str, content: bytes) -> None:
+    """Replace a file; on a disk without room for a second one, in its own place, which readers know to be a cache."""
+    try:
+        replace_file(path, content)
+    except OSError as error:
+        pass_on(error)
+        if error.errno not in _NO_ROOM:
+            raise
+        with io.FileIO(path, "r+", opener=_open_ours) as file:
+            file.write(content.ljust(os.fstat(file.fileno()).st_size))
+            file.truncate(len(content))
+
+
+def _open_ours(path: str, flags: int) -> int:
+    return open_private(path, flags)
+
+
 def _is_open_on(descriptor: int, wanted: os.stat_result) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), wanted)
@@ -240,6 +260,21 @@ def _lock_shared(descriptor: int) -> None:
             pass_on(error)
             return
         return
+
+
+def _took_back(descriptor: int, torn: bytes) -> bool:
+    """Cut off the beginning of a line that found no room for its end, unless something stands behind it by now."""
+    if not torn:
+        return True
+    try:
+        start = os.fstat(descriptor).st_size - len(torn)
+        if os.pread(descriptor, len(torn), start) != torn:
+            return False
+        os.ftruncate(descriptor, start)
+    except (OSError, AttributeError) as error:  # Windows has no pread
+        pass_on(error)
+        return False
+    return True
 
 
 def _ends_inside_a_line(descriptor: int) -> bool:

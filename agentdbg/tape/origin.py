@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 from base64 import urlsafe_b64encode
 from typing import TYPE_CHECKING
 
+from agentdbg.encoding import sha256
 from agentdbg.faults import pass_on
-from agentdbg.redaction.media import sha256
 from agentdbg.storage.layout import remove_quietly, replace_file, tape_key_path
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def data_folder_key(data_dir: Path, *, make: bool = True) -> bytes | None:
 
 
 def _read_key(path: Path) -> bytes | None:
-    if os.path.islink(path):
+    if stat.S_ISLNK(os.lstat(path).st_mode):  # not `islink`, which swallows what a signal handler raises
         return None
     # An object that owns its descriptor from the first moment: an interruption cannot come between the two.
     with io.FileIO(path) as file:

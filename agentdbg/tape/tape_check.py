@@ -40,9 +40,9 @@ def tape_problems(path: Path, run_id: str, event_ids: Container[str], *, is_whol
             yield from _line_problems(tape, name.decode())
         for call in tape.calls:
             yield from _missing(tape, f"the call {call.name:.60}", [call.input, call.out, call.after])
-            is_known = call.event_id in event_ids if call.event_id is not None else call.kind == "http"
-            if is_whole and not is_known:
-                yield f"the tape has a call {call.name:.60} of the event {call.event_id!s:.40}, which does not exist"
+            event_id = call.event_id or call.stands_behind
+            if is_whole and event_id is not None and event_id not in event_ids:
+                yield f"the tape has a call {call.name:.60} of the event {event_id!s:.40}, which does not exist"
 
 
 def _line_problems(tape: TapeReader, name: str) -> Iterator[str]:

@@ -52,6 +52,8 @@ class TapeCall(NamedTuple):
 
     event_id: str | None
     """The event it belongs to; of an http exchange, the event of the call that made it, or None."""
+    stands_behind: str | None
+    """`of`: the event of the call that it stands behind, as a function behind a framework's tool."""
     kind: str
     name: str
     lane: str
@@ -223,6 +225,7 @@ def _call_of(fields: dict[str, Any]) -> TapeCall:
         raise TypeError
     return TapeCall(
         event_id=fields["c"],
+        stands_behind=fields.get("of"),
         kind=str(fields["k"]),
         name=str(fields["n"]),
         lane=fields["lane"],

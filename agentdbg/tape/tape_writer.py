@@ -15,7 +15,9 @@ A tape that cannot be written costs nothing but itself: `state` and `why` say so
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import sys
 import threading
 import time
@@ -45,6 +47,8 @@ _process_id = os.getpid()
 
 _MB = 1_000_000
 _MOST_NAMES = 1_000
+MOST_KEYS = 50
+KEY_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 
 
 class Lane(Protocol):
@@ -269,6 +273,7 @@ class TapeWriter:
             "module": program["module"] if program["whole"] else _module_of_main(),
             "whole": program["whole"],
             "cwd": _current_folder(),
+            "keys": _names_of_keys(len(os.environ)),
             "call": call,
             "rules": self._rules(),
         }
@@ -408,6 +413,12 @@ def _module_of_main() -> str | None:
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     name = getattr(spec, "name", None)
     return name.removesuffix(".__main__") if type(name) is str else None
+
+
+@functools.lru_cache(maxsize=1)
+def _names_of_keys(_: int) -> list[str]:
+    """Which keys the environment has, by name: a client that asks for one asks in a replay too."""
+    return sorted(name for name, value in os.environ.items() if value and KEY_NAME.search(name))[:MOST_KEYS]
 
 
 def _current_folder() -> str | None:

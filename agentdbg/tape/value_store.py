@@ -19,13 +19,12 @@ import marshal
 import re
 import sys
 from base64 import urlsafe_b64encode
-from gc import get_referents
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
-from agentdbg.redaction.media import sha256 as _small_sha256
+from agentdbg.redaction.sealed_items import characters_left
 from agentdbg.redaction.whole import SecretNumbers, TooSlow
 from agentdbg.tape.codec import KIND, MOST_CHARACTERS, MOST_NODES, TooLarge, ValueEncoder
 
@@ -66,11 +65,13 @@ _EXCHANGE = {"method", "url", "body"}
 _NAMING = frozenset({"name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable"})
 _OLD_MARSHAL = 2
 """The version of marshal's format that writes equal values alike, whichever objects they are made of."""
+_HAS_OTHER_FORM = re.compile(rb'"\$t"|[0-9]{19}')
+"""Plain values that the codec may write otherwise: a dict that looks like a form of its own, a large number."""
 _NUMBER = re.compile(REDACTED.encode() + rb":[0-9]+")
 
 # OpenSSL's is nine times as quick, but loading it would take 4 ms of a program that does not use it.
 _hashlib: Any = sys.modules.get("hashlib")
-_sha256: Any = _small_sha256 if _hashlib is None else _hashlib.sha256
+_sha256: Any = encoding.sha256 if _hashlib is None else _hashlib.sha256
 
 
 class Lost(Exception):
@@ -178,10 +179,17 @@ class ValueStore:
 
     def _piece(self, value: Any, key: str | None = None) -> Piece:
         """A value by itself; `key` is what it stands under when that says something."""
-        raw = raw_bytes(value) if key is None else None
+        return self._known_or_stored(value, raw_bytes(value) if key is None else None, key)
+
+    def _known_or_stored(self, value: Any, raw: bytes | None, key: str | None) -> Piece:
         known = None if raw is None else self._remembered.get(raw)
         if known is not None:
             return known
+        sealed = None if raw is None else self.redactor.harmless(raw)
+        if raw is not None and sealed is not None and not _HAS_OTHER_FORM.search(sealed.encoded):
+            piece = _piece_of(sealed.value, sealed.encoded)
+            self._remember(raw, piece)
+            return piece
         encoder = ValueEncoder()
         plain = _encoded(value, encoder)
         piece = self._stored(plain, encoder.unknown, key)
@@ -220,7 +228,13 @@ class ValueStore:
 
     def _chain(self, items: list[Any]) -> Piece:
         """A list as the one before it and what is added."""
-        parts = [self._piece(item) for item in items[:]]  # another thread may be changing it
+        items = items[:]  # another thread may be changing it
+        read = _marshalled if _is_bounded(items) else raw_bytes  # all of them together are asked about more quickly
+        raws = list(map(read, items))
+        known: Iterator[Piece | None] = map(self._remembered.get, raws)  # type: ignore[arg-type]
+        parts = [
+            part or self._known_or_stored(item, raw, None) for part, item, raw in zip(known, items, raws, strict=True)
+        ]
         references = [part.reference for part in parts]
         base = self._longest_beginning(references)
         start = 0 if base is None else len(base.references)
@@ -250,6 +264,8 @@ class ValueStore:
         longest = None
         for chain in self._recent:
             length = len(chain.references)
+            if length > len(references) or chain.references[-1] != references[length - 1]:
+                continue
             if (longest is None or length > len(longest.references)) and chain.references == references[:length]:
                 longest = chain
         return longest
@@ -297,8 +313,10 @@ def _encoded(value: Any, encoder: ValueEncoder) -> Any:
 
 def raw_bytes(value: Any) -> bytes | None:
     """The bytes of a value made of Python's own types, by which it is known again; None for any other."""
-    if not _is_bounded(value):
-        return None
+    return _marshalled(value) if _is_bounded(value) else None
+
+
+def _marshalled(value: Any) -> bytes | None:
     try:
         return marshal.dumps(value, _OLD_MARSHAL)
     except (ValueError, TypeError) as error:  # a type of somebody else, or nested without end
@@ -307,22 +325,8 @@ def raw_bytes(value: Any) -> bytes | None:
 
 
 def _is_bounded(value: Any) -> bool:
-    """
-    Whether a value is made of Python's own types, and can be written out: one with a text a million times cannot.
-
-    Asked for every message of every call, so level by level, and each level in C.
-    """
-    nodes, characters = MOST_NODES, MOST_CHARACTERS
-    level: list[Any] = [value]
-    while level:
-        nodes -= len(level)
-        if nodes < 0 or not _MARSHALLED.issuperset(map(type, level)):
-            return False
-        characters -= sum(map(len, [found for found in level if type(found) is str]))
-        if characters < 0:
-            return False
-        level = get_referents(*level)
-    return True
+    """Whether a value is made of Python's own types, and can be written out: one with a text a million times cannot."""
+    return characters_left([value], _MARSHALLED, MOST_NODES, MOST_CHARACTERS) >= 0
 
 
 def _can_be_split(value: dict[Any, Any]) -> bool:

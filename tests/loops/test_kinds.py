@@ -177,6 +177,41 @@ def test_nearly_the_same_call_that_brings_nothing_is_a_stall(base: str) -> None:
     assert ("stall", "warning", "TOOL_CALL:search") in _kinds(run.events)
 
 
+@pytest.mark.parametrize(
+    "nothing", [[], {}, "", None, "[]", {"hits": []}, {"rows": 0}, {"data": {"items": []}}, {"results": [], "total": 0}]
+)
+def test_a_search_in_other_words_that_gives_nothing_is_a_stall_in_every_shape(nothing: object) -> None:
+    """Of a tool that is meant to give something an empty result is no success."""
+    run = Recorder()
+    for query in ("mayor of Braga in 1950", "mayor of Braga 1950", "Braga mayor of 1950", "the mayor of Braga 1950"):
+        run.tool("web_search", {"query": query}, nothing)
+
+    assert ("stall", "warning", "TOOL_CALL:web_search") in _kinds(run.events)
+
+
+@pytest.mark.parametrize("nothing", [[], {"hits": []}, "No results found", {"message": "nothing found"}])
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda name: {"customer": name, "status": "open"},
+        lambda name: {"customer_name": name.lower(), "status": "open", "year": "2024"},
+        lambda name: {"q": f"{name} criminal record court case"},
+        lambda name: {"path": f"src/{name}/tests", "pattern": "*.py"},
+        lambda name: {"sql": f"select * from orders where customer = '{name}' and open"},
+    ],
+    ids=["one of two", "one of three", "in a sentence", "in a path", "in a query"],
+)
+def test_looking_up_one_name_after_the_other_in_vain_is_no_stall(
+    ask: Callable[[str], dict[str, str]], nothing: object
+) -> None:
+    """A batch puts another name into the same question; that is not the same question in other words."""
+    run = Recorder()
+    for name in ("Ana", "Berta", "Carl Otto", "Dora", "Emil", "Fred"):
+        run.tool("search", ask(name), nothing)
+
+    assert not [kind for kind, severity, _ in _kinds(run.events) if severity != "info"]
+
+
 def test_a_batch_that_finds_nothing_for_many_items_is_no_stall() -> None:
     """Another number asks for another thing, however alike the rest."""
     run = Recorder()

@@ -115,7 +115,7 @@ def test_active_counts_real_repetitions_beyond_the_window(shape: str) -> None:
         elif shape == "error_retry":
             event = run.fail("search", {"q": 1})
         elif shape == "stall":
-            query = f"the red bicycle of the mayor of {chance.choice(string.ascii_letters)}ville"
+            query = f"the red bicycle of the mayor of {chance.choice(string.ascii_lowercase)}ville"
             event = run.tool("search", {"q": query}, "No results were found for that.")
         else:
             event = run.model(f"I am sorry, I cannot find the file you mean, attempt {number} of many")

@@ -252,12 +252,103 @@ def test_totals_are_kept_and_unknown_is_not_zero(recorded: Recorded) -> None:
         ("openai/gpt-5.4-mini", 0.75),
         ("gpt-4o-2024-08-06", 2.5),
         ("claude-opus-4-99", None),
+        ("claude-opus-4-5@default", 5.0),
+        ("claude-3-5-sonnet-v2@20241022", 3.0),
+        ("global.anthropic.claude-sonnet-4-5-20250929-v1:0", 3.0),
+        ("us-gov.anthropic.claude-3-5-sonnet-20240620-v1:0", 3.0),
+        ("anthropic.claude-3-haiku-20240307-v1:0:200k", 0.25),
+        ("arn:aws:bedrock:us-east-1:1:inference-profile/us.anthropic.claude-opus-4-5-20251101-v1:0", 5.0),
+        ("bedrock/converse/us.amazon.nova-lite-v1:0", 0.06),
+        ("publishers/google/models/gemini-2.0-flash-001", 0.1),
+        ("amazon.titan-embed-text-v2:0", 0.02),
+        ("amazon.titan-embed-text-v1", None),
+        ("ft:gpt-4o-2024-08-06:org::id", None),
         ("gpt-5.4-mega", None),
     ],
 )
 def test_a_model_has_the_price_of_its_version_or_none(model: str, dollars: float | None) -> None:
     """One version costs a third of the one before it; a guess from the name would be off by that."""
     assert PriceTable().cost_usd(model, {"prompt_tokens": 1_000_000, "completion_tokens": 0}) == dollars
+
+
+_MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("model", "usage", "dollars"),
+    [
+        # As Anthropic counts: what is read from the cache and written to it stands beside the input.
+        ("claude-sonnet-4-5", {"input_tokens": 0, "cache_read_input_tokens": _MILLION, "output_tokens": 0}, 0.3),
+        ("claude-sonnet-4-5", {"input_tokens": 0, "cache_creation_input_tokens": _MILLION, "output_tokens": 0}, 3.75),
+        (
+            "claude-sonnet-4-5",
+            {
+                "input_tokens": _MILLION,
+                "cache_creation_input_tokens": _MILLION,
+                "cache_creation": {"ephemeral_5m_input_tokens": 500_000, "ephemeral_1h_input_tokens": 500_000},
+                "output_tokens": _MILLION,
+            },
+            3 + 1.875 + 3 + 15,
+        ),
+        (
+            "claude-sonnet-4-5",
+            {"input_tokens": _MILLION, "output_tokens": _MILLION, "service_tier": "batch"},
+            9.0,
+        ),
+        ("claude-sonnet-4-5", {"input_tokens": _MILLION, "output_tokens": 0, "service_tier": "priority"}, None),
+        # As LiteLLM and LangChain count.
+        (
+            "claude-sonnet-4-5",
+            {
+                "prompt_tokens": _MILLION,
+                "completion_tokens": 0,
+                "prompt_tokens_details": {"cached_tokens": 400_000, "cache_creation_tokens": 600_000},
+            },
+            0.12 + 2.25,
+        ),
+        (
+            "claude-sonnet-4-5",
+            {"input_tokens": _MILLION, "output_tokens": 0, "input_token_details": {"cache_creation": _MILLION}},
+            3.75,
+        ),
+        # Audio, and a model whose price for it is not known.
+        (
+            "gpt-audio",
+            {
+                "prompt_tokens": _MILLION,
+                "completion_tokens": _MILLION,
+                "prompt_tokens_details": {"audio_tokens": 500_000},
+                "completion_tokens_details": {"audio_tokens": _MILLION},
+            },
+            1.25 + 16 + 64,
+        ),
+        (
+            "gpt-4o",
+            {"prompt_tokens": 9, "completion_tokens": 9, "prompt_tokens_details": {"audio_tokens": 1}},
+            None,
+        ),
+        (
+            "gemini-2.5-flash",
+            {
+                "promptTokenCount": _MILLION,
+                "candidatesTokenCount": 0,
+                "promptTokensDetails": [
+                    {"modality": "TEXT", "tokenCount": 0},
+                    {"modality": "AUDIO", "tokenCount": _MILLION},
+                ],
+            },
+            1.0,
+        ),
+        # An embedding writes nothing; a chat that does not say what it wrote has no known cost.
+        ("text-embedding-3-small", {"prompt_tokens": _MILLION, "total_tokens": _MILLION}, 0.02),
+        ("gpt-4o", {"prompt_tokens": _MILLION, "total_tokens": _MILLION}, None),
+    ],
+)
+def test_what_the_usage_tells_of_is_paid_at_its_own_price(
+    model: str, usage: dict[str, Any], dollars: float | None
+) -> None:
+    """A write to the cache costs more than the input, an hour of audio ten times; taken as input, the bill is wrong."""
+    assert PriceTable().measured(model, usage)[1] == (None if dollars is None else pytest.approx(dollars))
 
 
 class _Hostile:

@@ -61,6 +61,46 @@ def test_call_start_is_written_before_the_call_and_names_its_end(recorded: Recor
     assert run.meta["counts"]["tool_calls"] == 1
 
 
+@pytest.mark.parametrize("size", [1, 40], ids=["short", "long"])
+def test_a_call_is_recorded_with_what_it_was_given_whatever_becomes_of_that(recorded: Recorded, size: int) -> None:
+    """Many a program appends the answer to the very list that it asked with."""
+    messages = [{"role": "user", "content": f"question {number} " * size} for number in range(size)]
+    args: dict[str, Any] = {"rows": [1, 2], "note": "word " * 10 * size}
+    asked, called = json.loads(json.dumps(messages)), json.loads(json.dumps(args))
+    with traced_run("r"):
+        with llm_call("gpt", messages) as model:
+            messages[0]["content"] = "something else"
+            messages.append({"role": "assistant", "content": "the answer"})
+            model.response = "the answer"
+        with tool_call("search", args) as used:
+            args["rows"].append(3)
+            used.result = 3
+
+    run = recorded.only()
+    assert run.one("LLM_CALL")["payload"]["prompt"] == asked
+    assert run.one("TOOL_CALL")["payload"]["args"] == called
+    start = next(event for event in run.events if event["event_type"] == "CALL_START")
+    assert start["payload"]["input"][0]["content"].startswith("question 0")
+    assert len(json.dumps(start["payload"]["input"])) < 5_000
+
+
+def test_an_object_given_to_a_call_is_asked_once_what_it_is(recorded: Recorded) -> None:
+    """Its own code may be slow, and the start and the end of a call tell the same."""
+    asked = []
+
+    class Slow:
+        def __repr__(self) -> str:
+            asked.append(1)
+            return "<slow>"
+
+    with traced_run("r"), tool_call("search", {"what": Slow()}) as call:
+        call.result = 1
+
+    run = recorded.only()
+    assert run.one("CALL_START")["payload"]["input"] == run.one("TOOL_CALL")["payload"]["args"] == {"what": "<slow>"}
+    assert len(asked) == 1
+
+
 def test_what_is_recorded_inside_a_call_is_its_child(recorded: Recorded) -> None:
     """Tools that call models are nested, and look nested."""
 

@@ -250,6 +250,31 @@ def test_a_nested_trace_is_a_span_of_the_outer_run(recorded: Recorded) -> None:
     assert run.one("RUN_END")["payload"]["final_state"] == {"after": True}
 
 
+def test_a_span_holds_what_its_function_was_given_and_what_it_returned(recorded: Recorded) -> None:
+    """A sub-agent is a function inside a run; what it was asked and what it said is what one wants to see of it."""
+
+    @trace
+    def inner(question: str, *, api_key: str, tries: int = 2) -> str:
+        return f"{question}: 42"
+
+    with traced_run("outer"), traced_run("block"):
+        inner("how many", api_key="a-secret-of-mine")
+
+    inner_span, block = recorded.only().events[1:3]
+    assert inner_span["payload"]["input"] == {"question": "how many", "api_key": "__REDACTED__"}
+    assert inner_span["payload"]["output"] == "how many: 42"
+    assert "input" not in block["payload"]
+
+
+def test_arguments_of_spans_are_left_out_on_request(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The setting is for all traced functions, wherever they stand."""
+    monkeypatch.setenv("AGENTDBG_CAPTURE_ARGS", "0")
+    with traced_run("outer"):
+        trace(lambda question: question)("private")
+
+    assert "private" not in str(recorded.only().events)
+
+
 def test_a_failing_span_says_so_and_the_error_is_told_once(recorded: Recorded) -> None:
     """The span knows what failed in it; the run has one ERROR, not two."""
 

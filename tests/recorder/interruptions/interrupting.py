@@ -1,14 +1,17 @@
 """
 Interrupt the recorder at a chosen place, from a real signal handler, and look at what is left.
 
-The interpreter looks for signals where a function of Python's begins, where one of C's has returned, and where a loop
-goes back to its beginning. The first two are where it calls a profiler, the third is an instruction that a tracer sees.
-So they list the places of ours that a program passes, each with the functions of ours around it. At the chosen one a
+The interpreter looks for signals where a function of Python's begins, where a call that is none of those has returned,
+and where a loop goes back to its beginning. A profiler sees the first, and the returns of C's functions; the returns of
+other callables (a class, a partial) and the third are instructions that a tracer sees. So they list the places that a
+program passes while a function of ours is being called, in whatever file, each with its callers. At the chosen one a
 signal is raised, whose handler raises the exception, and the interpreter carries it up through the recorder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dis
 import json
 import os
 import signal
@@ -22,19 +25,24 @@ import agentdbg
 from agentdbg.recorder import calls, context, run_lifecycle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
 
 __all__ = ["Interrupted", "Place", "interrupt", "places_in", "what_is_left"]
 
 _OURS = str(Path(agentdbg.__file__).parent) + os.sep
+_HERE = str(Path(__file__).parent) + os.sep
 _MOST_CALLERS = 4
 _BEGINNING = {opmap["RESUME"]} if "RESUME" in opmap else set(opmap.values())
+_AFTER_AWAIT = 2
 _GOING_BACK = {opmap[name] for name in ("JUMP_BACKWARD", "JUMP_ABSOLUTE") if name in opmap}
+_CALLING = {opmap[name] for name in ("CALL", "CALL_FUNCTION_EX", "CALL_FUNCTION", "CALL_METHOD") if name in opmap}
+# Functions of Python's that the interpreter calls for a class, an object or an attribute, and not for a call of theirs.
+_BEHIND_A_CALL = ("__init__", "__new__", "__call__")
 
 
 class Place(NamedTuple):
-    """An instruction of ours, and the functions of ours that led to it."""
+    """An instruction, and the functions that led to it."""
 
     file: str
     function: str
@@ -49,11 +57,11 @@ class Interrupted(OSError):
 
 
 def places_in(program: Callable[[], object]) -> list[Place]:
-    """Every place of ours that the program passes, in the order of their first time."""
+    """Every place that the program passes inside our functions, in the order of their first time."""
     program()  # once before: what is remembered from then on is not done again
     seen: dict[Place, None] = {}
-    for watch in (_watching_calls, _watching_loops):
-        watch(program, lambda place: bool(seen.setdefault(place)))
+    for watch in (_watching_calls, _watching_instructions):
+        watch(program, None, lambda place: bool(seen.setdefault(place)))
     return list(seen)
 
 
@@ -67,16 +75,19 @@ def interrupt(program: Callable[[], object], at: Place, raise_it: Callable[[], N
             came = True
             raise_it()
 
-    watch = _watching_loops if at.event == "loop" else _watching_calls
-    watch(program, reached)
+    watch = _watching_calls if at.event in ("call", "c_return") else _watching_instructions
+    watch(program, at, reached)
     return came
 
 
-def _watching_calls(program: Callable[[], object], reached: Callable[[Place], object]) -> None:
+def _watching_calls(program: Callable[[], object], at: Place | None, reached: Callable[[Place], object]) -> None:
+    instruction, function = (None, None) if at is None else (at.instruction, at.function)
+
     def profile(frame: FrameType, event: str, _argument: Any) -> None:
-        # A generator that is closed is called too, but goes on without looking for signals.
-        is_looking = event == "c_return" or (event == "call" and _instruction(frame) in _BEGINNING)
-        if is_looking and frame.f_code.co_filename.startswith(_OURS):
+        if function is not None and (frame.f_lasti != instruction or frame.f_code.co_name != function):
+            return
+        is_looking = event == "c_return" or (event == "call" and _looks_at_its_beginning(frame))
+        if is_looking and _is_inside(frame):
             place = _place(frame, event)
             del frame, event  # the handler's frame alone has to tell that we did not call it
             reached(place)
@@ -89,67 +100,115 @@ def _watching_calls(program: Callable[[], object], reached: Callable[[Place], ob
         sys.setprofile(before)
 
 
-def _watching_loops(program: Callable[[], object], reached: Callable[[Place], object]) -> None:
+def _watching_instructions(program: Callable[[], object], at: Place | None, reached: Callable[[Place], object]) -> None:
+    called: dict[
+        FrameType, str
+    ] = {}  # what the frame's last instruction called, where that was code of Python's or C's
+    last: dict[FrameType, tuple[int, int]] = {}
+
     def trace_calls(frame: FrameType, event: str, _argument: Any) -> Any:
         del event
-        if not frame.f_code.co_filename.startswith(_OURS):
+        if frame.f_back is not None:
+            called.setdefault(frame.f_back, frame.f_code.co_name)
+        if (at is not None and frame.f_code.co_name != at.function) or not _is_inside(frame):
             return None
         frame.f_trace_lines, frame.f_trace_opcodes = False, True
         return trace_instructions
 
     def trace_instructions(frame: FrameType, event: str, _argument: Any) -> Any:
-        if event == "opcode" and _instruction(frame) in _GOING_BACK:
-            place = _place(frame, "loop")
+        if event == "return":
+            last.pop(frame, None)
+            called.pop(frame, None)
+        if event != "opcode":
+            return trace_instructions
+        before, now, callee = last.get(frame, (-1, -1)), _instruction(frame), called.pop(frame, None)
+        last[frame] = (frame.f_lasti, now)
+        is_after_call = before[1] in _CALLING and (callee is None or callee in _BEHIND_A_CALL)
+        # The tracer comes one instruction later, which must not be in or out of another `try`.
+        is_made = is_after_call and _handler(frame, before[0]) == _handler(frame, frame.f_lasti)
+        kind = "loop" if now in _GOING_BACK else "made" if is_made else ""
+        if kind and (at is None or frame.f_lasti == at.instruction):
+            place = _place(frame, kind)
             del frame, event
             reached(place)
         return trace_instructions
 
-    before = sys.gettrace()
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "c_call":
+            called.setdefault(frame, f"c:{argument.__name__}")
+
+    tracer, profiler = sys.gettrace(), sys.getprofile()
     sys.settrace(trace_calls)
+    sys.setprofile(profile)
     try:
         program()
     finally:
-        sys.settrace(before)
+        sys.settrace(tracer)
+        sys.setprofile(profiler)
+
+
+def _is_inside(frame: FrameType | None) -> bool:
+    """Whether a function of ours is at work here: its own code, or what it calls."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_OURS):
+            return True
+        if file.startswith(_HERE):
+            return False
+        frame = frame.f_back
+    return False
+
+
+def _looks_at_its_beginning(frame: FrameType) -> bool:
+    """What is closed, or goes on after an `await` or a `yield from`, is called too, but without looking for signals."""
+    argument = frame.f_code.co_code[frame.f_lasti + 1]
+    return _instruction(frame) in _BEGINNING and ("RESUME" not in opmap or argument < _AFTER_AWAIT)
 
 
 def _instruction(frame: FrameType) -> int:
     return frame.f_code.co_code[frame.f_lasti]
 
 
+def _handler(frame: FrameType, instruction: int) -> Any:
+    """Where the interpreter goes on when an instruction raises; always None where code has no table of that."""
+    code = frame.f_code
+    if code not in _tables:
+        parse = getattr(dis, "_parse_exception_table", None)
+        _tables[code] = [] if parse is None else parse(code)
+    return next((entry.target for entry in _tables[code] if entry.start <= instruction < entry.end), None)
+
+
+_tables: dict[CodeType, list[Any]] = {}
+
+
 def _place(frame: FrameType, event: str) -> Place:
     callers: list[str] = []
     caller = frame.f_back
-    while caller is not None and len(callers) < _MOST_CALLERS:
-        if caller.f_code.co_filename.startswith(_OURS):
-            callers.append(caller.f_code.co_name)
+    while caller is not None and len(callers) < _MOST_CALLERS and not caller.f_code.co_filename.startswith(_HERE):
+        callers.append(caller.f_code.co_name)
         caller = caller.f_back
     file = frame.f_code.co_filename.removeprefix(_OURS)
     return Place(file, frame.f_code.co_name, frame.f_lineno, frame.f_lasti, event, tuple(callers))
 
 
-def raise_from_handler(error: BaseException) -> Callable[[], None]:
-    """Raise a signal whose handler raises this very exception."""
+@contextlib.contextmanager
+def handler_raising(error: BaseException | None) -> Iterator[Callable[[], None]]:
+    """
+    Have a handler that raises this very exception, and give what sends its signal.
+
+    None: Ctrl-C, which the interpreter answers by itself.
+    """
 
     def handler(signum: int, frame: Any) -> None:
+        assert error is not None
         raise error
 
-    def raise_it() -> None:
-        before = signal.signal(signal.SIGUSR1, handler)
-        try:
-            signal.raise_signal(signal.SIGUSR1)
-        finally:
-            signal.signal(signal.SIGUSR1, before)
-
-    return raise_it
-
-
-def press_ctrl_c() -> None:
-    """Raise SIGINT, which the interpreter answers by itself."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    signum = signal.SIGINT if error is None else signal.SIGUSR1
+    before = signal.signal(signum, signal.default_int_handler if error is None else handler)
     try:
-        signal.raise_signal(signal.SIGINT)
+        yield lambda: signal.raise_signal(signum)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signum, before)
 
 
 def is_out_of_reach(place: Place) -> bool:

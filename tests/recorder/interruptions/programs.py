@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import agentdbg
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Generator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator
 
 __all__ = ["PROGRAMS"]
 
@@ -152,9 +152,8 @@ async def async_agent() -> None:
         agentdbg.record_llm_call("m", "p", "r")
 
 
-def run_async() -> None:
-    """Drive the coroutine by hand: a loop has its own ways with what a handler raises."""
-    coroutine = async_agent()
+def run_async(coroutine: Coroutine[Any, Any, None]) -> None:
+    """Drive it by hand: a loop has its own ways with what a handler raises."""
     try:
         while True:
             coroutine.send(None)
@@ -197,6 +196,63 @@ def let_others_decide() -> None:
             fails()
 
 
+@agentdbg.trace("streams")
+async def traced_async_generator() -> AsyncGenerator[int, str]:
+    agentdbg.record_state({"at": await add_later(1)})
+    with contextlib.suppress(LookupError):
+        yield 1
+    yield 2
+
+
+async def async_generators() -> None:
+    assert [number async for number in traced_async_generator()] == [1, 2]
+    dropped = traced_async_generator()
+    await anext(dropped)
+    await dropped.asend("given")
+    await dropped.aclose()
+    thrown = traced_async_generator()
+    await anext(thrown)
+    assert await thrown.athrow(LookupError("into it")) == 2
+    await thrown.aclose()
+
+
+def look_around() -> None:
+    assert not agentdbg.has_active_run()
+    with agentdbg.traced_run("looking", max_tokens=1_000_000) as run:
+        agentdbg.breakpoint("here", odd=Odd(), run=run.run_id)
+        assert agentdbg.current_run() is not None
+        with contextlib.suppress(RecursionError):
+            agentdbg.record_error(RecursionError("deep"), fatal=False)
+        with agentdbg.tool_call("failing") as call:
+            call.error = {"type": "Odd", "message": Odd()}
+        agentdbg.record_outcome(True, score=0.5, why="it was right")
+
+
+class Holder:
+    """Methods of every kind."""
+
+    @agentdbg.tool(name="method")
+    def plain(self, value: Any) -> Any:
+        return value
+
+    @classmethod
+    @agentdbg.llm(model="m")
+    def of_class(cls, prompt: Any) -> Any:
+        return prompt
+
+    @staticmethod
+    @agentdbg.trace
+    def static(value: Any) -> Any:
+        with contextlib.suppress(agentdbg.AgentDbgGuardrailExceeded), agentdbg.traced_run("short", max_tool_calls=1):
+            Holder().plain(value)
+            Holder().plain([value] * 3)
+        return Holder.of_class([{"role": "user", "content": [{"type": "text", "text": "x" * 30_000}]}])
+
+
+def record_long_values() -> None:
+    Holder.static({"key": "sk-" + "a1B2c3D4" * 6, "text": "y" * 30_000, "set": {1, 2}, "bytes": b"z" * 40_000})
+
+
 PROGRAMS: dict[str, Callable[[], object]] = {
     "record verbs": record_verbs,
     "calls": stand_around_calls,
@@ -205,6 +261,9 @@ PROGRAMS: dict[str, Callable[[], object]] = {
     "limit": stop_at_a_limit,
     "loop": go_round_in_a_loop,
     "generator": iterate,
-    "async": run_async,
+    "async": lambda: run_async(async_agent()),
+    "async generators": lambda: run_async(async_generators()),
+    "looking": look_around,
+    "long values": record_long_values,
     "deciders": let_others_decide,
 }

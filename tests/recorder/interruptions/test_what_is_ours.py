@@ -105,6 +105,37 @@ def test_what_a_handler_raises_in_a_users_repr_reaches_the_program(
     assert run.meta["dropped_events"] == 1
 
 
+class Slow(Exception):
+    """Tells of itself for so long that a timeout comes; `traceback` catches whatever its text raises."""
+
+    tells = 0
+
+    def __str__(self) -> str:
+        Slow.tells += 1
+        if Slow.tells > 1:
+            signal.raise_signal(signal.SIGUSR1)
+        return "slow"
+
+
+def test_what_the_standard_library_swallows_reaches_the_program_all_the_same(recorded: Recorded) -> None:
+    """The text of an exception is asked for again where its traceback is told."""
+    error = KeyboardInterrupt("now")
+    before = signal.signal(signal.SIGUSR1, _HANDLERS["method"](error))
+    Slow.tells = 0
+    try:
+        with pytest.raises(KeyboardInterrupt) as raised, agentdbg.traced_run("r"):
+            try:
+                raise Slow
+            except Slow as slow:
+                agentdbg.record_error(slow)
+        assert signal.getsignal(signal.SIGUSR1) != before
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+    assert raised.value is error
+    assert recorded.only().meta["status"] == "error"
+
+
 def _helped_by_a_frame() -> NoReturn:
     _raise_for(sys._getframe())
 

@@ -1,0 +1,124 @@
+"""
+What a program takes from chance, kept on the tape so that a replay gives the same again.
+
+A draw is no event and is in no counter; only the tape has it, and deciders that answer exchanges are asked about it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from agentdbg.import_hook import when_imported
+from agentdbg.recorder import lanes
+from agentdbg.recorder.calls import Call
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["WAITING", "draw", "follow_waiting"]
+
+WAITING = frozenset({"asyncio.wait", "concurrent.futures.wait"})
+"""Draws that the program does not know of: what was done when it had waited."""
+
+_Drawn = TypeVar("_Drawn")
+_LONGEST_WAIT_S = 5.0
+
+
+def draw(name: str, function: Callable[..., _Drawn], /, *args: Any, **kwargs: Any) -> _Drawn:
+    """
+    Call a function whose result is chance, and keep the result: `request_id = draw("request id", uuid.uuid4)`.
+
+    A replay gives the recorded result and does not call the function. Outside a run it is only called.
+    """
+    call = Call("draw", name, None, None, {})
+    if not call.begin():
+        return function(*args, **kwargs)
+    try:
+        drawn: _Drawn = call.make(lambda given: function(*args, **kwargs), None)  # noqa: ARG005 -- a draw has no input
+    except BaseException as error:
+        call.fail(error)
+        raise
+    call.finish(drawn)
+    return drawn
+
+
+@functools.cache
+def follow_waiting() -> None:
+    """Draw what depends on who was fast among the jobs of a pool; called when the first run with a tape begins."""
+    when_imported(["concurrent.futures"], lambda _: _follow_waiting(sys.modules["concurrent.futures._base"]))
+    when_imported(["asyncio"], lambda _: _follow_async_waiting(sys.modules["asyncio.tasks"]))
+
+
+def _follow_waiting(base: Any) -> None:
+    """
+    See which jobs were done when somebody had waited for the first of them: it depends on who was fast.
+
+    `wait` gives what was done then, so that is drawn. `as_completed` gives those that were done before in any order;
+    here it is the order in which they were done, which a replay keeps.
+    """
+    made, give = base.DoneAndNotDoneFutures, base._yield_finished_futures  # noqa: SLF001 -- asked for at each call
+
+    def make(done: Any, not_done: Any) -> Any:
+        jobs = {job: getattr(job, lanes.OF_JOB, None) for job in (*done, *not_done)}
+        if not _are_of_this_run(jobs):
+            return made(done, not_done)
+        # `wait` holds their locks where some were done at once; then no job could end while we ask and wait.
+        held = sorted((job for job in jobs if job._condition._is_owned()), key=id)  # noqa: SLF001
+        for job in held:
+            job._condition.release()  # noqa: SLF001
+        try:
+            drawn = _drawn("concurrent.futures.wait", jobs, done)
+            for job in drawn - done:  # in a replay: it comes
+                is_over = threading.Event()
+                job.add_done_callback(lambda _, is_over=is_over: is_over.set())
+                is_over.wait(_LONGEST_WAIT_S)
+        finally:
+            for job in held:
+                job._condition.acquire()  # noqa: SLF001
+        return made(drawn, {*done, *not_done} - drawn)
+
+    def give_in_order(jobs: list[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:  # the last of the list first
+        jobs.sort(
+            key=lambda job: getattr(getattr(job, lanes.OF_JOB, None), "ended_at", -1), reverse=True
+        )  # the last is first
+        return cast("Iterator[Any]", give(jobs, *args, **kwargs))
+
+    base.DoneAndNotDoneFutures, base._yield_finished_futures = make, give_in_order  # noqa: SLF001
+
+
+def _are_of_this_run(jobs: dict[Any, lanes.Lane | None]) -> bool:
+    """Whether this code is in a run that is followed, and all these jobs were started in it."""
+    here = lanes.here()
+    return here is not None and all(lane is not None and lane.run_id == here.run_id for lane in jobs.values())
+
+
+def _drawn(name: str, jobs: dict[Any, Any], done: set[Any]) -> set[Any]:
+    """Which of these jobs are done: those that are, or in a replay those that were."""
+    live = sorted(jobs[job].name for job in done)
+    names = draw(name, lambda: live)
+    if names is live or len({lane.name for lane in jobs.values()}) < len(jobs):  # two may be taken for one until named
+        return done
+    return {job for job, lane in jobs.items() if lane.name in names}
+
+
+def _follow_async_waiting(tasks: Any) -> None:
+    """Do the same for `asyncio.wait`, on every loop."""
+    wait = tasks._wait  # noqa: SLF001 -- asked for at each call, whoever has imported `asyncio.wait` before
+
+    @functools.wraps(wait)
+    async def wait_drawn(fs: Any, timeout: Any, return_when: Any, loop: Any) -> Any:
+        done, pending = await wait(fs, timeout, return_when, loop)
+        if timeout is None and return_when == tasks.ALL_COMPLETED:
+            return done, pending
+        jobs = {task: lanes.of_task(task) for task in fs}
+        if not _are_of_this_run(jobs):
+            return done, pending
+        drawn = _drawn("asyncio.wait", jobs, done)
+        if drawn - done:  # in a replay: they come
+            await wait(drawn - done, _LONGEST_WAIT_S, tasks.ALL_COMPLETED, loop)
+        return drawn, {*done, *pending} - drawn
+
+    tasks._wait = wait_drawn  # noqa: SLF001
