@@ -22,7 +22,7 @@ KNOWN_PACKAGES: dict[str, str] = {
     "anthropic": "an integration",
     "autogen_agentchat": _AGENTS,
     "boto3": _HTTP,
-    "claude_agent_sdk": _NOTHING,
+    "claude_agent_sdk": "an integration",
     "cohere": _HTTP,
     "crewai": "an integration",
     "dspy": _AGENTS,

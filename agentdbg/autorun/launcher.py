@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-__all__ = ["Program", "execute", "forget_shadowed", "prepare"]
+__all__ = ["Program", "execute", "forget_shadowed", "prepare", "without_own_frames"]
 
 _OWN_FILES = {__file__, os.path.join(os.path.dirname(os.path.dirname(__file__)), "import_hook.py")}
 # What every Python has loaded before the program's first line, so that no file of the program could shadow it.
@@ -112,7 +112,7 @@ def execute(program: Program, note_end: Callable[[BaseException | None], BaseExc
         ending = note_end(error)
     else:
         ending = note_end(None)
-    theirs = _without_own_frames(ending.__traceback__)
+    theirs = without_own_frames(ending.__traceback__)
     _hide_own_frames(ending, theirs)
     raise ending.with_traceback(theirs)
 
@@ -182,7 +182,7 @@ def _first_path(program: Program) -> str:
     return os.path.dirname(os.path.realpath(program.target))
 
 
-def _without_own_frames(trace: TracebackType | None) -> TracebackType | None:
+def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     """The traceback without the frames that lie around and between the program's own because of us."""
     first = here = _skip_own(trace)
     while here is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from agentdbg.recorder.active_run import ActiveRun
 
-__all__ = ["ProcessRun", "begin", "note_program", "start_child", "start_for_environment"]
+__all__ = ["ProcessRun", "begin", "enable_integrations", "note_program", "start_child", "start_for_environment"]
 
 _PARENT = "AGENTDBG_PARENT_RUN_ID"
 _START_AND_END = {"RUN_START", "RUN_END"}
@@ -96,7 +96,7 @@ def begin(
     atexit.register(_current.close)
     try:
         _lead_children_here(scope.run.run_id)
-        _enable_integrations_when_imported()
+        enable_integrations()
     except Exception as fault:  # noqa: BLE001
         contain(fault, "prepare the recording of the program", scope.run.count_fault)
     return _current
@@ -172,7 +172,9 @@ def _lead_children_here(run_id: str) -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([_STARTUP_FOLDER, *folders])
 
 
-def _enable_integrations_when_imported() -> None:
+@cache
+def enable_integrations() -> None:
+    """Record every package that has an integration, from the moment that the program imports it."""
     from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415
     from agentdbg.import_hook import when_imported  # noqa: PLC0415
     from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415

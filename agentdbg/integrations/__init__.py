@@ -23,9 +23,14 @@ INTEGRATIONS = {
     "anthropic": "agentdbg.integrations.anthropic",
     "anthropic.lib.tools": "agentdbg.integrations.frameworks",
     "autogen_core": "agentdbg.integrations.frameworks",
+    "claude_agent_sdk": "agentdbg.integrations.claude_agent",
     "crewai": "agentdbg.integrations.crewai",
+    "django": "agentdbg.integrations.web",
     "dspy": "agentdbg.integrations.frameworks",
+    "flask": "agentdbg.integrations.web",
     "google.adk": "agentdbg.integrations.frameworks",
+    "google.genai": "agentdbg.integrations.frameworks",
+    "gunicorn": "agentdbg.integrations.web",
     "haystack": "agentdbg.integrations.frameworks",
     "httpx": "agentdbg.integrations.http",
     "httpx2": "agentdbg.integrations.http",
@@ -37,8 +42,11 @@ INTEGRATIONS = {
     "pydantic_ai": "agentdbg.integrations.pydantic_ai",
     "semantic_kernel": "agentdbg.integrations.frameworks",
     "smolagents": "agentdbg.integrations.frameworks",
+    "starlette": "agentdbg.integrations.web",
     "strands": "agentdbg.integrations.frameworks",
     "urllib3": "agentdbg.integrations.http",
+    "uvicorn": "agentdbg.integrations.web",
+    "wsgiref": "agentdbg.integrations.web",
 }
 """Which module of ours records what a package does: the package's import name, and a module with `enable()`."""
 

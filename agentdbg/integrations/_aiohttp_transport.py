@@ -16,8 +16,9 @@ import sys
 from http.client import responses as reasons
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlsplit
 
-from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error
+from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error, trace_header
 from agentdbg.integrations._private_names import (
     AIOHTTP_BASE_URL,
     AIOHTTP_CONNECTION_KEY,
@@ -42,6 +43,9 @@ def install(package: str) -> None:
     @functools.wraps(original)
     async def request(session: Any, method: str, str_or_url: Any, **kw: Any) -> Any:
         address = str(str_or_url)  # a text, or yarl's own kind of address
+        mark = trace_header(_host(address))
+        if mark is not None and kw.get("allow_redirects") is False:  # else it would follow a redirect to elsewhere
+            kw = {**kw, "headers": _marked(kw.get("headers"), session.headers, mark)}
         exchange = begin_exchange(
             method.upper(), _host(address), address, lambda: _described(session, method, str_or_url, kw)
         )
@@ -49,7 +53,9 @@ def install(package: str) -> None:
             return await original(session, method, str_or_url, **kw)
         try:
             response = await exchange.make_async(
-                lambda body: original(session, method, str_or_url, **_with_body(kw, body))
+                lambda body: original(
+                    session, method, exchange.address or str_or_url, **_with_body(kw, body, exchange.address)
+                )
             )
             is_served = isinstance(response, dict)
             if is_served:
@@ -70,8 +76,15 @@ def install(package: str) -> None:
     setattr(module.ClientSession, AIOHTTP_REQUEST, request)
 
 
+def _marked(headers: Any, of_session: Any, mark: str) -> Any:
+    """The headers of a request and the mark, unless the program has one of its own."""
+    pairs = list(headers.items() if hasattr(headers, "items") else headers or ())
+    known = {str(name).lower() for name, _ in pairs} | {str(name).lower() for name in of_session or ()}
+    return pairs if "traceparent" in known else [*pairs, ("traceparent", mark)]
+
+
 def _host(url: str) -> str:
-    return url.partition("://")[2].partition("/")[0].partition(":")[0]
+    return urlsplit(url).hostname or ""
 
 
 def _described(session: Any, method: str, str_or_url: Any, kw: dict[str, Any]) -> Request:
@@ -95,9 +108,11 @@ def _content_type(kw: dict[str, Any]) -> str:
     return next((str(value) for name, value in pairs if str(name).lower() == "content-type"), "")
 
 
-def _with_body(kw: dict[str, Any], body: bytes | None) -> dict[str, Any]:
+def _with_body(kw: dict[str, Any], body: bytes | None, address: str) -> dict[str, Any]:
     if body is None:
         return kw
+    if address:  # what was asked for by name stands in it
+        kw = {name: value for name, value in kw.items() if name != "params"}
     headers = dict(kw.get("headers") or {})
     if kw.get("json") is not None and not _content_type(kw):
         headers["Content-Type"] = "application/json"

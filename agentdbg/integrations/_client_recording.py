@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.around import contained
+from agentdbg.around import at_place, contained, current_place, pass_on
 from agentdbg.integrations._private_names import STREAM_ITERATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from agentdbg.around import Call, Pairing
 
-__all__ = ["Api", "Completing", "Fold", "Recording", "as_plain"]
+__all__ = ["Api", "Completing", "Fold", "Recording", "Working", "as_plain", "asked_for", "request_name"]
 
 
 class Fold(Protocol):
@@ -54,6 +55,44 @@ def as_plain(value: Any) -> dict[str, Any]:
     dump = getattr(value, "model_dump", None)
     plain = dump(mode="python", exclude_unset=True, warnings=False) if callable(dump) else None
     return plain if isinstance(plain, dict) else {}
+
+
+def asked_for(calls: Iterable[tuple[Any, Any, Any]]) -> list[str]:
+    """The tool calls of an answer, each by its id and by what it is: (id, name, arguments)."""
+    return [name for identity, *call in calls for name in (identity, request_name(*call)) if isinstance(name, str)]
+
+
+def request_name(tool: Any, arguments: Any) -> str:
+    """What a tool call is known by where whoever runs it is not told its id: the tool, and what it is given."""
+    try:
+        given = json.loads(arguments or "{}") if isinstance(arguments, str) else arguments or {}
+        return f"{tool} {json.dumps(given, sort_keys=True, default=repr)}"
+    except (TypeError, ValueError, RecursionError) as error:
+        pass_on(error)
+        return f"{tool} {arguments}"
+
+
+class Working:
+    """
+    Lets what works in pieces stand in its step while it works, and whoever takes the pieces where he stood before.
+
+    Made before the step begins; `leave` when it has begun.
+    """
+
+    def __init__(self) -> None:
+        self._outside = self._inside = current_place()
+
+    def leave(self) -> None:
+        """Stand outside again, until the next piece is asked for."""
+        self._inside = current_place()
+        at_place(self._outside).__enter__()
+
+    def __enter__(self) -> None:
+        self._outside = current_place()
+        at_place(self._inside).__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self.leave()
 
 
 class Completing:

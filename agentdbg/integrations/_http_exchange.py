@@ -14,13 +14,16 @@ start at which each did. `cut` is None for a whole answer, "closed" where the re
 
 from __future__ import annotations
 
+import functools
+import ipaddress
 import json
 import re
 import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.around import Call, contained, deciders_for, pass_on
+from agentdbg import current_run
+from agentdbg.around import Call, LazyRun, contained, current_place, deciders_for, pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -30,8 +33,11 @@ __all__ = [
     "Exchange",
     "Request",
     "begin_exchange",
+    "is_near",
     "rebuilt_error",
     "recognisers",
+    "trace_header",
+    "trace_of_request",
     "unread_hosts",
 ]
 
@@ -116,6 +122,41 @@ def begin_exchange(method: str, host: str, address: str, describe: Callable[[], 
     return None
 
 
+trace_of_request: ContextVar[str | None] = ContextVar("agentdbg_trace_of_request", default=None)
+"""The trace that a request which is being answered here belongs to, by the header that it came with."""
+
+
+@contained
+def trace_header(host: str) -> str | None:
+    """
+    The `traceparent` of a request to a service in this network, of the run that it is made in; None for all others.
+
+    A service that is recorded too links its run by it. Strangers are told nothing.
+    """
+    if not is_near(host):
+        return None
+    place, handle = current_place(), None
+    if place is None or not place.is_open:
+        handle = current_run()
+        if handle is None:
+            return None
+    run_id = str(handle.run_id if handle is not None else place.run_id if place is not None else "")
+    event_id = run_id if place is None or handle is not None or isinstance(place, LazyRun) else place.parent_id
+    return f"00-{trace_of_request.get() or run_id.replace('-', '')}-{event_id.replace('-', '')[-16:]}-01"
+
+
+@functools.lru_cache(maxsize=1_000)
+def is_near(host: str) -> bool:
+    """Whether a host is this machine, or one of its own network: by its address, or by a name without a domain."""
+    name = host.strip("[]").lower()
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError as error:
+        pass_on(error)
+        return bool(name) and ("." not in name or name.endswith((".local", ".localhost", ".internal")))
+    return address.is_private or address.is_loopback
+
+
 @contained
 def _begun(describe: Callable[[], Request]) -> Exchange | None:
     exchange = Exchange(describe())
@@ -128,6 +169,8 @@ class Exchange:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.outcome: dict[str, Any] = {"status": None, "headers": {}, "chunks": [], "at": [], "cut": None}
+        self.address = ""
+        """Where to send it instead, if a decider said so: some providers have the model in the address."""
         self._call: Call | None = None
         self._model_call: ModelCall | None = None
         self._started = time.monotonic()
@@ -159,40 +202,43 @@ class Exchange:
 
         `send` takes the body to send; None: the one that the request has.
         """
-        token = _inside.set(True)
+        before = _inside.get()
         try:
+            _inside.set(True)  # within: an interruption right behind it would leave it set
             call = self._call
             if call is None:
                 return send(None)
-            return call.make(lambda method, url, body: send(self._edited(body)), **call.input)  # noqa: ARG005
+            return call.make(lambda method, url, body: send(self._edited(url, body)), **call.input)  # noqa: ARG005
         finally:
+            _inside.set(before)
             self._step_out()
-            _inside.reset(token)
 
     async def make_async(self, send: Callable[[bytes | None], Awaitable[Any]]) -> Any:
         """Do the same with a function that is awaited."""
-        token = _inside.set(True)
+        before = _inside.get()
         try:
+            _inside.set(True)
             call = self._call
             if call is None:
                 return await send(None)
 
-            async def made(method: Any, url: Any, body: Any) -> Any:  # noqa: ARG001
-                return await send(self._edited(body))
+            async def made(method: Any, url: Any, body: Any) -> Any:  # noqa: ARG001 -- the method stays
+                return await send(self._edited(url, body))
 
             return await call.make_async(made, **call.input)
         finally:
+            _inside.set(before)
             self._step_out()
-            _inside.reset(token)
 
     def _step_out(self) -> None:
         if self._call is not None:
             self._call.step_out()
 
-    def _edited(self, body: Any) -> bytes | None:
+    def _edited(self, url: str, body: Any) -> bytes | None:
         assert self._call is not None
         if self._call.decided is None or not self._call.decided.is_edited:
             return None
+        self.address = url if url != self.request.url else ""
         if isinstance(body, (bytes, bytearray)):
             return bytes(body)
         return (body if isinstance(body, str) else json.dumps(body)).encode()
@@ -284,7 +330,8 @@ def rebuilt_error(cut: str, *modules: Any, **attributes: Any) -> Exception:
     names, _, text = cut.partition(": ")
     reason: Exception | None = None
     for name in reversed(names.split("/")):
-        known: Any = next((vars(module)[name] for module in modules if name in vars(module)), None)
+        classes = [vars(module)[one] for one in name.split("|") for module in modules if one in vars(module)]
+        known: Any = classes[0] if classes else None
         if not (isinstance(known, type) and issubclass(known, Exception)):
             known = ConnectionError
         error: Exception = known.__new__(_with_text(known), text)

@@ -11,12 +11,14 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error
+from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error, trace_header
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 __all__ = ["install"]
+
+_TRACE = "traceparent"
 
 
 def install(package: str) -> None:
@@ -44,7 +46,7 @@ class _Library:
             if exchange is None:
                 return original(transport, request)
             try:
-                response = exchange.make(lambda body: original(transport, self._with_body(request, body)))
+                response = exchange.make(lambda body: original(transport, self._with_body(request, body, exchange)))
                 if isinstance(response, dict):
                     response = self._rebuilt(response)
             except BaseException as error:
@@ -54,7 +56,7 @@ class _Library:
             response.stream = self._stream(response.stream, exchange)
             return response
 
-        return handle_request
+        return _marking(handle_request)
 
     def around_async(self, original: Any) -> Any:
         async def handle_async_request(transport: Any, request: Any) -> Any:
@@ -62,7 +64,9 @@ class _Library:
             if exchange is None:
                 return await original(transport, request)
             try:
-                response = await exchange.make_async(lambda body: original(transport, self._with_body(request, body)))
+                response = await exchange.make_async(
+                    lambda body: original(transport, self._with_body(request, body, exchange))
+                )
                 if isinstance(response, dict):
                     response = self._rebuilt(response)
             except BaseException as error:
@@ -72,13 +76,14 @@ class _Library:
             response.stream = self._async_stream(response.stream, exchange)
             return response
 
-        return handle_async_request
+        return _marking_async(handle_async_request)
 
-    def _with_body(self, request: Any, body: bytes | None) -> Any:
+    def _with_body(self, request: Any, body: bytes | None, exchange: Exchange) -> Any:
         if body is None:
             return request
+        url = exchange.address or request.url
         kept = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-        return type(request)(request.method, request.url, headers=kept, content=body, extensions=request.extensions)
+        return type(request)(request.method, url, headers=kept, content=body, extensions=request.extensions)
 
     def _rebuilt(self, outcome: dict[str, Any]) -> Any:
         """The response that an outcome stands for. Raises what the request came to, if nothing was answered."""
@@ -94,6 +99,42 @@ class _Library:
 
     def _error(self, cut: str) -> Exception:
         return rebuilt_error(cut, self.module, _request=None)
+
+
+def _marking(handle: Any) -> Any:
+    """Send our mark with a request, and take it off again: a redirect to elsewhere is made from that request."""
+
+    def handle_request(transport: Any, request: Any) -> Any:
+        is_marked = _mark(request)
+        try:
+            return handle(transport, request)
+        finally:
+            if is_marked:
+                request.headers.pop(_TRACE, None)
+
+    return handle_request
+
+
+def _marking_async(handle: Any) -> Any:
+    """Do the same where it is awaited."""
+
+    async def handle_async_request(transport: Any, request: Any) -> Any:
+        is_marked = _mark(request)
+        try:
+            return await handle(transport, request)
+        finally:
+            if is_marked:
+                request.headers.pop(_TRACE, None)
+
+    return handle_async_request
+
+
+def _mark(request: Any) -> bool:
+    mark = trace_header(request.url.host)
+    if mark is None or _TRACE in request.headers:
+        return False
+    request.headers[_TRACE] = mark
+    return True
 
 
 def _described(request: Any) -> Request:

@@ -7,10 +7,14 @@ integration, or the program itself, stands around the request already, nothing i
 
 from __future__ import annotations
 
+import time
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from agentdbg.around import Pairing, contained, enclosing_call
+from agentdbg import record_llm_call
+from agentdbg.around import Pairing, at_place, contained, enclosing_call
 from agentdbg.integrations import _model_shapes as shapes
 from agentdbg.integrations import anthropic, openai
 from agentdbg.integrations._client_recording import Api
@@ -21,9 +25,10 @@ from agentdbg.integrations._model_bodies import read_body
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from agentdbg.integrations._http_exchange import Request
+    from agentdbg.around import Call
+    from agentdbg.integrations._http_exchange import ModelCall, Request
 
-__all__ = ["ModelRequests"]
+__all__ = ["ModelRequests", "told_elsewhere"]
 
 _ERRORS = 400
 _LONGEST_MESSAGE = 2_000
@@ -171,9 +176,9 @@ class ModelRequests:
         return provider_of(host) is not None
 
     @contained
-    def begin(self, request: Request) -> _ModelCall | None:
+    def begin(self, request: Request) -> ModelCall | None:
         """Record the request as a model call, if it is one and nobody else does. Raises when a limit refuses it."""
-        if not self.records or enclosing_call("llm") is not None:
+        if not self.records or told_elsewhere.get():
             return None
         body, path = request.data, request.path
         if not isinstance(body, dict):
@@ -181,11 +186,18 @@ class ModelRequests:
         shape = next((shape for shape in _BY_ENDING[_ending(path)] if shape.fits(path, body)), None)
         if shape is None:
             return None
+        asked = {
+            "model": body.get("model") or body.get("modelId") or model_in_path(path) or "unknown",
+            "prompt": shape.api.prompt(body),
+            "meta": {"api": shape.api.name},
+            "provider": provider_at(request.url) or shape.provider,
+            **_fields(body, shape.api),
+        }
+        around = enclosing_call("llm")
+        if around is not None:
+            return _Attempt(around, shape.api, asked)
         call = _ModelCall(self._pairing, shape.api)
-        model = body.get("model") or body.get("modelId") or model_in_path(path) or "unknown"
-        fields = _fields(body, shape.api)
-        fields["provider"] = provider_at(request.url) or shape.provider
-        began = self._pairing.start(call, "llm", model, shape.api.prompt(body), meta={"api": shape.api.name}, **fields)
+        began = self._pairing.start(call, "llm", asked.pop("model"), asked.pop("prompt"), **asked)
         return call if began else None
 
 
@@ -208,25 +220,11 @@ def _fields(body: dict[str, Any], api: Api) -> dict[str, Any]:
     return fields
 
 
-class _ModelCall:
-    """One model call, recorded by its HTTP exchange. Also the key it is paired by."""
+class _Exchanged:
+    """What an HTTP exchange with a model says."""
 
-    def __init__(self, pairing: Pairing, api: Api) -> None:
-        self._pairing = pairing
+    def __init__(self, api: Api) -> None:
         self._api = api
-
-    @contained
-    def answering(self, outcome: dict[str, Any]) -> None:
-        """The answer begins to come."""
-        self._pairing.answering(self, lambda: self._arguments({**outcome, "cut": CLOSED}))
-
-    @contained
-    def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
-        """The exchange is over."""
-        arguments = self._arguments(outcome)
-        if error is not None:
-            arguments["error"] = error
-        self._pairing.end(self, **arguments)
 
     def _arguments(self, outcome: dict[str, Any]) -> dict[str, Any]:
         status = outcome.get("status")
@@ -258,6 +256,77 @@ class _ModelCall:
         elif events:
             document = events[-1]
         return self._api.read(document) if isinstance(document, dict) and document else {}
+
+
+class _ModelCall(_Exchanged):
+    """One model call, recorded by its HTTP exchange. Also the key it is paired by."""
+
+    def __init__(self, pairing: Pairing, api: Api) -> None:
+        super().__init__(api)
+        self._pairing = pairing
+
+    @contained
+    def answering(self, outcome: dict[str, Any]) -> None:
+        """The answer begins to come."""
+        self._pairing.answering(self, lambda: self._arguments({**outcome, "cut": CLOSED}))
+
+    @contained
+    def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
+        """The exchange is over."""
+        arguments = self._arguments(outcome)
+        if error is not None:
+            arguments["error"] = error
+        self._pairing.end(self, **arguments)
+
+
+class _Attempt(_Exchanged):
+    """
+    One request inside a model call that somebody else records.
+
+    The last one is that call, and tells it what nobody else could read. One that failed and is followed by another was
+    a request of its own.
+    """
+
+    def __init__(self, around: Call, api: Api, asked: dict[str, Any]) -> None:
+        super().__init__(api)
+        self._around = around
+        self._asked = asked
+        self._started = time.monotonic()
+        self._failure: Any = None
+        before = _failed.pop(around, None)
+        if before is not None:
+            before.record()
+
+    def answering(self, outcome: dict[str, Any]) -> None:
+        """The answer begins to come."""
+
+    @contained
+    def end(self, outcome: dict[str, Any], error: BaseException | None) -> None:
+        """The exchange is over."""
+        status = outcome.get("status")
+        if error is not None or status is None or status >= _ERRORS:
+            self._failure = error or self._arguments(outcome).get("error") or outcome.get("cut")
+            self._duration_ms = (time.monotonic() - self._started) * 1000
+            _failed[self._around] = self
+        else:
+            self._around.complete_later(lambda: self._known(outcome))
+
+    def _known(self, outcome: dict[str, Any]) -> dict[str, Any]:
+        known = self._arguments(outcome)
+        return {"response": known.get("result"), "usage": known.get("usage"), "stop_reason": known.get("stop_reason")}
+
+    def record(self) -> None:
+        """Another one followed, so it was a call of its own."""
+        meta = {"framework": "http", **self._asked.pop("meta"), "retried_in": self._around.call_id}
+        with at_place(self._around.outer):
+            record_llm_call(**self._asked, error=self._failure, duration_ms=self._duration_ms, meta=meta)
+
+
+_failed: WeakKeyDictionary[Call, _Attempt] = WeakKeyDictionary()
+"""The last request inside a call, if it failed."""
+
+told_elsewhere: ContextVar[bool] = ContextVar("agentdbg_told_elsewhere", default=False)
+"""Whether the requests that are made here belong to a call that is recorded, although the code stands in none."""
 
 
 def _http_error(status: int, document: Any) -> dict[str, Any]:

@@ -12,7 +12,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.around import pass_on
-from agentdbg.integrations.openai import chat_answer
+from agentdbg.integrations._client_recording import asked_for
+from agentdbg.integrations.anthropic import block_requests
+from agentdbg.integrations.openai import chat_answer, chat_requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +67,7 @@ def read_google(response: dict[str, Any]) -> dict[str, Any]:
         "name": response.get("modelVersion"),
         "usage": response.get("usageMetadata"),
         "stop_reason": (candidates[0].get("finishReason") if candidates else None) or refusal,
-        "asks_for": [call["id"] for call in calls if call.get("id")],
+        "asks_for": asked_for((call.get("id"), call.get("name"), call.get("args")) for call in calls),
         "meta": {"generation_id": response["responseId"]} if response.get("responseId") else {},
     }
 
@@ -138,7 +140,7 @@ def read_bedrock(response: dict[str, Any]) -> dict[str, Any]:
         "result": "".join(block["text"] for block in blocks) if are_words else blocks or None,
         "usage": _bedrock_usage(response.get("usage")),
         "stop_reason": response.get("stopReason"),
-        "asks_for": [block["id"] for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"],
+        "asks_for": block_requests(blocks),
     }
 
 
@@ -216,6 +218,7 @@ def read_ollama(response: dict[str, Any]) -> dict[str, Any]:
         "name": response.get("model"),
         "usage": usage or None,
         "stop_reason": response.get("done_reason"),
+        "asks_for": chat_requests((message.get("tool_calls") or []) if isinstance(message, dict) else []),
     }
 
 
@@ -273,7 +276,7 @@ def read_cohere(response: dict[str, Any]) -> dict[str, Any]:
         "result": chat_answer(message),
         "usage": {**{key: int(value) for key, value in counts.items()}, "billed_units": billed} if counts else None,
         "stop_reason": response.get("finish_reason"),
-        "asks_for": [call["id"] for call in calls if isinstance(call, dict) and isinstance(call.get("id"), str)],
+        "asks_for": chat_requests(calls),
         "meta": {"generation_id": response["id"]} if response.get("id") else {},
     }
 

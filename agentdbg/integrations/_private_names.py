@@ -9,13 +9,16 @@ from __future__ import annotations
 
 __all__ = [
     "AGENTS_INVOKE",
+    "AGENTS_INVOKED",
     "AIOHTTP_BASE_URL",
     "AIOHTTP_CONNECTION_KEY",
     "AIOHTTP_RAISES",
     "AIOHTTP_REQUEST",
     "AIOHTTP_RESPONSE",
+    "CLAUDE_QUERIES",
     "CLIENT_RETRY_SLEEP",
     "CREWAI_PASSED_THROUGH",
+    "GENAI_TOOLS",
     "LANGCHAIN_INJECTED",
     "LITELLM_HIDDEN_PARAMETERS",
     "LLAMA_INDEX_FUTURE",
@@ -32,6 +35,9 @@ __all__ = [
 
 AGENTS_INVOKE = ("_invoke_function_tool_with_metadata", "invoke_function_tool")
 """agents: the function that calls a function tool, in newer and older releases; tools hold only their own code."""
+
+AGENTS_INVOKED = "_FunctionToolInvocationResult"
+"""agents: what newer releases wrap around what a tool gave."""
 
 AIOHTTP_BASE_URL = "_base_url"
 """aiohttp: in a session, what addresses are relative to."""
@@ -51,11 +57,17 @@ AIOHTTP_RESPONSE = {"class": "_response_class", "headers": "_headers", "raw head
 STREAM_ITERATOR = "_iterator"
 """openai, anthropic: the iterator in a stream that every way to read it goes through."""
 
+CLAUDE_QUERIES = "claude_agent_sdk._internal.client"
+"""claude_agent_sdk: where `query` is answered; programs hold the function itself by a name of their own."""
+
 CLIENT_RETRY_SLEEP = "_sleep_for_retry"
 """openai, anthropic: called between an attempt that failed and the next; nothing else tells of the first one."""
 
 CREWAI_PASSED_THROUGH = "_passthrough_exceptions"
 """crewai.agent.core: the exceptions after which an agent is not tried again; a limit's has to be among them."""
+
+GENAI_TOOLS = "google.genai._extra_utils"
+"""google.genai: where the functions that it was given as tools are called; it tells nobody."""
 
 LANGCHAIN_INJECTED = "_filter_injected_args"
 """langchain_core: in a tool, what takes out the arguments that the graph gives and the model does not."""

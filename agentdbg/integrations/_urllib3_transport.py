@@ -14,7 +14,7 @@ import sys
 from email.parser import Parser
 from typing import Any
 
-from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error
+from agentdbg.integrations._http_exchange import CLOSED, Exchange, Request, begin_exchange, rebuilt_error, trace_header
 from agentdbg.integrations._private_names import URLLIB3_CHUNK_READ, URLLIB3_METHOD, URLLIB3_READS
 
 __all__ = ["install"]
@@ -32,6 +32,9 @@ def install(package: str) -> None:
 
     @functools.wraps(original)
     def urlopen(pool: Any, method: str, url: str, body: Any = None, headers: Any = None, *args: Any, **kw: Any) -> Any:
+        mark = None if pool.proxy is not None else trace_header(pool.host)  # through a proxy it may lead anywhere
+        if mark is not None:
+            headers = _marked(pool.headers if headers is None else headers, mark)
         exchange = begin_exchange(method, pool.host, url, lambda: _described(pool, method, url, body, headers))
         if exchange is None:
             return original(pool, method, url, body, headers, *args, **kw)
@@ -39,7 +42,8 @@ def install(package: str) -> None:
 
         def send(edited: bytes | None) -> Any:
             data, head = (body, headers) if edited is None else (edited, _without_length(headers))
-            return original(pool, method, url, data, head, *args, **{**kw, "preload_content": False})
+            place = "/" + exchange.address.partition("://")[2].partition("/")[2] if exchange.address else url
+            return original(pool, method, place, data, head, *args, **{**kw, "preload_content": False})
 
         try:
             response = exchange.make(send)
@@ -71,6 +75,15 @@ def _described(pool: Any, method: str, url: str, body: Any, headers: Any) -> Req
 def _port(pool: Any) -> str:
     usual = {"http": 80, "https": 443}.get(pool.scheme)
     return "" if pool.port in (None, usual) else f":{pool.port}"
+
+
+def _marked(headers: Any, mark: str) -> Any:
+    """The headers with our mark, in the kind they are of, unless the program has one of its own."""
+    if any(str(name).lower() == "traceparent" for name in headers or ()):
+        return headers
+    marked = headers.copy() if hasattr(headers, "copy") else dict(headers or ())
+    marked["traceparent"] = mark
+    return marked
 
 
 def _without_length(headers: Any) -> Any:

@@ -15,7 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.around import pass_on
-from agentdbg.integrations._client_recording import Api
+from agentdbg.integrations._client_recording import Api, asked_for
 from agentdbg.integrations._client_requests import ClientRequests
 
 if TYPE_CHECKING:
@@ -59,9 +59,15 @@ def _read(message: dict[str, Any]) -> dict[str, Any]:
         "name": message.get("model"),
         "usage": message.get("usage"),
         "stop_reason": message.get("stop_reason"),
-        "asks_for": [block["id"] for block in blocks if block.get("type") == "tool_use" and block.get("id")],
+        "asks_for": block_requests(blocks),
         "meta": {"generation_id": message["id"]} if message.get("id") else {},
     }
+
+
+def block_requests(blocks: list[Any]) -> list[str]:
+    """What the content blocks of a message ask for."""
+    uses = [block for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    return asked_for((use.get("id"), use.get("name"), use.get("input")) for use in uses)
 
 
 class _Fold:
@@ -71,6 +77,7 @@ class _Fold:
         self._message: dict[str, Any] = {}
         self._blocks: dict[int, dict[str, Any]] = {}
         self._inputs: dict[int, str] = {}
+        self._is_counted = False
 
     def add(self, event: dict[str, Any]) -> None:
         place = event.get("index", 0)
@@ -80,6 +87,7 @@ class _Fold:
             case "message_delta":
                 known = {key: value for key, value in (event.get("usage") or {}).items() if value is not None}
                 self._message["usage"] = {**(self._message.get("usage") or {}), **known}
+                self._is_counted = True
                 self._message["stop_reason"] = (event.get("delta") or {}).get("stop_reason")
             case "content_block_start":
                 self._blocks[place] = dict(event.get("content_block") or {})
@@ -99,7 +107,10 @@ class _Fold:
         for place, block in sorted(self._blocks.items()):
             given = self._inputs.get(place)
             blocks.append(block if given is None else {**block, "input": _parsed(given)})
-        return {**self._message, "content": blocks}
+        message = {**self._message, "content": blocks}
+        if not self._is_counted and isinstance(message.get("usage"), dict):  # what it begins with only holds the place
+            message["usage"] = {key: value for key, value in message["usage"].items() if key != "output_tokens"}
+        return message
 
 
 def _parsed(text: str) -> Any:

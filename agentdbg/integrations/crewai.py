@@ -12,12 +12,14 @@ limit stops the crew before the model is asked. Supported: crewai >= 1.15.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import AgentDbgGuardrailExceeded
 from agentdbg.around import Pairing, contained
-from agentdbg.integrations._private_names import CREWAI_PASSED_THROUGH
+from agentdbg.integrations._private_names import CREWAI_PASSED_THROUGH, TOOL_METHODS
+from agentdbg.integrations._tool_seams import follow_subclasses, make_tool_call, make_tool_call_async
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +34,7 @@ _begun: dict[str, tuple[str, str | None]] = {}
 
 def enable() -> None:
     """Record every crew, flow and agent of this process."""
-    bus, core = _crewai()
+    bus, core, base_tool = _crewai()
     if "emit" in vars(bus):
         return
     emit = bus.emit
@@ -46,24 +48,26 @@ def enable() -> None:
     bus.emit = emit_recorded
     # CrewAI tries an agent again after an exception, except after those that are meant to stop it; ours is.
     setattr(core, CREWAI_PASSED_THROUGH, (*_passed_through(core), AgentDbgGuardrailExceeded))
+    _follow_tools(base_tool)
 
 
 def disable() -> None:
     """Record no more of them."""
-    bus, core = _crewai()
+    bus, core, _ = _crewai()
     if "emit" in vars(bus):
         del bus.emit
         theirs = tuple(kind for kind in _passed_through(core) if kind is not AgentDbgGuardrailExceeded)
         setattr(core, CREWAI_PASSED_THROUGH, theirs)
 
 
-def _crewai() -> tuple[Any, Any]:
+def _crewai() -> tuple[Any, Any, Any]:
     try:
         from crewai.agent import core  # noqa: PLC0415 -- it takes seconds to import, so only when it is wanted
         from crewai.events import crewai_event_bus  # noqa: PLC0415
+        from crewai.tools import base_tool  # noqa: PLC0415
     except ImportError as error:
         raise ImportError("agentdbg records crewai >= 1.15, which is missing: pip install crewai") from error
-    return crewai_event_bus, core
+    return crewai_event_bus, core, base_tool
 
 
 def _passed_through(core: Any) -> tuple[type[Exception], ...]:
@@ -180,6 +184,35 @@ def _without_marks(message: Any) -> Any:
     if isinstance(message, dict):
         return {key: value for key, value in message.items() if key != "cache_breakpoint"}
     return message
+
+
+# Tools: where their own code would run.
+
+
+@functools.cache
+def _follow_tools(base_tool: Any) -> None:
+    follow_subclasses(base_tool.BaseTool, dict.fromkeys(TOOL_METHODS, _around_tool))
+    # A tool made of a function calls it past its own method; it does otherwise what every tool does.
+    base_tool.Tool.run = base_tool.BaseTool.run
+
+
+def _around_tool(original: Any) -> Any:
+    def given_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        return {**kwargs, **({"args": list(args)} if args else {})}
+
+    def call(tool: Any, given: dict[str, Any]) -> Any:
+        named = {key: value for key, value in given.items() if key != "args"}
+        return original(tool, *given.get("args", ()), **named)
+
+    async def run_async(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return await make_tool_call_async(self.name, given_of(args, kwargs), functools.partial(call, self))
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if inspect.iscoroutinefunction(getattr(self, "func", None)):
+            return run_async(self, *args, **kwargs)  # the one who asked awaits it
+        return make_tool_call(self.name, given_of(args, kwargs), functools.partial(call, self))
+
+    return run_async if inspect.iscoroutinefunction(original) else run
 
 
 # In between, and endings.

@@ -4,9 +4,10 @@ Agents and tools of frameworks, at the one place where each framework runs them.
     from agentdbg.integrations import frameworks
     frameworks.enable()
 
-agno, autogen, google-adk, haystack, llama-index, semantic-kernel, smolagents, strands, dspy and the tool runner of
-anthropic: an agent's run is a span, a tool is a TOOL_CALL with its arguments, its result or its real exception. Models
-are recorded by their clients or their HTTP. Where each framework does it is one row of a table.
+agno, autogen, google-adk, haystack, llama-index, semantic-kernel, smolagents, strands and dspy, and the tools that
+google-genai and anthropic's tool runner call: an agent's run is a span, a tool is a TOOL_CALL with its arguments, its
+result or its real exception. Models are recorded by their clients or their HTTP. Where each framework does it is one
+row of a table.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
+from asyncio import CancelledError
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from agentdbg.around import Pairing, at_place, contained, current_place, enclosing_call, pass_on, text_of, when_imported
 from agentdbg.integrations import http
-from agentdbg.integrations._private_names import LLAMA_INDEX_FUTURE, SEMANTIC_KERNEL_INVOKE
+from agentdbg.integrations._client_recording import Working, request_name
+from agentdbg.integrations._private_names import GENAI_TOOLS, LLAMA_INDEX_FUTURE, SEMANTIC_KERNEL_INVOKE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -38,7 +42,11 @@ class _Facts:
 
 @dataclass(frozen=True)
 class _Seam:
-    """One method of a framework: a tool's, or an agent's. `read` tells what is called, `result` what came back."""
+    """
+    One method of a framework: a tool's, or an agent's. `read` tells what is called, `result` what came back.
+
+    Without an `owner` it is a function of the module, whose first argument stands in the owner's place.
+    """
 
     framework: str
     module: str
@@ -52,6 +60,8 @@ class _Seam:
     with_subclasses: bool = False
     is_background: bool = False
     """Whether the method only starts the work, and gives a future of its end."""
+    is_inner: bool = False
+    """Whether another method of the same agent's may be around it already: then it is no step of its own."""
 
 
 def _agent(owner: Any, given: dict[str, Any]) -> _Facts:
@@ -122,6 +132,10 @@ def _anthropic_tool(owner: Any, given: dict[str, Any]) -> _Facts:
     return _Facts(str(owner.name), given.get("input"))
 
 
+def _genai_tool(arguments: Any, given: dict[str, Any]) -> _Facts:
+    return _Facts(str(getattr(given["function_to_invoke"], "__name__", "tool")), arguments)
+
+
 def _kernel_function(owner: Any, given: dict[str, Any]) -> _Facts:
     context = given["context"]
     return _Facts(str(owner.fully_qualified_name), {**context.arguments})
@@ -133,7 +147,8 @@ def _kernel_result(_: Any, given: dict[str, Any]) -> tuple[Any, Any]:
 
 
 def _llama_tool(owner: Any, given: dict[str, Any]) -> _Facts:
-    arguments = given.get("kwargs") or {}
+    arguments = dict(given.get("kwargs") or {})
+    arguments.pop(getattr(owner, "ctx_param_name", None) or "", None)  # which the workflow gives, not the model
     return _Facts(str(owner.metadata.name), {**({"args": given["args"]} if given.get("args") else {}), **arguments})
 
 
@@ -141,6 +156,10 @@ def _llama_result(output: Any, _: dict[str, Any]) -> tuple[Any, Any]:
     failed = getattr(output, "is_error", False)
     error = getattr(output, "exception", None) or {"error_type": "ToolError", "message": str(output)}
     return getattr(output, "raw_output", output), error if failed else None
+
+
+def _llama_step(owner: Any, given: dict[str, Any]) -> _Facts:
+    return _Facts(str(owner.name), _spoken((given.get("llm_input") or [None])[-1]))
 
 
 def _smol_tool(owner: Any, given: dict[str, Any]) -> _Facts:
@@ -183,6 +202,16 @@ _SEAMS = (
     _Seam("autogen", "autogen_core.tools", "BaseTool", "run_json", "tool", _autogen_tool, can=_TOOL),
     _Seam("autogen", "autogen_agentchat.agents", "BaseChatAgent", "run", "span", _agent),
     _Seam("autogen", "autogen_agentchat.agents", "BaseChatAgent", "run_stream", "span", _agent),
+    _Seam(
+        "autogen",
+        "autogen_agentchat.agents",
+        "BaseChatAgent",
+        "on_messages_stream",
+        "span",
+        _agent,
+        with_subclasses=True,
+        is_inner=True,
+    ),
     _Seam("autogen", "autogen_agentchat.teams", "BaseGroupChat", "run_stream", "span", _agent),
     _Seam("dspy", "dspy", "Tool", "__call__", "tool", _by_keyword, can=_TOOL),
     _Seam("dspy", "dspy", "Tool", "acall", "tool", _by_keyword, can=_TOOL),
@@ -203,6 +232,8 @@ _SEAMS = (
         with_subclasses=True,
     ),
     _Seam("google_adk", "google.adk.agents.base_agent", "BaseAgent", "run_async", "span", _adk_agent),
+    _Seam("google_genai", GENAI_TOOLS, "", "invoke_function_from_dict_args", "tool", _genai_tool, can=_TOOL),
+    _Seam("google_genai", GENAI_TOOLS, "", "invoke_function_from_dict_args_async", "tool", _genai_tool, can=_TOOL),
     _Seam("haystack", "haystack.tools", "Tool", "invoke", "tool", _by_keyword, can=_TOOL),
     _Seam("haystack", "haystack.tools", "Tool", "invoke_async", "tool", _by_keyword, can=_TOOL),
     _Seam("haystack", "haystack.components.agents", "Agent", "run", "span", _agent),
@@ -220,6 +251,16 @@ _SEAMS = (
         _agent,
         with_subclasses=True,
         is_background=True,
+    ),
+    _Seam(
+        "llama_index",
+        "llama_index.core.agent.workflow",
+        "BaseWorkflowAgent",
+        "take_step",
+        "span",
+        _llama_step,
+        with_subclasses=True,
+        is_inner=True,
     ),
     _Seam(
         "semantic_kernel",
@@ -247,6 +288,9 @@ _SEAMS = (
     ),
     _Seam("strands", "strands.agent.agent", "Agent", "stream_async", "span", _agent),
 )
+_running: WeakKeyDictionary[_Step, Any] = WeakKeyDictionary()
+"""The agents that are at work, by the step that each of them takes."""
+
 _pairings = {seam.framework: Pairing(seam.framework) for seam in _SEAMS}
 
 
@@ -271,7 +315,8 @@ def disable() -> None:
 
 def _stand_around(module: str) -> None:
     for seam in _SEAMS:
-        owner = getattr(sys.modules[module], seam.owner, None) if seam.module == module else None
+        loaded = sys.modules[module] if seam.module == module else None
+        owner = getattr(loaded, seam.owner, None) if seam.owner else loaded
         if owner is not None:
             _replace(owner, seam)
             if seam.with_subclasses:
@@ -324,14 +369,7 @@ def _plain(original: Any, seam: _Seam) -> Any:
         except BaseException as error:
             step.end(error=error)
             raise
-        if inspect.iscoroutine(result):
-            return _awaited(result, step)
-        if inspect.isasyncgen(result):
-            return _read_async(result, step)
-        if inspect.isgenerator(result):
-            return _read(result, step)
-        step.end(result)
-        return result
+        return _awaited(result, step) if inspect.iscoroutine(result) else step.taken(result)
 
     return call
 
@@ -361,7 +399,12 @@ def _coroutine(original: Any, seam: _Seam) -> Any:
         step = _begin(seam, original, owner, args, kwargs)
         if step is None:
             return await original(owner, *args, **kwargs)
-        return await _awaited(step.pairing.make_async(step, original, owner, *args, **kwargs), step)
+        try:
+            value = await step.pairing.make_async(step, original, owner, *args, **kwargs)
+        except BaseException as error:
+            step.end(error=error)
+            raise
+        return step.taken(value)
 
     return call
 
@@ -370,9 +413,15 @@ def _async_generator(original: Any, seam: _Seam) -> Any:
     async def stream(owner: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         step = _begin(seam, original, owner, args, kwargs)
         items = original(owner, *args, **kwargs)
+        if step is not None:
+            step.at_work.leave()
         try:
             async for item in items if step is None else _read_async(items, step):
                 yield item
+        except Exception as error:
+            if step is not None:
+                step.end(error=error)
+            raise
         finally:
             await items.aclose()
 
@@ -385,17 +434,18 @@ async def _awaited(result: Any, step: _Step) -> Any:
     except BaseException as error:
         step.end(error=error)
         raise
-    if inspect.isasyncgen(value):
-        return _read_async(value, step)
-    step.end(value)
-    return value
+    return step.taken(value)
 
 
-async def _read_async(items: Any, step: _Step) -> AsyncIterator[Any]:
-    last = None
+async def _read_async(items: Any, step: _Step, held_by: Any = None) -> AsyncIterator[Any]:
+    last = held_by
     try:
-        async for item in items:
-            last = item
+        while True:
+            with step.at_work:
+                item = await anext(items, _NOTHING)
+            if item is _NOTHING:
+                break
+            last = item if held_by is None else step.heard(item, held_by)
             yield item
     except BaseException as error:
         step.end(last, error=error)
@@ -403,16 +453,23 @@ async def _read_async(items: Any, step: _Step) -> AsyncIterator[Any]:
     step.end(last)
 
 
-def _read(items: Any, step: _Step) -> Iterator[Any]:
-    last = None
+def _read(items: Any, step: _Step, held_by: Any = None) -> Iterator[Any]:
+    last = held_by
     try:
-        for item in items:
-            last = item
+        while True:
+            with step.at_work:
+                item = next(items, _NOTHING)
+            if item is _NOTHING:
+                break
+            last = item if held_by is None else step.heard(item, held_by)
             yield item
     except BaseException as error:
         step.end(last, error=error)
         raise
     step.end(last)
+
+
+_NOTHING = object()
 
 
 class _Step:
@@ -422,11 +479,33 @@ class _Step:
         self.pairing = _pairings[seam.framework]
         self._seam = seam
         self._given = given
+        self._words = ""
+        self.at_work: Any = None
+
+    def heard(self, item: Any, held_by: Any) -> Any:
+        """One more piece of a result that is told in pieces, of which only words are kept."""
+        self._words += item if isinstance(item, str) else ""
+        return self._words or held_by
+
+    def taken(self, value: Any) -> Any:
+        """It gave this: what is read later is its result only then. Gives what its caller gets."""
+        around = _read_async if inspect.isasyncgen(value) else _read if inspect.isgenerator(value) else None
+        if around is not None:
+            self.at_work.leave()
+            return around(value, self)
+        inner = getattr(value, "result", None) if self._seam.framework == "agno" else None
+        if inspect.isasyncgen(inner) or inspect.isgenerator(inner):  # a tool of agno's may tell its result in pieces
+            self.at_work.leave()
+            value.result = (_read_async if inspect.isasyncgen(inner) else _read)(inner, self, value)
+        else:
+            self.end(value)
+        return value
 
     @contained
     def end(self, result: Any = None, *, error: BaseException | None = None) -> None:
         """It is over; a reader who had enough of its events is no failure."""
         seam = self._seam
+        _running.pop(self, None)
         if error is not None and not isinstance(error, GeneratorExit):
             self.pairing.end(self, error=error)
             return
@@ -440,8 +519,8 @@ class _Step:
 
     def settle(self, future: Any) -> None:
         """What was started in the background is done."""
-        error = None if future.cancelled() else future.exception()
-        self.end(None if future.cancelled() or error is not None else future.result(), error=error)
+        error = CancelledError() if future.cancelled() else future.exception()
+        self.end(None if error is not None else future.result(), error=error)
 
 
 @contained
@@ -450,15 +529,22 @@ def _begin(seam: _Seam, original: Any, owner: Any, args: tuple[Any, ...], kwargs
         return None
     given = _bound(original, owner, args, kwargs)
     facts, step = seam.read(owner, given), _Step(seam, given)
+    step.at_work = Working()
     if seam.kind == "span":
+        if seam.is_inner and any(running is owner for running in _running.values()):
+            return None
+        _running[step] = owner
         started = step.pairing.start(step, "span", facts.name, facts.given, meta={"agent_name": facts.name})
         return step if started else None
     around = enclosing_call(seam.kind)
     if around is not None and (around.name == facts.name or seam.kind == "llm"):
         return None  # one method of the tool calls another
     meta = {"tool_call_id": facts.asked_by} if facts.asked_by else None
+    names = [facts.asked_by] if facts.asked_by else []
+    if seam.kind == "tool":  # not every framework tells a tool who asked for it
+        names.append(request_name(facts.name, facts.given))
     started = step.pairing.start(
-        step, seam.kind, facts.name, facts.given, asked_by=facts.asked_by, meta=meta, can=seam.can
+        step, seam.kind, facts.name, facts.given, asked_by=tuple(names), meta=meta, can=seam.can
     )
     return step if started else None
 

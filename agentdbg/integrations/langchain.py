@@ -105,11 +105,7 @@ class AgentDbgLangChainCallbackHandler(BaseCallbackHandler):  # type: ignore[mis
 
     @contained
     def on_llm_error(self, error: BaseException, *, run_id: UUID, response: Any = None, **_: Any) -> None:
-        outcome = _outcome(response)
-        if isinstance(error, GeneratorExit):  # the consumer of a stream had enough
-            _pairing.end(run_id, **{**outcome, "meta": {**outcome.get("meta", {}), "cancelled": True}})
-        else:
-            _pairing.end(run_id, error=error, **outcome)
+        _pairing.end(run_id, error=error, **_outcome(response))
 
     # Tools and retrievers.
 
@@ -270,8 +266,6 @@ def _end_with_error(run_id: UUID, error: BaseException) -> None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if "GraphBubbleUp" in kinds:  # LangGraph's way to pause for a person, or to go elsewhere: no failure
         _pairing.end(run_id, meta={"interrupted": True} if "GraphInterrupt" in kinds else None)
-    elif isinstance(error, GeneratorExit):
-        _pairing.end(run_id, meta={"cancelled": True})
     else:
         _pairing.end(run_id, error=error)
 

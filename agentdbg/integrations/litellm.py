@@ -19,6 +19,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.around import Pairing, contained, enclosing_call, pass_on
+from agentdbg.integrations._model_calls import told_elsewhere
 from agentdbg.integrations._private_names import LITELLM_HIDDEN_PARAMETERS
 from agentdbg.integrations.openai import (
     _ChatFold,
@@ -248,6 +249,7 @@ def _watch(stream: Any, request: _Request) -> None:
 def _telling(kind: Any) -> type:
     class Telling(kind):  # type: ignore[misc] # a class of LiteLLM's
         def __next__(self) -> Any:
+            told = told_elsewhere.set(True)  # some are asked only when the first piece is wanted
             try:
                 event = super().__next__()
             except StopIteration:
@@ -256,10 +258,13 @@ def _telling(kind: Any) -> type:
             except BaseException as error:
                 self.agentdbg_request.fail(error)
                 raise
+            finally:
+                told_elsewhere.reset(told)
             self.agentdbg_request.saw(event)
             return event
 
         async def __anext__(self) -> Any:
+            told = told_elsewhere.set(True)
             try:
                 event = await super().__anext__()
             except StopAsyncIteration:
@@ -268,6 +273,8 @@ def _telling(kind: Any) -> type:
             except BaseException as error:
                 self.agentdbg_request.fail(error)
                 raise
+            finally:
+                told_elsewhere.reset(told)
             self.agentdbg_request.saw(event)
             return event
 

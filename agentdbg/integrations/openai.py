@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.integrations._client_recording import Api
+from agentdbg.integrations._client_recording import Api, asked_for
 from agentdbg.integrations._client_requests import ClientRequests
 from agentdbg.integrations._model_addresses import provider_at
 
@@ -67,14 +67,24 @@ def _read_chat(response: dict[str, Any]) -> dict[str, Any]:
         "name": response.get("model"),
         "usage": response.get("usage"),
         "stop_reason": choices[0].get("finish_reason") if choices else None,
-        "asks_for": [call["id"] for call in calls if isinstance(call.get("id"), str)],
+        "asks_for": chat_requests(calls),
         "meta": _generation(response),
     }
 
 
+def chat_requests(calls: list[Any]) -> list[str]:
+    """What the tool calls of a chat message ask for."""
+    told = [(call.get("id"), call.get("function") or {}) for call in calls if isinstance(call, dict)]
+    return asked_for((identity, function.get("name"), function.get("arguments")) for identity, function in told)
+
+
+_NOT_SAID = ("role", "parsed", "provider_specific_fields")
+"""What is no part of an answer: who gives it, and what a client makes of it."""
+
+
 def chat_answer(message: dict[str, Any]) -> Any:
     """Plain words as they are, anything else as the message it came in."""
-    said = {key: value for key, value in message.items() if value not in (None, [], {}) and key != "role"}
+    said = {key: value for key, value in message.items() if value not in (None, [], {}) and key not in _NOT_SAID}
     content = said.get("content")
     return content if said.keys() <= {"content"} and isinstance(content, str) else {"role": "assistant", **said}
 
@@ -136,14 +146,14 @@ def _responses_prompt(body: Mapping[str, Any]) -> Any:
 def read_response(response: dict[str, Any]) -> dict[str, Any]:
     """What a response of the Responses API says, as arguments of `Pairing.end`."""
     items = [item for item in response.get("output") or [] if isinstance(item, dict)]
-    calls = [item["call_id"] for item in items if item.get("type") == "function_call" and item.get("call_id")]
+    calls = [item for item in items if item.get("type") == "function_call"]
     reason = (response.get("incomplete_details") or {}).get("reason")
     outcome = {
         "result": _spoken(items) if all(item.get("type") == "message" for item in items) else items,
         "name": response.get("model"),
         "usage": response.get("usage"),
         "stop_reason": reason or ("tool_calls" if calls else response.get("status")),
-        "asks_for": calls,
+        "asks_for": asked_for((call.get("call_id"), call.get("name"), call.get("arguments")) for call in calls),
         "meta": _generation(response),
     }
     return {**outcome, "error": response["error"]} if response.get("error") else outcome

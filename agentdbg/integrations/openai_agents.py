@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.around import contained, enclosing_call, mcp_failure, pass_on
 from agentdbg.integrations import openai as client
 from agentdbg.integrations._client_recording import as_plain
-from agentdbg.integrations._private_names import AGENTS_INVOKE
+from agentdbg.integrations._private_names import AGENTS_INVOKE, AGENTS_INVOKED
 from agentdbg.integrations._tool_seams import follow_subclasses, make_tool_call_async
 
 if TYPE_CHECKING:
@@ -271,6 +271,8 @@ def _stand_around_tools() -> None:
 
 
 def _invoking(original: Any) -> Any:
+    """Make the call through the door; what the tool gave goes through it without what the SDK wraps around it."""
+
     @functools.wraps(original)
     async def invoke(*args: Any, **kwargs: Any) -> Any:
         tool, given = kwargs.get("function_tool"), kwargs.get("arguments")
@@ -279,10 +281,14 @@ def _invoking(original: Any) -> Any:
 
         async def call(arguments: Any) -> Any:
             text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-            return await original(*args, **(kwargs if arguments is known else {**kwargs, "arguments": text}))
+            made = await original(*args, **(kwargs if arguments is known else {**kwargs, "arguments": text}))
+            rest = {**vars(made), "output": None} if type(made) is wrapper else {"": True}
+            return made if any(rest.values()) else made.output
 
         known = _as_arguments(given)
-        return await make_tool_call_async(tool.name, known, call)
+        wrapper = getattr(agents_tool, AGENTS_INVOKED, None) if original.__name__ == AGENTS_INVOKE[0] else None
+        result = await make_tool_call_async(tool.name, known, call)
+        return result if wrapper is None or isinstance(result, wrapper) else wrapper(output=result)
 
     replacement: Any = invoke
     replacement.agentdbg_original = original

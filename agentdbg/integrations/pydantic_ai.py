@@ -119,7 +119,7 @@ async def _run(ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:
     try:
         result = await handler()
     except BaseException as error:
-        _pairing.end(key, error=None if isinstance(error, (CancelledError, GeneratorExit)) else error)
+        _pairing.end(key, error=error)
         raise
     _pairing.end(key, getattr(result, "output", None))
     return result

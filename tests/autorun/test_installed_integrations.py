@@ -157,7 +157,7 @@ def test_a_package_from_elsewhere_is_recorded_under_run(tmp_path: Path, recorded
         project.mkdir(exist_ok=True)
         (project / name).write_text(textwrap.dedent(text), encoding="utf-8")
     checkout.mkdir()
-    for path in ("agentdbg", "pytest_agentdbg.py", "pyproject.toml", "README.md", "LICENSE"):
+    for path in ("agentdbg", "pytest_agentdbg.py", "pyproject.toml", "README.md", "LICENSE", "scripts"):
         source = ROOT / path
         (shutil.copytree if source.is_dir() else shutil.copy)(source, checkout / path)
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=300)

@@ -89,7 +89,7 @@ def test_a_stream_cut_off_anywhere_is_read_as_far_as_it_came(name: str) -> None:
         outcome = api.read(fold.response())
 
         if length == len(events):
-            assert outcome["asks_for"] == ["t1"]
+            assert outcome["asks_for"] == ["t1", 'f {"a": 1}']  # by its id, and by what it is
             assert "me see." in str(outcome["result"])
         elif length == 3 and name != "chat":
             assert "Let" in str(outcome["result"])

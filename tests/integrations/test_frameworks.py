@@ -76,6 +76,12 @@ PROGRAMS = {
                 print(said)
     asyncio.run(main())
     """,
+    "google.genai": """
+    from google import genai
+    client = genai.Client(api_key="none", http_options=genai.types.HttpOptions(base_url=url))
+    config = genai.types.GenerateContentConfig(tools=[get_weather])
+    print(client.models.generate_content(model="gemini-x", contents="weather?", config=config).text)
+    """,
     "haystack": """
     from haystack.components.agents import Agent
     from haystack.components.generators.chat import OpenAIChatGenerator
@@ -129,7 +135,9 @@ PROGRAMS = {
     print(agent(question="weather?").answer)
     """,
 }
-NAMES = {"autogen_agentchat": "autogen", "google.adk": "google_adk"}
+NAMES = {"autogen_agentchat": "autogen", "google.adk": "google_adk", "google.genai": "google_genai"}
+LOOPS = {"anthropic", "google.genai"}
+"""They call tools, but have no agents."""
 SAYS_OTHERWISE = {"dspy", "smolagents"}
 """They ask for tools in words of their own, so the story's model answers those."""
 
@@ -179,7 +187,9 @@ def test_an_unchanged_program_is_recorded_with_its_tools(
     told = sorted((t["payload"]["args"]["city"], str(t["payload"]["result"]), t["payload"]["status"]) for t in tools)
     assert told == [("Lima", "22 degrees", "ok"), ("Oslo", "3 degrees", "ok")]
     assert {tool["meta"]["framework"] for tool in tools} == {NAMES.get(framework, framework)}
-    if framework != "anthropic":  # its runner is no agent, only a loop
+    asking = {call["event_id"] for call in calls}
+    assert all(tool["parent_id"] in asking for tool in tools) or framework == "dspy"  # which asks in words of its own
+    if framework not in LOOPS:
         _check_tree(run)
 
 
@@ -194,6 +204,21 @@ def _check_tree(run: RecordedRun) -> None:
             while above not in (agent, None):
                 above = parents[above]
             assert above == agent, event["name"]
+
+
+@pytest.mark.parametrize("framework", sorted(PROGRAMS.keys() - LOOPS - SAYS_OTHERWISE))
+def test_agents_that_follow_each_other_stand_beside_each_other(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """The second is no part of the first, which is over."""
+    _skip_if_missing(framework)
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(PROGRAMS[framework]) * 2)
+    result = _run(tmp_path, model.address)
+
+    assert result.stdout == f"{SUMMARY}\n" * 2
+    run = recorded.only()
+    agents = [event for event in run.of_type("STATE_UPDATE") if event["meta"].get("span")]
+    assert [agent["parent_id"] for agent in agents] == [run.one("RUN_START")["event_id"]] * 2
 
 
 @pytest.mark.parametrize("framework", [name for name in PROGRAMS if name not in SAYS_OTHERWISE])

@@ -307,6 +307,45 @@ def test_a_request_inside_a_recorded_model_call_is_not_recorded_again(model: Mod
     assert recorded.only().one("LLM_CALL")["name"] == "mine"
 
 
+def test_a_request_that_failed_and_was_made_again_is_a_model_call_of_its_own(
+    model: ModelServer, recorded: Recorded
+) -> None:
+    """A client's retries cost time, and each is a request that the server counted."""
+    openai = pytest.importorskip("openai")
+    from agentdbg.integrations import openai as ours
+
+    model.brain = lambda request: Answer(status=429, text="slow down") if request.number < 3 else Answer(text=SAID)
+    ours.enable()
+    with traced_run("asked"):
+        client = openai.OpenAI(base_url=f"{model.address}/v1", api_key="none", max_retries=2)
+        client.chat.completions.create(**CHAT)
+    ours.disable()
+
+    run = recorded.only()
+    calls = run.of_type("LLM_CALL")
+    assert [call["payload"]["status"] for call in calls] == ["error", "error", "ok"]
+    assert {call["parent_id"] for call in calls} == {run.one("RUN_START")["event_id"]}
+    assert [call["payload"]["prompt"] for call in calls] == [QUESTION] * 3
+    assert calls[0]["payload"]["error"]["message"] == "slow down"
+    assert calls[0]["meta"]["retried_in"] == calls[2]["event_id"]
+
+
+def test_an_answer_that_only_its_bytes_tell_is_filled_in(model: ModelServer, recorded: Recorded) -> None:
+    """Whoever reads the raw response by himself leaves nothing for the client's own hook to read."""
+    openai = pytest.importorskip("openai")
+    from agentdbg.integrations import openai as ours
+
+    ours.enable()
+    with traced_run("asked"):
+        client = openai.OpenAI(base_url=f"{model.address}/v1", api_key="none")
+        with client.chat.completions.with_streaming_response.create(**CHAT) as response:
+            list(response.iter_lines())
+    ours.disable()
+
+    call = recorded.only().one("LLM_CALL")
+    assert (call["payload"]["response"], call["payload"]["usage"]["prompt_tokens"]) == (SAID, INPUT_TOKENS)
+
+
 def test_other_requests_leave_no_trace(model: ModelServer, recorded: Recorded) -> None:
     """A mail service has `/messages` too; what is no model's body is no model call."""
     requests = pytest.importorskip("requests")

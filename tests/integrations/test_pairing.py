@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from asyncio import CancelledError
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -58,6 +60,65 @@ def test_children_hang_under_what_their_parent_key_began(pairing: Pairing, recor
     spans = {span["name"]: span for span in run.of_type("STATE_UPDATE")}
     assert run.one("LLM_CALL")["parent_id"] == spans["Agent"]["event_id"]
     assert spans["Agent"]["meta"] == {"span": "Agent", "framework": "testing"}
+
+
+def test_what_follows_a_step_stands_beside_it_although_models_were_asked_in_it(
+    pairing: Pairing, recorded: Recorded
+) -> None:
+    """A model call leaves its mark for tools that follow; the mark goes with the step that it was made in."""
+    clients = Pairing("clients")
+    with traced_run("one"):
+        for agent in ("first", "second"):
+            pairing.start(agent, "span", agent)
+            clients.start("asked", "llm", "m")
+            clients.end("asked")
+            pairing.end(agent)
+        with tool_call("afterwards"):
+            pass
+
+    run = recorded.only()
+    start = run.one("RUN_START")["event_id"]
+    assert [span["parent_id"] for span in run.of_type("STATE_UPDATE")] == [start, start]
+    assert run.one("TOOL_CALL")["parent_id"] == start
+
+
+def test_whoever_stands_in_a_step_that_ended_elsewhere_stands_around_all_that_is_over(
+    pairing: Pairing, recorded: Recorded
+) -> None:
+    """Frameworks begin a node in the task of the program and end it, and the graph, in a task of their own."""
+    with traced_run("one"):
+        pairing.start("graph", "span", "graph")
+        pairing.start("node", "span", "node")
+        for key in ("node", "graph"):
+            in_thread(partial(pairing.end, key))
+        record_state({"after": True})
+
+    run = recorded.only()
+    assert run.of_type("STATE_UPDATE")[-1]["parent_id"] == run.one("RUN_START")["event_id"]
+
+
+@pytest.mark.parametrize("left", [GeneratorExit, CancelledError])
+def test_what_is_left_half_way_is_cancelled_and_has_no_price(
+    left: type[BaseException], pairing: Pairing, recorded: Recorded
+) -> None:
+    """Told one way for models and steps; a tool that was cancelled has not done what it was to do."""
+    with traced_run("one"):
+        pairing.start("agent", "span", "Agent")
+        pairing.start("model", "llm", "gpt-4o")
+        pairing.end("model", "Once up", error=left(), usage={"prompt_tokens": 9, "completion_tokens": 1})
+        pairing.start("tool", "tool", "search")
+        pairing.end("tool", error=left())
+        pairing.end("agent", error=left())
+
+    run = recorded.only()
+    model, tool, agent = run.one("LLM_CALL"), run.one("TOOL_CALL"), run.one("STATE_UPDATE")
+    assert [event["meta"]["cancelled"] for event in (model, tool, agent)] == [True] * 3
+    assert (model["payload"]["status"], model["payload"]["response"], model["payload"]["cost_usd"]) == (
+        "ok",
+        "Once up",
+        None,
+    )
+    assert (tool["payload"]["status"], agent["payload"]["error"]) == ("error", None)
 
 
 def test_a_tool_hangs_under_the_model_call_that_asked_for_it(pairing: Pairing, recorded: Recorded) -> None:
@@ -343,7 +404,7 @@ def test_what_follows_a_step_with_a_model_call_in_it_is_not_inside(pairing: Pair
     assert (inside["parent_id"], after["parent_id"]) == (step["event_id"], run.one("RUN_START")["event_id"])
 
 
-NEED_NOTHING = {"agentdbg.integrations.http", "agentdbg.integrations.frameworks"}
+NEED_NOTHING = {f"agentdbg.integrations.{name}" for name in ("frameworks", "http", "web")}
 
 
 @pytest.mark.parametrize("module", sorted({ours for ours in INTEGRATIONS.values() if find_spec(ours)} - NEED_NOTHING))

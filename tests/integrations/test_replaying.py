@@ -61,6 +61,27 @@ MORE = {
         print((await agent.ainvoke({"messages": [("user", sys.argv[2])]}))["messages"][-1].content)
     asyncio.run(main())
     """,
+    "crewai-tools": """
+    import asyncio, sys
+    from crewai import LLM, Agent, Crew, Task
+    from crewai.tools import BaseTool, tool
+    class Weather(BaseTool):
+        name: str = "get_weather"
+        description: str = "The weather in a city."
+        def _run(self, city: str) -> str:
+            return get_weather(city)
+    @tool("get_weather")
+    async def look(city: str) -> str:
+        '''The weather in a city.'''
+        return get_weather(city)
+    model = LLM(model="gpt-4o-mini", base_url=sys.argv[1], api_key="none")
+    agents, tasks = [], []
+    for number, made in enumerate((Weather(), look)):
+        agents.append(Agent(role=f"a{number}", goal="g", backstory="b", llm=model, tools=[made]))
+        task = Task(description=sys.argv[2], expected_output="o", agent=agents[-1], async_execution=number == 0)
+        tasks.append(task)
+    print(Crew(agents=agents, tasks=tasks).kickoff().raw)
+    """,
     "agents-stream": """
     import asyncio, sys
     from openai import AsyncOpenAI
@@ -79,9 +100,7 @@ MORE = {
 }
 # Their tools are called by the program itself, with nothing of ours around: they run again, and must not be watched.
 BY_HAND = {"openai", "anthropic", "litellm", "openai-stream"}
-# CrewAI keeps files of its own in the user's folders at every start, which a strict replay stops; docs/replay-limits.md
-# says so.
-PROGRAMS = {name: program for name, program in {**ZERO_CODE, **MORE}.items() if name != "crewai"}
+PROGRAMS = {**ZERO_CODE, **MORE}
 
 
 def _package(name: str) -> str:

@@ -86,6 +86,7 @@ CASES: dict[str, list[Case]] = {
     "prune": [Case(("--older-than", "1d"))],
     "scrub": [Case(("Oslo", "--fixed", "--yes"))],
     "config": [Case()],
+    "prices": [Case(), Case(("--set", "some-model", "--input", "1", "--output", "2"))],
     "doctor": [Case()],
     "demo": [Case(("--no-view", "--live-seconds", "0"))],
 }

@@ -1,0 +1,144 @@
+"""What the Claude Agent SDK tells of models, tools, sub-agents, usage and cost is recorded. The CLI is a stand-in."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from agentdbg import traced_run
+from agentdbg.integrations import claude_agent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.conftest import Recorded
+
+sdk = pytest.importorskip("claude_agent_sdk")
+pytestmark = [pytest.mark.frameworks, pytest.mark.filterwarnings("default")]
+
+CLI = """
+import json, sys
+if "-v" in sys.argv:
+    sys.exit(print("9.9.9 (Claude Code)"))
+cost = 0
+def tell(kind, **more):
+    print(json.dumps({"type": kind, "session_id": "s1", "parent_tool_use_id": None, **more}), flush=True)
+def answer(name, tokens, block, **more):
+    usage = {"input_tokens": tokens, "output_tokens": tokens + 1}
+    message = {"id": name, "role": "assistant", "model": "some-model", "content": [block], "usage": usage}
+    tell("assistant", message=message, **more)
+def use(name, tool, given):
+    return {"type": "tool_use", "id": name, "name": tool, "input": given}
+def result(name, content, is_error=False, **more):
+    block = {"type": "tool_result", "tool_use_id": name, "content": content, "is_error": is_error}
+    tell("user", message={"role": "user", "content": [block]}, **more)
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["type"] == "control_request":
+        told = {"subtype": "success", "request_id": asked["request_id"], "response": {}}
+        print(json.dumps({"type": "control_response", "response": told}), flush=True)
+    if asked["type"] != "user":
+        continue
+    if asked["message"]["content"] == "work":
+        answer("a1", 10, {"type": "text", "text": "I look."})
+        answer("a1", 10, use("t1", "Read", {"path": "a.py"}))
+        answer("a1", 10, use("t2", "Bash", {"command": "false"}))
+        result("t1", "print(1)")
+        result("t2", [{"type": "text", "text": "exit 1"}], True)
+        answer("a2", 20, use("t3", "Task", {"prompt": "Find x."}))
+        answer("b1", 30, use("t4", "Grep", {"pattern": "x"}), parent_tool_use_id="t3")
+        result("t4", "none", parent_tool_use_id="t3")
+        answer("b2", 40, {"type": "text", "text": "No x."}, parent_tool_use_id="t3")
+        result("t3", "No x.")
+    cost += 0.5
+    answer(f"c{cost}", 50, {"type": "text", "text": "Done."})
+    tell("result", subtype="success", duration_ms=1, duration_api_ms=1, is_error=False, num_turns=1,
+         total_cost_usd=cost, result="Done.")
+"""
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Iterator[Any]:
+    cli = tmp_path / "claude"
+    cli.write_text(f"#!{sys.executable}\n" + textwrap.dedent(CLI))
+    cli.chmod(0o755)
+    claude_agent.enable()
+    yield sdk.ClaudeAgentOptions(cli_path=str(cli))
+    claude_agent.disable()
+
+
+def test_a_query_is_recorded_as_a_person_would_draw_it(options: Any, recorded: Recorded) -> None:
+    """The work is done by another program; its messages are all that there is to see, and they tell everything."""
+
+    async def ask() -> list[str]:
+        return [type(message).__name__ async for message in sdk.query(prompt="work", options=options)]
+
+    with traced_run("asked"):
+        assert asyncio.run(ask())[-1] == "ResultMessage"
+
+    run = recorded.only()
+    names = {event["event_id"]: event["name"] for event in run.events}
+    calls, tools = run.of_type("LLM_CALL"), {tool["name"]: tool for tool in run.of_type("TOOL_CALL")}
+    usages = [call["payload"]["usage"] for call in calls]
+    span = run.one("STATE_UPDATE")
+    assert [(usage["prompt_tokens"], usage["completion_tokens"]) for usage in usages] == [
+        (10, 11),
+        (20, 21),
+        (30, 31),
+        (40, 41),
+        (50, 51),
+    ]
+    assert [names[call["parent_id"]] for call in calls] == ["claude", "claude", "Task", "Task", "claude"]
+    assert tools["Read"]["payload"]["result"] == "print(1)"
+    assert tools["Bash"]["payload"]["error"]["message"] == "exit 1"
+    assert [tools[name]["parent_id"] for name in ("Read", "Bash", "Task", "Grep")] == [
+        calls[place]["event_id"] for place in (0, 0, 1, 2)
+    ]
+    assert calls[2]["payload"]["prompt"] == [{"role": "user", "content": "Find x."}]
+    assert (span["payload"]["output"], span["meta"]["session_id"]) == ("Done.", "s1")
+    assert run.meta["cost_usd"] == 0.5
+
+
+def test_each_turn_of_a_client_is_a_step_with_its_own_share_of_the_cost(options: Any, recorded: Recorded) -> None:
+    """The SDK tells what the whole session cost so far; a sum of sums would be too much."""
+
+    async def talk() -> None:
+        async with sdk.ClaudeSDKClient(options) as client:
+            for question in ("Hello?", "And now?"):
+                await client.query(question)
+                async for _ in client.receive_response():
+                    pass
+
+    with traced_run("asked"):
+        asyncio.run(talk())
+
+    run = recorded.only()
+    start = run.one("RUN_START")["event_id"]
+    assert [(turn["parent_id"], turn["payload"]["input"]) for turn in run.of_type("STATE_UPDATE")] == [
+        (start, "Hello?"),
+        (start, "And now?"),
+    ]
+    assert [call["payload"]["cost_usd"] for call in run.of_type("LLM_CALL")] == [0.5, 0.5]
+    assert len(run.of_type("LLM_CALL")[1]["payload"]["prompt"]) == 3
+
+
+def test_a_query_that_is_left_stands_beside_the_next(options: Any, recorded: Recorded) -> None:
+    """A generator that is left is closed whenever it likes; what follows is no part of it."""
+
+    async def leave() -> None:
+        for _ in range(2):
+            async for message in sdk.query(prompt="Hello?", options=options):
+                if type(message).__name__ == "AssistantMessage":
+                    break
+
+    with traced_run("asked"):
+        asyncio.run(leave())
+
+    run = recorded.only()
+    assert {turn["parent_id"] for turn in run.of_type("STATE_UPDATE")} == {run.one("RUN_START")["event_id"]}
+    assert [call["payload"]["response"] for call in run.of_type("LLM_CALL")] == ["Done.", "Done."]
