@@ -7,6 +7,8 @@ other projects nothing. What it does is in `agentdbg.pytest_plugin`.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -86,6 +88,18 @@ class _Recorded:
         self.replayed: ReplayedTest | RecordedAnew | None = _replayed(item, data_dir, temporary)
         self.recording: Recording = self.replayed or Recording(item.nodeid, data_dir)
         self.run: RecordedRun = RecordedRun(self.recording, self.expectations)
+        self._has_example = False
+
+    def next_example(self, name: str) -> None:
+        """Begin a run of its own for an example of hypothesis; the first has the run that is open already."""
+        from agentdbg.pytest_plugin.recording import Recording  # noqa: PLC0415
+
+        if self._has_example:
+            self.recording.close()
+            earlier = {*self.recording.earlier, self.recording.run_id}
+            self.recording = Recording(name, self.recording.data_dir, frozenset(earlier))
+            self.run.begin_anew(self.recording)
+        self._has_example = True
 
 
 def _replayed(item: pytest.Item, data_dir: Path, temporary: Path) -> ReplayedTest | RecordedAnew | None:
@@ -115,8 +129,40 @@ def agentdbg_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
         data_dir = tmp_path_factory.mktemp("agentdbg")
     recorded = _failing_kindly(lambda: _Recorded(item, data_dir, tmp_path_factory.getbasetemp()))
     item.stash[_RECORDED] = recorded
-    yield recorded.run
+    handle = getattr(getattr(item, "obj", None), "hypothesis", None)
+    if handle is None or recorded.replayed is not None:
+        yield recorded.run
+    else:
+        inner, handle.inner_test = handle.inner_test, _each_example(handle.inner_test, item, recorded)
+        yield recorded.run
+        handle.inner_test = inner
     recorded.recording.close()
+
+
+def _each_example(inner: Any, item: pytest.Item, recorded: _Recorded) -> Any:
+    """The test that hypothesis calls for each example, with a run and its checks for each of them."""
+
+    def check() -> None:
+        __tracebackhide__ = True
+        markers = list(item.iter_markers("agentdbg"))
+        if markers:
+            _check_marked(recorded, markers)
+
+    def example(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        recorded.next_example(item.nodeid)
+        result = inner(*args, **kwargs)
+        check()
+        return result
+
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
+        recorded.next_example(item.nodeid)
+        result = await inner(*args, **kwargs)
+        check()
+        return result
+
+    return functools.wraps(inner)(awaited if inspect.iscoroutinefunction(inner) else example)
 
 
 def _folder_name(node_id: str) -> str:

@@ -31,6 +31,7 @@ GROUPS = {
         "init": "Write a policy, a first test and a CI workflow.",
         "doctor": "Find out why a run is empty or missing.",
         "config": "Show every setting, its value and where it came from.",
+        "prices": "Show which models have no price, and give them one.",
     },
     "Look": {
         "list": "Show the recorded runs, newest first.",

@@ -12,8 +12,14 @@ from typing import Any
 
 __all__ = ["command_module"]
 
-# Words of Python's own cannot be the name of a module that somebody imports.
-_OTHER_NAMES = {"assert": "assert_run", "effects": "effects_learn", "gate": "gate_suite", "import": "import_runs"}
+# Words of Python's own cannot be the name of a module that somebody imports, and no two modules have one name.
+_OTHER_NAMES = {
+    "assert": "assert_run",
+    "effects": "effects_learn",
+    "gate": "gate_suite",
+    "import": "import_runs",
+    "prices": "price_list",
+}
 
 
 def command_module(name: str) -> Any:

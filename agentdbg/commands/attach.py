@@ -17,6 +17,7 @@ from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from agentdbg.commands.find_runs import OpenedRun
@@ -119,6 +120,7 @@ def _as_pause(told: dict[str, Any]) -> Pause:
         spent=str(told.get("spent") or ""),
         can_edit="edit" in can,
         can_skip="skip" in can,
+        shows=told.get("shows") or {},
         pause_id=told["pause_id"],
     )
 
@@ -127,6 +129,7 @@ class _Breaks:
     """The breakpoints of the other process, as far as they were set from outside."""
 
     def __init__(self, folder: Path) -> None:
+        self.go_back: Callable[[int], object] | None = None
         self._folder = folder
         self._known = read_breaks(folder)
         self.places: list[Breakpoint] = [parse_breakpoint(text) for text in self._known]

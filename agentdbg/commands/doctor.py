@@ -16,11 +16,13 @@ from agentdbg.autorun.known_packages import KNOWN_PACKAGES
 from agentdbg.commands.find_runs import newest_runs
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.script_imports import packages_imported_by
+from agentdbg.commands.space_words import space_sentences
 from agentdbg.commands.terminal import Styled, Terminal
 from agentdbg.config import GUARDRAILS, load_config
 from agentdbg.integrations import INTEGRATIONS
 from agentdbg.server.lifecycle import find_viewer
 from agentdbg.storage.layout import check_data_dir
+from agentdbg.storage.space import measure
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -64,6 +66,7 @@ def command(
         *_settings(config),
         *_folder(config.data_dir),
         *_stored(runs),
+        *(_space(config.data_dir) if runs else ()),
         *_frameworks(),
         *_viewer(config.data_dir),
     ]
@@ -179,6 +182,11 @@ def _stored(runs: list[RunMeta]) -> Iterator[Finding]:
         yield Finding(
             "note", f"{count_noun(len(died), 'run')} ended without being closed.", "`agentdbg show` says where."
         )
+
+
+def _space(data_dir: Path) -> Iterator[Finding]:
+    taken, *freed = space_sentences(measure(data_dir), data_dir)
+    yield Finding("ok", taken, " ".join(freed))
 
 
 def _imported(script: str | None) -> Iterator[Finding]:

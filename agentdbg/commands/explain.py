@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentdbg.analysis.findings import add_to_verdict, examine, is_said_by
+from agentdbg.analysis.findings import add_to_verdict, is_said_by
 from agentdbg.analysis.report import figure_line
 from agentdbg.analysis.rows import row_sentence
-from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.stats import figures
 from agentdbg.analysis.suspects import RunStory
-from agentdbg.analysis.suspects.origins import where_from
+from agentdbg.analysis.suspects.origins import provenance, where_from
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import cut, one_line
-from agentdbg.commands.find_runs import OpenedRun, open_run
+from agentdbg.commands.find_runs import OpenedRun, examined, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, clean, wrapped
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.findings import Examination, Finding
     from agentdbg.analysis.stats import Figures
     from agentdbg.analysis.suspects import Suspect
-    from agentdbg.analysis.suspects.origins import Origin
+    from agentdbg.analysis.suspects.origins import Origin, Provenance
     from agentdbg.analysis.verdict import Verdict
     from agentdbg.analysis.wording import Line
 
@@ -36,6 +35,7 @@ agentdbg explain                       # the latest run
 agentdbg explain a41f --markdown       # to paste into an issue
 agentdbg explain a41f --json | jq '.findings[].sentence'
 agentdbg explain --where 1002          # which step brought this value
+agentdbg explain --where '#14'         # where every value of event 14 came from
 agentdbg explain --check || echo "look at it"
 """
 
@@ -52,7 +52,8 @@ def command(
         bool, Option("--markdown", "-m", help="Print Markdown, with the events it is about.")
     ] = False,
     where: Annotated[
-        str | None, Option("--where", metavar="VALUE", help="Say where a value of the run came from instead.")
+        str | None,
+        Option("--where", metavar="VALUE", help="Say where a value of the run, or every value of event #N, came from."),
     ] = None,
     check: Annotated[bool, Option("--check", help="Exit with 1 when the run failed or has problems.")] = False,
 ) -> None:
@@ -60,9 +61,9 @@ def command(
     Explain what went wrong in a run: how it ended, which steps to look at first, what failed and what that led to,
     errors that were swallowed, results that were no answers, calls that do not fit their tool, how the prompt grew, and
     where the time went. All of it is read from the log; no model is asked. With --where VALUE it says which step
-    brought a value first, and which steps hold it: a number in any form, a date, an id, a name. With --check the exit
-    code is 0 for a run that ended well and 1 for one that failed, died, was interrupted or finished with problems; a
-    failure that was recovered from is none.
+    brought a value first, and which steps hold it: a number in any form, a date, an id, a name; with --where '#N',
+    where every value of event N came from. With --check the exit code is 0 for a run that ended well and 1 for one that
+    failed, died, was interrupted or finished with problems; a failure that was recovered from is none.
     """
     if as_json and as_markdown:
         raise UsageError("--json and --markdown at once make no sense; choose one")
@@ -72,15 +73,15 @@ def command(
         return
     verdict = judge(opened.tally, opened.meta, opened.now_ms)
     counted = figures(opened.tally, opened.meta, opened.now_ms)
-    examined = examine(load_events(opened.run_id, opened.data_dir), opened.meta)
-    add_to_verdict(verdict, examined)
+    found = examined(opened)
+    add_to_verdict(verdict, found)
     out = Terminal()
     if as_json:
         told = {"run": opened.meta, "verdict": verdict, "figures": counted}
-        out.json({"spec_version": SPEC_VERSION, **told, **examined.as_json()})
+        out.json({"spec_version": SPEC_VERSION, **told, **found.as_json()})
     else:
-        _print_or_write(out, opened, verdict, counted, examined, as_markdown=as_markdown)
-    if check and examined.state in ("problems", "failed"):
+        _print_or_write(out, opened, verdict, counted, found, as_markdown=as_markdown)
+    if check and found.state in ("problems", "failed"):
         out.flush()
         raise SystemExit(1)
 
@@ -90,17 +91,17 @@ def _print_or_write(
     opened: OpenedRun,
     verdict: Verdict,
     counted: Figures,
-    examined: Examination,
+    found: Examination,
     *,
     as_markdown: bool,
 ) -> None:
     # Of a run that may be good, what a suspect says is one of the findings.
-    suspects = examined.suspects if examined.state in ("problems", "failed") else []
+    suspects = found.suspects if found.state in ("problems", "failed") else []
     told = {suspect.line["n"] for suspect in suspects}
     # What the verdict or a suspect has just said is not said again.
     more = [
         finding
-        for finding in examined.findings
+        for finding in found.findings
         if not is_said_by(verdict["lines"], finding) and not (finding.figures.get("suspect") and finding.number in told)
     ][:_MOST_SHOWN]
     if as_markdown:
@@ -124,7 +125,9 @@ def _print(
         out.line()
         out.line(Styled("   Look first at", "strong"))
     for suspect in suspects:
-        _print_sentence(out, Styled(f" {suspect.rank} ", "warn"), suspect.number, suspect.sentence, "")
+        _print_sentence(out, Styled(f" {suspect.rank} ", "warn"), suspect.number, _with_rate(suspect), "")
+    if any(suspect.hit_rate is not None for suspect in suspects):
+        _print_muted(out, "In brackets: how often a suspect of its kind was the cause, in labelled runs.")
     if more:
         out.line()
     for finding in more:
@@ -138,23 +141,46 @@ def _print(
         _print_muted(out, f"{shows} shows it in full.")
 
 
+def _with_rate(suspect: Suspect) -> str:
+    return suspect.sentence if suspect.hit_rate is None else f"{suspect.sentence} ({100 * suspect.hit_rate:.0f} %)"
+
+
 _WHOSE = {"asked": "given to the run", "model": "said by", "tool": "from", "heard": "in a message from"}
 
 
 def _print_where(out: Terminal, opened: OpenedRun, value: str, *, as_json: bool) -> None:
     """Every step that holds a value, and whether anybody gave it before a model said it."""
-    story = RunStory()
-    for number, event in enumerate(load_events(opened.run_id, opened.data_dir), 1):
-        story.observe(number, event, payload_of(event))
+    story = RunStory.of(load_events(opened.run_id, opened.data_dir))
+    head = {"spec_version": SPEC_VERSION, "run_id": opened.run_id}
+    if value.startswith("#") and value[1:].isdecimal():
+        values = provenance(story, opened.number_of(value))
+        if as_json:
+            out.json({**head, "event": int(value[1:]), "values": [one.as_json() for one in values]})
+        else:
+            _print_values(out, value, values)
+        return
     found = where_from(story, value)
     if as_json:
-        places = [{**origin._asdict(), "is_source": origin.is_source} for origin in found]
-        out.json({"spec_version": SPEC_VERSION, "run_id": opened.run_id, "value": value, "found": places})
+        out.json({**head, "value": value, "found": [origin.as_json() for origin in found]})
         return
     out.sentence(_where_in_words(value, found))
     for origin in found:
         told = f"{_WHOSE[origin.who]} {origin.name}".rstrip() + (f", {origin.path}" if origin.path else "")
         _print_sentence(out, Styled(" · ", "muted"), origin.number, told, "")
+
+
+def _print_values(out: Terminal, event: str, values: Sequence[Provenance]) -> None:
+    """Every value of an event with its source."""
+    if not values:
+        out.sentence(f"{event} gives no call anything and says no number, date, id or name.")
+    for one in values:
+        origin = one.origin
+        if origin is None:
+            told = "from nowhere"
+        else:
+            told = f"{_WHOSE[origin.who]} {origin.name}".rstrip() + (f", {origin.path}" if origin.path else "")
+        number = None if origin is None else origin.number
+        _print_sentence(out, Styled(" · ", "muted"), number, f"{cut(one.value, 80)} ({one.path}): {told}", "")
 
 
 def _where_in_words(value: str, found: Sequence[Origin]) -> str:
@@ -194,7 +220,8 @@ def _markdown(
         figure_line(counted),
     ]
     if suspects:
-        ranked = [f"{suspect.rank}. {_marked(suspect.line)}" for suspect in suspects]
+        rates = [f" ({100 * suspect.hit_rate:.0f} %)" if suspect.hit_rate is not None else "" for suspect in suspects]
+        ranked = [f"{one.rank}. {_marked(one.line)}{rate}" for one, rate in zip(suspects, rates, strict=True)]
         sections.append("\n".join(["### Look first at", *ranked]))
     if more:
         listed = [

@@ -177,6 +177,6 @@ def _make_folder(out: str, why: str) -> None:
     if out == "-" or (path.exists() and not path.is_dir()):
         raise UsageError(f"{why}, so --out is a folder for them; {out!r} is none")
     if not path.is_dir():
-        if not path.parent.is_dir():
-            raise UsageError(f"there is no folder {path.parent}; make it first, or name another place")
+        with suppress(OSError):  # what cannot be made is said by who writes into it
+            os.makedirs(path.parent, exist_ok=True)
         make_private_folder(path)

@@ -12,22 +12,25 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agentdbg.analysis.findings import examine
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
 from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import EventNotFound, RunNotFound, UsageError
 from agentdbg.index.events import EventIndex
+from agentdbg.index.passing_runs import beside_passing
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import deleted_runs
 from agentdbg.storage.layout import index_dir
-from agentdbg.storage.reader import default_data_dir, find_run, run_folder
+from agentdbg.storage.reader import default_data_dir, find_run, load_events, run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentdbg.analysis.findings import Examination
     from agentdbg.events import RunMeta
 
-__all__ = ["OpenedRun", "find", "newest_runs", "open_run"]
+__all__ = ["OpenedRun", "examined", "find", "known_runs", "newest_runs", "open_run"]
 
 
 def find(wanted: str, data_dir: Path | None = None) -> str:
@@ -54,10 +57,25 @@ def _say_if_deleted(wanted: str, root: Path) -> None:
 
 def newest_runs(limit: int, data_dir: Path | None = None, status: str | None = None) -> list[RunMeta]:
     """The newest runs, or the newest of one status."""
-    index = RunIndex(default_data_dir() if data_dir is None else data_dir)
+    return known_runs(default_data_dir() if data_dir is None else data_dir).page(RunFilter(status=status), limit).runs
+
+
+def known_runs(data_dir: Path) -> RunIndex:
+    """Every run of a folder, as it is now."""
+    index = RunIndex(data_dir)
     with Progress("Reading runs") as progress:
         index.refresh(thorough=False, progress=progress.at)
-    return index.page(RunFilter(status=status), limit).runs
+    return index
+
+
+def examined(opened: OpenedRun) -> Examination:
+    """Everything found in a run, beside one that passed the same task where there is one."""
+    found = examine(load_events(opened.run_id, opened.data_dir), opened.meta)
+    return beside_passing(known_runs(opened.data_dir), opened.meta, found) if _went_wrong(found) else found
+
+
+def _went_wrong(found: Examination) -> bool:
+    return found.state in ("problems", "failed")
 
 
 @dataclass

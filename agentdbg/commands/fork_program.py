@@ -24,10 +24,11 @@ from agentdbg.control.recorded_answers import CannotServe, make_answer
 from agentdbg.control.recorded_calls import until_event
 from agentdbg.control.recorded_runs import CannotReplay, open_recorded
 from agentdbg.control.replaying import Replay, ReplayOptions
+from agentdbg.control.surroundings import forget_seed
 from agentdbg.control.tapes import shown_input
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy
-from agentdbg.recorder.run_log import redactor_of, set_origin
+from agentdbg.recorder.run_log import redactor_of
 from agentdbg.storage.reader import load_events
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def fork_program(words: Words) -> NoReturn:
     call = next(call for call in opened.main.recording.calls if call.event_id == cut)
     edits, for_all = _edits(opened, call, options)
     if "--trials" in options:
-        sys.exit(run_trials(words, opened))
+        typed = len(options.get("--set", ()))
+        sys.exit(run_trials(words, opened, edits[typed : len(edits) - len(for_all)]))
     program = words.program or recorded_program(opened)
     if words.program is not None and not program.is_module and not os.path.exists(program.target):
         raise CannotReplay(f"there is no file {program.target!r} here to run; `-- -m` runs a module")
@@ -72,14 +74,17 @@ def fork_program(words: Words) -> NoReturn:
     os.environ["AGENTDBG_TAPE"] = "1"
     os.environ.pop("AGENTDBG_PARENT_RUN_ID", None)
     prepare(program, words.own_words if words.program is not None else 0)
-    chosen = ReplayOptions(on_divergence="live", clock="now", keep_sleep=True, plan=plan)
+    origin = _origin(opened, call, [*edits, *for_all], options)
+    chosen = ReplayOptions(on_divergence="live", clock="now", keep_sleep=True, plan=plan, origin=origin)
     replay = Replay(opened, chosen)
-    plan.session = replay.session
-    set_origin(_origin(opened, call, [*edits, *for_all], options))
+    replay.session.on_live.append(forget_seed(opened.head.get("seed")))
     arm_breaks(options)
     report = None if options.get("--report") is None else words.folder / options["--report"]
     ending = _Ending(replay, plan, report)
     replay.start()
+    if replay.missing_keys:
+        names = ", ".join(replay.missing_keys)
+        sys.stderr.write(f"agentdbg: {names} not set: the program may need it, unless it loads it itself\n")
     if was_whole_program(opened):
         note_program(program.target if program.is_module else None, opened.head.get("seed"))
         ending.process_run = begin(program.shown_name, is_quiet=True)
@@ -106,8 +111,7 @@ def _edits(opened: Opened, call: RecordedCall, options: dict[str, Any]) -> tuple
 
 def _try_edits(opened: Opened, call: RecordedCall, edits: list[Edit]) -> None:
     """Make the edits in what was recorded, so that a path that leads nowhere is told before anything runs."""
-    same = [one for one in opened.main.recording.calls if one.event_id == call.event_id]
-    place = next((one for one in reversed(same) if one.kind == "http"), call)
+    place = opened.main.recording.place_of(call.event_id)
     given = opened.main.input_of(place)
     outcomes = [edit for edit in edits if edit.is_outcome]
     edited_input(place.kind, given, [edit for edit in edits if not edit.is_outcome])
@@ -146,14 +150,16 @@ def _secret(text: str) -> tuple[int, str]:
 
 
 def _origin(opened: Opened, call: RecordedCall, edits: list[Edit], options: dict[str, Any]) -> dict[str, Any]:
-    start = next(iter(load_events(opened.main.run_id)), None) if opened.main.run_id else None
+    events = list(load_events(opened.main.run_id)) if opened.main.run_id else []
+    start = events[0] if events else None
+    number = next((at for at, event in enumerate(events, 1) if event["event_id"] == call.event_id), None)
     before = None if start is None else start["payload"].get("replay")
     root = before.get("root_run_id") if isinstance(before, dict) else None
     return {
         "mode": "fork",
         "parent_run_id": opened.main.run_id,
         "root_run_id": root or opened.main.run_id,
-        "at": {"event_id": call.event_id, "n": call.number},
+        "at": {"event_id": call.event_id, "n": number},
         "edits": [edit.to_json() for edit in edits],
         "mocks": [*options.get("--mock", ()), *options.get("--fault", ())],
     }
@@ -183,9 +189,9 @@ class _Ending:
             sys.stderr.write("agentdbg: the program made no run at all, so nothing was forked; is it the right one?\n")
             return
         new = replay.new_run_id or ""
-        served = counts["served"] + counts["observed"]
+        replay.keep_verdicts()
         sys.stderr.write(
-            f"agentdbg: forked {parent[:8]} as {new[:8]}: {served} calls served, {counts['edited']} changed, "
+            f"agentdbg: forked {parent[:8]} as {new[:8]}: {counts['served']} served, {counts['edited']} changed, "
             f"{counts['mock']} mocked, {counts['live']} live; agentdbg diff {parent[:8]} {new[:8]} compares them\n"
         )
         for why in dict.fromkeys(self._plan.refused):

@@ -13,17 +13,24 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.analysis.diff import compare
+from agentdbg.analysis.diff.first_change import first_change
 from agentdbg.analysis.effects import read_effects
+from agentdbg.analysis.families import served_and_live
 from agentdbg.commands.terminal import Column, Progress, Terminal
 from agentdbg.config import load_config
+from agentdbg.control.value_paths import path_text
 from agentdbg.exceptions import UsageError
 from agentdbg.index.run_index import load_run_meta
+from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.storage.reader import load_events
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from agentdbg.commands.replay_words import Words
+    from agentdbg.control.edits import Edit
     from agentdbg.control.recorded_runs import Opened
 
 __all__ = ["run_trials"]
@@ -36,17 +43,24 @@ class _Trial(NamedTuple):
     status: str
     effects: str
     answer: str
-    calls: int
+    calls: str
     cost: float | None
+    first: str = ""
+    """What is first different from the recorded run."""
 
 
-def run_trials(words: Words, opened: Opened) -> int:
+def run_trials(words: Words, opened: Opened, from_editor: Sequence[Edit] = ()) -> int:
     """Fork so often, print the table, and give the exit code: 1 when what is expected does not hold."""
     count, jobs = _number(words, "--trials", 1), _number(words, "--jobs", 1)
     expected = words.options.get("--expect")
     if expected not in (None, "effects", "answer"):
         raise UsageError(f"--expect is {expected!r}; it can be effects or answer")
-    own = _without(sys.argv[2:], ("--trials", "--jobs", "--expect", "--report"))
+    given = list(sys.argv[2:])
+    given[words.run_at] = opened.main.run_id or words.run  # `latest` would be another run after the first trial
+    own = _without(given, ("--trials", "--jobs", "--expect", "--report"))
+    if "--edit" in own:  # asked once, for all of them
+        own.remove("--edit")
+        own[:0] = [f"--set={path_text(edit.path)}={json.dumps(edit.value)}" for edit in from_editor]
     data_dir = load_config().data_dir
     with Progress("Trials") as progress, ThreadPoolExecutor(jobs) as pool:
         done = []
@@ -54,7 +68,8 @@ def run_trials(words: Words, opened: Opened) -> int:
             done.append(trial)
             progress.at(at / count)
     parent = _trial(opened.main.run_id, data_dir)
-    _print_table(parent, [trial for trial in done if trial is not None], count)
+    trials = [trial._replace(first=_first(parent.run_id, trial.run_id, data_dir)) for trial in done if trial]
+    _print_table(parent, trials, count)
     if expected is None:
         return 0
     return (
@@ -103,8 +118,17 @@ def _trial(run_id: str, data_dir: Path) -> _Trial:
     effects = [f"{one.name}({json.dumps(one.args, default=str)})" for one in read_effects(events).found()]
     ends = [event for event in events if event["event_type"] in ("LLM_CALL", "RUN_END")]
     answer = next((text for event in reversed(ends) if (text := _answer(event["payload"]))), "")
-    calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
+    served, live = served_and_live(meta) or (0, meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"])
+    calls = f"{served} + {live}"
     return _Trial(run_id, meta["status"], ", ".join(effects) or "none", answer, calls, meta.get("cost_usd"))
+
+
+def _first(parent: str, trial: str, data_dir: Path) -> str:
+    """What the trial did otherwise first, after the step that was changed."""
+    origin: Any = load_run_meta(trial, data_dir).get("replay") or {}
+    diff = compare(load_events(parent, data_dir), load_events(trial, data_dir), effect_rules_of(find_policy()))
+    number, said = first_change(diff, (origin.get("at") or {}).get("n"))
+    return said if number is None else f"#{number} {said}"
 
 
 def _answer(payload: dict[str, Any]) -> str:
@@ -121,7 +145,8 @@ def _print_table(parent: _Trial, trials: list[_Trial], count: int) -> None:
         Column("status"),
         Column("writes", least=12),
         Column("answer", least=12),
-        Column("calls", right=True),
+        Column("first difference", least=12),
+        Column("served + live", right=True),
         Column("cost", right=True),
     ]
     rows = [_row(parent, "recorded"), *(_row(trial, trial.run_id[:8]) for trial in trials)]
@@ -136,4 +161,4 @@ def _print_table(parent: _Trial, trials: list[_Trial], count: int) -> None:
 
 def _row(trial: _Trial, name: str) -> list[str]:
     cost = "" if trial.cost is None else f"${trial.cost:.4f}"
-    return [name, trial.status, trial.effects, trial.answer.replace("\n", " "), str(trial.calls), cost]
+    return [name, trial.status, trial.effects, trial.answer.replace("\n", " "), trial.first, trial.calls, cost]

@@ -9,7 +9,7 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.wording import count_noun, timestamp_ms
+from agentdbg.analysis.wording import count_noun, size_words, timestamp_ms
 from agentdbg.commands.terminal import Column, Styled, Terminal, clean
 from agentdbg.commands.times import since
 from agentdbg.exceptions import UsageError
@@ -68,7 +68,7 @@ def _picked(out: Terminal, agent: str, found: list[FoundSession]) -> list[FoundS
         )
     columns = [Column("", right=True), Column("changed"), Column("size", right=True), Column("request", least=20)]
     rows = [
-        (str(number), _when(session.changed_s), _size(session.bytes), first_request(session) or session.path.name)
+        (str(number), _when(session.changed_s), size_words(session.bytes), first_request(session) or session.path.name)
         for number, session in enumerate(found[:_OFFERED], 1)
     ]
     out.table(columns, rows)
@@ -103,10 +103,6 @@ def _chosen(answer: str, found: list[FoundSession]) -> list[FoundSession]:
 
 def _when(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _size(count: int) -> str:
-    return f"{count / 1e6:.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1):.1f} kB"
 
 
 def follow_session(out: Terminal, config: Config, sources: list[Source], format_name: str) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
+from agentdbg.analysis.families import in_trees, parent_of, relation
 from agentdbg.analysis.wording import duration, money
 from agentdbg.commands.options import Option
+from agentdbg.commands.space_words import print_sizes
 from agentdbg.commands.terminal import Column, Progress, Styled, Terminal
 from agentdbg.commands.times import local_time, since
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
-from agentdbg.index.run_index import RunFilter, RunIndex
+from agentdbg.index.run_index import RunFilter, RunIndex, RunPage
 from agentdbg.storage.reader import default_data_dir
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ agentdbg list
 agentdbg list --status error --since 2d
 agentdbg list --name airline --meta session_id=s-12
 agentdbg list -n 1 --json
+agentdbg list --tree                           # forks and replays under the run they came from
+agentdbg list --size                           # what takes the space, the largest run first
 """
 
 _STATUSES = ("ok", "problems", "error", "running")
@@ -41,6 +45,8 @@ def command(
     name: Annotated[str | None, Option("--name", metavar="TEXT", help="Only those with this in their name.")] = None,
     since: Annotated[str | None, Option("--since", metavar="WHEN", help="2h, 7d, today or 2026-11-01.")] = None,
     meta: Annotated[list[str] | None, Option("--meta", metavar="KEY=VALUE", help="Only with this metadata.")] = None,
+    size: Annotated[bool, Option("--size", help="What they take on disk, the largest first.")] = False,
+    tree: Annotated[bool, Option("--tree", help="Forks and replays under the run they came from.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the recorded runs, newest first."""
@@ -52,8 +58,12 @@ def command(
         index.refresh(thorough=False, progress=progress.at)
     if status == "problems":  # a verdict, so every run has to be looked into once
         index.headlines([run["run_id"] for run in index.page(RunFilter(status="ok"), None).runs])
-    page = index.page(RunFilter(status=status, name=name, since=_moment(since), meta=_pairs(meta or [])), limit)
+    wanted = RunFilter(status=status, name=name, since=_moment(since), meta=_pairs(meta or []))
     out = Terminal()
+    if size:
+        print_sizes(out, index, wanted, limit, as_json=as_json)
+        return
+    page = _trees(index.page(wanted, None), limit) if tree else index.page(wanted, limit)
     if as_json:
         ids = [run["run_id"] for run in page.runs]
         index.headlines(ids)
@@ -64,10 +74,21 @@ def command(
     if not page.runs:
         _say_none(out, data_dir, is_filtered=any((status, name, since, meta)) or limit == 0)
         return
-    print_runs(out, index, page.runs)
+    print_runs(out, index, page.runs, is_tree=tree)
     left_out = page.total - len(page.runs)
     if left_out and out.is_terminal:
         out.sentence(Styled(f"{left_out:,} more; `agentdbg list -n {page.total}` shows all", "muted"))
+
+
+def _trees(page: RunPage, limit: int) -> RunPage:
+    """The newest families, each whole: `limit` counts those who have no parent here."""
+    kept: list[RunMeta] = []
+    for run, depth in in_trees(page.runs):
+        limit -= depth == 0
+        if limit < 0:
+            break
+        kept.append(run)
+    return RunPage(kept, page.total, page.counts_by_status)
 
 
 def _moment(text: str | None) -> str | None:
@@ -94,8 +115,9 @@ def _say_none(out: Terminal, data_dir: Path, *, is_filtered: bool) -> None:
         out.sentence("`agentdbg demo` records a few small agents; `agentdbg doctor` says why your own are missing.")
 
 
-def print_runs(out: Terminal, index: RunIndex, runs: Sequence[RunMeta]) -> None:
+def print_runs(out: Terminal, index: RunIndex, runs: Sequence[RunMeta], *, is_tree: bool = False) -> None:
     """Print a table of runs, with a sentence on how each ended where there is room for it."""
+    depths = [depth for _, depth in in_trees(runs)] if is_tree else [0] * len(runs)
     headlines = index.headlines([run["run_id"] for run in runs])
     states = index.states(headlines)
     if out.width is None or out.width < _WIDE:
@@ -114,7 +136,20 @@ def print_runs(out: Terminal, index: RunIndex, runs: Sequence[RunMeta]) -> None:
         columns.append(Column("outcome", least=24, optional=5))
     length = _telling_length([run["run_id"] for run in runs])
     has_cost = _shows_cost(out, runs)
-    out.table(columns, [_row(out, run, length, headlines, states, has_cost=has_cost) for run in runs])
+    rows = [_row(out, run, length, headlines, states, has_cost=has_cost) for run in runs]
+    if is_tree:
+        for row, run, depth in zip(rows, runs, depths, strict=True):
+            row[1] = _branch(run, depth)
+    out.table(columns, rows)
+
+
+def _branch(run: RunMeta, depth: int) -> str:
+    """What a run in a tree is called: a child by what it is to its parent."""
+    if depth > 0:
+        return f"{'  ' * (depth - 1)}└ {relation(run)}"
+    parent = parent_of(run)
+    name = run["run_name"] or "–"
+    return name if parent is None else f"{name} ({relation(run)} of {parent[:8]}, which is not here)"
 
 
 def _shows_cost(out: Terminal, runs: Sequence[RunMeta]) -> bool:

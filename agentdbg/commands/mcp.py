@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ codex mcp add agentdbg -- agentdbg mcp
 AGENTDBG_DATA_DIR=./runs agentdbg mcp
 agentdbg mcp --control                               # replay, answer pauses, make tests; offline
 agentdbg mcp --control --live --max-cost-usd 0.5     # forks, too
+agentdbg mcp --control --live --max-cost-usd 0.5 --writes allow --program "python agent.py"
 """
 
 
@@ -27,9 +29,17 @@ def command(
     ] = False,
     live: Annotated[bool, Option("--live", help="With --control: forks may make live calls.")] = False,
     max_cost_usd: Annotated[
-        float | None, Option("--max-cost-usd", metavar="USD", help="With --live: what one fork may cost.")
+        float | None,
+        Option(
+            "--max-cost-usd",
+            metavar="USD",
+            help="With --live: what one run may cost, unless its program sets max_cost_usd itself.",
+        ),
     ] = None,
     writes: Annotated[str, Option("--writes", metavar="WHICH", help="With --live: deny or allow.")] = "deny",
+    program: Annotated[
+        str, Option("--program", metavar="COMMAND", help='With --live: what may be run anew: "python agent.py".')
+    ] = "",
     timeout: Annotated[
         int, Option("--timeout", metavar="SECONDS", help="How long one child may take.", at_least=1)
     ] = 300,
@@ -50,5 +60,19 @@ def command(
         raise UsageError("--live makes calls that cost money: it needs --control and --max-cost-usd")
     if writes not in ("deny", "allow"):
         raise UsageError(f"--writes is {writes!r}; it can be deny or allow")
-    chosen = Control(Path.cwd(), live, max_cost_usd, writes, float(timeout)) if control else None
+    words = _program_words(program)
+    chosen = Control(Path.cwd(), live, max_cost_usd, writes, float(timeout), words) if control else None
     serve(default_data_dir(), chosen)
+
+
+def _program_words(text: str) -> tuple[str, ...]:
+    """The program that a person named, as `agentdbg run` takes it: without the interpreter."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise UsageError(f"--program {text}: {error}") from None
+    if words and Path(words[0]).name.startswith("python"):
+        words = words[1:]
+    if text and (not words or words == ["-m"] or (words[0].startswith("-") and words[0] != "-m")):
+        raise UsageError(f'--program {text}: name a script or a module, as in "python agent.py" or "python -m agent"')
+    return tuple(words)

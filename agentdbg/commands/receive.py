@@ -81,6 +81,7 @@ def command(
         max_disk=quota,
         on_ready=ready,
         on_news=tell,
+        on_notice=problem,
     )
 
 

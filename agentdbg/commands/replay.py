@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from agentdbg.commands.replay_words import EXAMPLES, read_words
-from agentdbg.exceptions import AgentDbgError
+from agentdbg.exceptions import AgentDbgError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +28,12 @@ def main(words: Sequence[str]) -> NoReturn:
     """Replay what these words name, and exit."""
     try:
         read = read_words(list(words))
+        if "--learn" in read.options:
+            from agentdbg.commands.replay_learning import learn_rules  # noqa: PLC0415 -- as below
+
+            learn_rules(read)
+        if "--write" in read.options:
+            raise UsageError("--write goes with --learn RUN")
         from agentdbg.commands.replay_program import replay_program  # noqa: PLC0415 -- after the words made sense
 
         replay_program(read)

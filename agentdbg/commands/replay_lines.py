@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 __all__ = ["replay_lines"]
 
 
-def replay_lines(replay: Replay, report: dict[str, Any], *, is_kept: bool) -> list[str]:
-    """The verdict first, then what differs and what to do."""
+def replay_lines(replay: Replay, report: dict[str, Any], *, is_kept: bool, is_call: bool = False) -> list[str]:
+    """The verdict first, then what differs and what to do. `is_call`: a function was replayed, not its program."""
     session, shown = replay.session, replay.opened.place
     kept = report["run_id"][:8] if report["run_id"] and is_kept else ""
     first = session.first
@@ -24,9 +24,9 @@ def replay_lines(replay: Replay, report: dict[str, Any], *, is_kept: bool) -> li
     elif first is None or first.kind_of == "ended":
         lines = [f"agentdbg: replayed {shown}{f' as {kept}' if kept else ''}: equal; {_figures(report)}"]
         if first is not None:
-            lines.append(f"  the recording stops here: its process was killed in {first.name}")
+            lines.append(f"  the recording stops here: {first.what}")
     else:
-        lines = _divergence_lines(replay, first, shown)
+        lines = _divergence_lines(replay, first, shown, is_call=is_call)
         lines += [f"  also: {found.kind_of} at {found.headline()}" for found in _others(session.divergences, first)]
         if kept:
             lines.append(f"  agentdbg diff {shown} {kept}      both runs, side by side" if replay.opened.is_own else "")
@@ -54,7 +54,7 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
 
 
-def _divergence_lines(replay: Replay, first: Divergence, shown: str) -> list[str]:
+def _divergence_lines(replay: Replay, first: Divergence, shown: str, *, is_call: bool) -> list[str]:
     lines = [f"agentdbg: run {shown} diverged at {first.headline()}", *(f"  {line}" for line in first.lines())]
     equal = first.equal_before
     told = f"{_calls(equal)} before it {'was' if equal == 1 else 'were'} the same"
@@ -66,9 +66,15 @@ def _divergence_lines(replay: Replay, first: Divergence, shown: str) -> list[str
         if at:
             lines.append(f"  agentdbg fork {shown} --at {at}      go on live from here")
     if first.kind_of == "changed" and first.differences:
-        lines.append(f"  agentdbg replay {shown} --ignore '{first.kind}:{first.name} {first.differences[0].path}'")
+        rule = f"{first.kind}:{first.name} {first.differences[0].path}"
+        lines.append(f"  agentdbg replay {shown} --ignore '{rule}'{'' if replay.opened.is_own else ' -- …'}")
     if first.kind_of == "effect":
         lines.append(f"  agentdbg replay {shown} --allow {_allow_rule(first.what)}      let it happen")
+        began = replay.opened.head.get("call")
+        if isinstance(began, dict) and not replay.opened.head.get("whole") and not is_call:
+            lines.append(
+                f"  agentdbg replay {shown} --call      only {began.get('function')}, not the program around it"
+            )
     return lines
 
 
@@ -89,7 +95,8 @@ def _reached_lines(replay: Replay, shown: str) -> list[str]:
     reached = replay.session.reached
     assert reached is not None
     place = f" ({reached.source})" if reached.source else ""
-    where = f"call {reached.number} of {len(replay.opened.main.recording)}: {reached.name}{place}"
+    total = max(call.number for call in replay.opened.main.recording.calls)
+    where = f"call {reached.number} of {total}: {reached.name}{place}"
     return [f"agentdbg: replayed {shown} until {where}; {_calls(replay.counts['served'])} served"]
 
 

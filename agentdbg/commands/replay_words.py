@@ -21,6 +21,7 @@ EXAMPLES = """
 agentdbg replay 3f2a                            # the same program, nothing live
 agentdbg replay 3f2a --until error              # stop at the first error
 agentdbg replay 3f2a --ignore 'tool:search args.request_id'
+agentdbg replay 3f2a --learn 77ab               # propose what always differs
 agentdbg replay 3f2a --call                     # the traced function, without the server around it
 agentdbg replay tests/agentdbg/refund.jsonl -- agent.py --fast
 agentdbg replay latest --report report.json --allow net:localhost:5432
@@ -58,6 +59,8 @@ _OPTIONS: dict[str, tuple[str, str]] = {
     "--clock": ("WHICH", "recorded (default) or now."),
     "--keep-sleep": ("", "Sleep as long as the program wants to."),
     "--no-record": ("", "Keep no run of the replay."),
+    "--learn": ("RUN", "Run nothing: compare with another recording of the program, and propose what to ignore."),
+    "--write": ("", "Add what --learn proposes to .agentdbg/replay.yaml."),
     **PAUSING,
     "--call": ("[MODULE:FUNCTION]", "Call the traced function with its recorded arguments, not the script."),
 }
@@ -93,12 +96,14 @@ class Words(NamedTuple):
     """How many words stand before the program."""
     folder: Path
     """Where the command was given: the paths in it begin there."""
+    run_at: int = 0
+    """Which word names the run, from 0."""
 
 
 def read_words(words: list[str], about: About | None = None) -> Words:
     """Read the command line of `replay`, or of the command that `about` describes. Raises UsageError."""
     about = about or _REPLAY
-    count, run = len(words), None
+    count, run, run_at = len(words), None, 0
     options: dict[str, Any] = {}
     program: Program | None = None
     while words:
@@ -111,13 +116,13 @@ def read_words(words: list[str], about: About | None = None) -> Words:
         elif word.startswith("-") and word != "-":
             _read_option(word, words, options, about)
         elif run is None:
-            run = word
+            run, run_at = word, count - len(words) - 1
         else:
             raise UsageError(f"{word!r} is one word too many; the program to run goes behind `--`")
     if run is None:
         raise UsageError(f"which run? `agentdbg list` shows them, `agentdbg {about.command} --help` has examples")
     program_words = 0 if program is None else len(program.arguments) + (2 if program.is_module else 1)
-    return Words(run, options, program, count - program_words, Path.cwd())
+    return Words(run, options, program, count - program_words, Path.cwd(), run_at)
 
 
 def _read_option(word: str, words: list[str], options: dict[str, Any], about: About) -> None:
@@ -191,31 +196,15 @@ def _help(about: About) -> NoReturn:
 def recorded_program(opened: Opened) -> Program:
     """The program that a tape of our own names. Raises CannotReplay."""
     from agentdbg.autorun.launcher import Program  # noqa: PLC0415
-    from agentdbg.control.recorded_runs import CannotReplay  # noqa: PLC0415
+    from agentdbg.control.recorded_runs import CannotReplay, recorded_words  # noqa: PLC0415
 
     if not opened.is_own:
         raise CannotReplay(
             f"{opened.place} was not recorded in this data folder, so what it names is not run;"
             f" name the program yourself: agentdbg replay {opened.place} -- agent.py"
         )
-    argv = opened.argv
-    if argv is None:
-        raise CannotReplay(
-            f"the command line of {opened.place} was redacted; name the program: agentdbg replay {opened.place} --"
-            " agent.py …"
-        )
+    argv = recorded_words(opened.head, opened.place)
     module = opened.head.get("module")
     if isinstance(module, str) and module:
         return Program(module, argv[1:], is_module=True)
-    if argv[0] in ("", "-c", "-"):
-        raise CannotReplay(
-            f"there is no program to run: {opened.place} was recorded in an interactive session or with `python -c`;"
-            f" name a script: agentdbg replay {opened.place} -- agent.py"
-        )
-    cwd = opened.head.get("cwd")
-    if not os.path.exists(os.path.join(cwd if isinstance(cwd, str) else "", argv[0])):
-        raise CannotReplay(
-            f"the script {argv[0]!r} of {opened.place} is gone (it was run in {cwd});"
-            f" name it: agentdbg replay {opened.place} -- path/to/agent.py"
-        )
     return Program(argv[0], argv[1:], is_module=False)

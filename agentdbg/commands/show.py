@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
-from agentdbg.analysis.findings import add_to_summary, examine
+from agentdbg.analysis.families import linked_with
+from agentdbg.analysis.findings import add_to_summary
 from agentdbg.analysis.report import Summary, figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTION, LLM, LOOP, START, TOOL, payload_of
 from agentdbg.analysis.tree import tree_order
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, grouped
-from agentdbg.commands.find_runs import OpenedRun, open_run
+from agentdbg.commands.find_runs import OpenedRun, examined, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, problem
 from agentdbg.commands.times import local_time
 from agentdbg.encoding import encode_json
 from agentdbg.events.markers import in_words, text_in_words
-from agentdbg.storage.reader import load_events, run_folder
+from agentdbg.storage.reader import list_runs, load_events, run_folder
 from agentdbg.tape.whole_events import WholeEvents, is_cut
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ agentdbg show a41f                 # a run by a prefix of its id
 agentdbg show a41f --event 49      # one event
 agentdbg show a41f -e 49 --full    # and what was cut of it in the log, from the tape
 agentdbg show latest --full | less
+agentdbg show latest --linked      # with the runs of the services that it asked
 agentdbg show latest --json
 """
 
@@ -56,11 +58,17 @@ def command(
         str | None, Option("--event", "-e", metavar="N", help="Only this event: its number or id.")
     ] = None,
     full: Annotated[bool, Option("--full", help="Every row and line; of one event, every value whole.")] = False,
+    linked: Annotated[
+        bool, Option("--linked", help="All runs that it is a part of: callers, services, child processes.")
+    ] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print a run as a readable tree: what was asked, what was answered, errors and loops marked."""
     opened = open_run(run)
     out = Terminal()
+    if linked:
+        _show_linked(out, opened, full=full, as_json=as_json)
+        return
     if event is not None:
         _show_event(out, opened, opened.number_of(event), full=full, as_json=as_json)
         return
@@ -70,6 +78,30 @@ def command(
         return
     _print_head(out, opened, summary)
     _print_tree(out, opened, full=full)
+
+
+def _show_linked(out: Terminal, opened: OpenedRun, *, full: bool, as_json: bool) -> None:
+    """A run's callers and all that was done for them, each run below the one that asked for it."""
+
+    def event_ids(run_id: str) -> Iterator[str]:
+        return (str(event.get("event_id")) for event in load_events(run_id, opened.data_dir))
+
+    runs = linked_with(opened.run_id, list_runs(data_dir=opened.data_dir), event_ids)
+    if as_json:
+        out.json([{"run_id": one["run_id"], "run_name": one["run_name"], "depth": depth} for one, depth in runs])
+        return
+    for place, (one, depth) in enumerate(runs):
+        if place:
+            out.line()
+            out.line(Styled(f"{'  ' * depth}↳ for {runs[_above(runs, place)][0]['run_id'][:8]}", "muted"))
+        part = open_run(one["run_id"])
+        _print_head(out, part, _summary(part))
+        _print_tree(out, part, full=full)
+
+
+def _above(runs: list[tuple[Any, int]], place: int) -> int:
+    """Where the run stands that asked for the one at a place."""
+    return next(at for at in range(place - 1, -1, -1) if runs[at][1] < runs[place][1])
 
 
 def _show_event(out: Terminal, opened: OpenedRun, number: int, *, full: bool, as_json: bool) -> None:
@@ -96,7 +128,7 @@ def _summary(opened: OpenedRun) -> Summary:
         damaged_total=opened.index.damaged_total,
     )
     if not opened.is_live:
-        add_to_summary(summary, examine(load_events(opened.run_id, opened.data_dir), opened.meta))
+        add_to_summary(summary, examined(opened))
     return summary
 
 

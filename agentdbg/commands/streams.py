@@ -16,7 +16,7 @@ import traceback
 from typing import TYPE_CHECKING, Literal, TextIO
 
 from agentdbg.commands.terminal import clean, problem
-from agentdbg.exceptions import AgentDbgError, UsageError
+from agentdbg.exceptions import AgentDbgError, AgentDbgReplayDiverged, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,6 +77,8 @@ def let_go_of_stdout() -> None:
 
 def exit_code_of(error: Exception) -> int:
     """Say what went wrong, and give the exit code for it."""
+    if isinstance(error, AgentDbgReplayDiverged):  # a replay runs this command, and says so at its end
+        return 1
     if isinstance(error, AgentDbgError):
         problem(str(error))
         return error.exit_code

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.loading import undisturbed
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -25,7 +27,8 @@ def breakpoint(name: str = "", **shown: Any) -> None:  # noqa: A001 -- read as `
 
     Without a terminal, and where nothing else waits for an answer, the program goes on at once.
     """
-    from agentdbg.control.arming import pause_in_code  # noqa: PLC0415 -- loaded by whoever pauses
+    with undisturbed():
+        from agentdbg.control.arming import pause_in_code  # noqa: PLC0415 -- loaded by whoever pauses
 
     pause_in_code(name, shown)
 
@@ -34,6 +37,7 @@ def replay(
     run: str | Path,
     *,
     mocks: Mapping[str, Any] | None = None,
+    faults: Mapping[str, str] | None = None,
     on_divergence: str = "stop",
     check: bool = True,
     until: str | None = None,
@@ -48,13 +52,14 @@ def replay(
 
     `run` is an id, a unique prefix, or the path of a recording. At the end AgentDbgReplayDiverged is raised when
     anything was different, unless `check` is False. The options are those of `agentdbg replay`; `mocks` answers tools
-    and models by name: with a value, an exception, or a function.
+    and models by name, with a value, an exception or a function; `faults` lets them fail as `--fault` does.
     """
     from agentdbg.control.replay_block import ReplayBlock  # noqa: PLC0415 -- loaded by whoever replays
 
     return ReplayBlock(
         run,
         mocks=mocks,
+        faults=faults,
         on_divergence=on_divergence,
         check=check,
         until=until,

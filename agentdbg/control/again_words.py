@@ -19,8 +19,9 @@ def again_words(run_id: str, wanted: dict[str, Any]) -> list[str]:
         return ["replay", run_id]
     if wanted.get("what") != "fork" or not isinstance(wanted.get("at"), str) or not _EVENT.fullmatch(wanted["at"]):
         raise UsageError('the body has to be {"what": "replay"} or {"what": "fork", "at": "…", "set": ["result=…"]}')
-    words = ["fork", run_id, f"--at={wanted['at']}"]
-    for key, option in (("set", "--set"), ("set_all", "--set-all"), ("mocks", "--mock")):
+    is_changed = any(wanted.get(key) for key in ("set", "set_all", "mocks", "faults"))
+    words = ["fork", run_id, f"--{'at' if is_changed else 'after'}={wanted['at']}"]
+    for key, option in (("set", "--set"), ("set_all", "--set-all"), ("mocks", "--mock"), ("faults", "--fault")):
         given = wanted.get(key, [])
         if not isinstance(given, list) or not all(isinstance(one, str) for one in given) or len(given) > _MOST:
             raise UsageError(f"{key} has to be a list of texts")
@@ -30,4 +31,9 @@ def again_words(run_id: str, wanted: dict[str, Any]) -> list[str]:
     writes = wanted.get("writes", "deny")
     if writes not in ("deny", "allow", "recorded"):
         raise UsageError("writes can be deny, allow or recorded")
+    for key, most in (("trials", 100), ("jobs", 8)):
+        number = wanted.get(key, 1)
+        if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= most:
+            raise UsageError(f"{key} has to be a number from 1 to {most}")
+        words += [f"--{key}={number}"] if wanted.get("trials", 1) > 1 else []
     return [*words, f"--writes={writes}"]

@@ -24,11 +24,18 @@ _armed: Breakpoints | None = None
 
 
 def arm(
-    places: Sequence[str], *, wait_seconds: float = 0.0, then: str = "continue", whole_world: bool = False
+    places: Sequence[str],
+    *,
+    wait_seconds: float = 0.0,
+    then: str = "continue",
+    whole_world: bool = False,
+    from_call: int = 0,
 ) -> Breakpoints:
     """Pause this process at these places from now on. Raises UsageError where one cannot be read."""
     global _armed  # noqa: PLW0603 -- a process has one set of breakpoints
-    breaks = Breakpoints(places, wait_seconds=wait_seconds, then=then, whole_world=whole_world, ask=Prompt())
+    breaks = Breakpoints(
+        places, wait_seconds=wait_seconds, then=then, whole_world=whole_world, ask=Prompt(), from_call=from_call
+    )
     if _armed is None:
         _armed = breaks
         add_decider(breaks)
@@ -60,7 +67,7 @@ def pause_in_code(name: str, shown: dict[str, Any]) -> None:
     try:
         breaks = _armed or arm([], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
         breaks.pause_here(name, shown, user_source(2))
-    except Exception as fault:  # noqa: BLE001 -- looking must not break the program
+    except BaseException as fault:  # noqa: BLE001 -- looking must not break the program; what is not ours goes on
         contain(fault, "pause at agentdbg.breakpoint()")
 
 

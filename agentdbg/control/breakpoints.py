@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import _thread
 import asyncio
+import functools
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.pauses import Answered, Pause, Waiting, is_terminal
-from agentdbg.control.where import Breakpoint, Progress, parse_breakpoint
+from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
-from agentdbg.faults import pass_on, tell_once
+from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.loading import lock_of
 from agentdbg.recorder.context import current_scope
 from agentdbg.recorder.deciders import Answer, Decider, Outcome, Proceed, Refuse
-from agentdbg.storage.control_files import control_dir, read_breaks
+from agentdbg.storage.control_files import forget_breaks, read_breaks, write_breaks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,14 +48,22 @@ class Breakpoints(Decider):
         then: str = "continue",
         whole_world: bool = False,
         ask: Callable[..., Answered | None] | None = None,
+        from_call: int = 0,
     ) -> None:
         self.places = [parse_breakpoint(place) for place in places]
         self._wait_seconds = min(wait_seconds, _MOST_WAIT_SECONDS)
         self._then = then
         self._whole_world = whole_world
         self._ask = ask
+        self._from_call = from_call
+        """Pause nowhere before this call, and there: where a replay that went back is to stop."""
+        self.on_arrival: Callable[[], object] = _nothing
+        self.go_back: Callable[[int], object] | None = None
+        """Replay to this call; None where that cannot be, because something is live."""
+        self._messages: dict[str, Any] = {}
+        """What the last model call of each lane was given and gave."""
         self._terminal = threading.Lock()
-        self._lock = threading.Lock()
+        self._lock = lock_of(self)
         self._calls = 0
         self._mocks: dict[tuple[str, str], Any] = {}
         self._step: _Step | None = None
@@ -61,7 +72,9 @@ class Breakpoints(Decider):
         self._reasons: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._paused = 0
-        self._breaks_known: tuple[int, float] = (0, 0.0)
+        self._places_before: list[str] = []
+        self._breaks_known: dict[str, tuple[int, float]] = {}
+        """The file of breakpoints of each run, as it was last read or written."""
 
     # What the recorder asks.
 
@@ -108,6 +121,7 @@ class Breakpoints(Decider):
 
     def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
         """Pause after the call, if this is a place to."""
+        self._note_messages(call, outcome)
         if (pause := self._pause_after(call, outcome)) is None:
             return None
         return self._replaced(call, self._held(call, pause, lambda waiting: waiting.here()))
@@ -116,6 +130,7 @@ class Breakpoints(Decider):
         """Do the same in a task."""
         if not _is_asyncio():
             return self.ended(call, outcome)
+        self._note_messages(call, outcome)
         if (pause := self._pause_after(call, outcome)) is None:
             return None
         return self._replaced(call, await self._held_async(call, pause))
@@ -130,6 +145,8 @@ class Breakpoints(Decider):
     def pause_here(self, name: str, shown: dict[str, Any], source: str | None) -> None:
         """`agentdbg.breakpoint()` in the program's code: look, and go on."""
         scope = current_scope()
+        if self._from_call:
+            return
         if scope is None:
             tell_once("breakpoint", "agentdbg.breakpoint() pauses only inside a run; it was passed over")
             return
@@ -154,26 +171,39 @@ class Breakpoints(Decider):
     # Whether to pause.
 
     def _reason_before(self, call: AnnouncedCall, run: ActiveRun | None, number: int) -> str:
+        if number < self._from_call:
+            return ""
+        if self._from_call:
+            self._from_call = 0
+            self.on_arrival()
+            return "back"
         step = self._step
         if step is not None and step.is_reached(call, self._open):
             self._step = None
             return "step"
-        progress = _progress(run, number)
-        facts = _facts(call)
-        hits = [place for place in self.places if place.is_before(facts, progress)]
-        return hits[0].text if hits else ""
+        kind, name = call.kind, call.plain_name
+        progress, reason = _Progress(run, number), ""
+        facts: dict[str, Any] = {}
+        for place in self.places:
+            if place.after or not place.may_be(kind, name):
+                continue
+            if not facts and (place.conditions or place.kind in ("tool", "llm", "mcp")):
+                facts = _facts(call)
+            if place.is_before(facts, progress):
+                reason = reason or place.text
+        return reason
 
     def _pause_before(self, call: AnnouncedCall) -> Pause | None:
-        reason = self._reasons.pop(call.call_id, "")
-        run = _run_of(call)
-        if not reason or run is None or call.kind in ("http", "mcp"):
+        reason = self._reasons.pop(call.call_id, "") if self._reasons else ""
+        run = _run_of(call) if reason else None
+        if run is None or call.kind in ("http", "mcp"):
             return None
         shown = run.shown(call.input)
         return self._new_pause("before", call, run, shown, call.input, reason)
 
     def _pause_after(self, call: AnnouncedCall, outcome: Outcome) -> Pause | None:
-        run = _run_of(call)
-        if run is None or call.kind in ("http", "mcp") or not any(place.after for place in self.places):
+        run = _run_of(call) if any(place.after for place in self.places) and not self._from_call else None
+        if run is None or call.kind in ("http", "mcp"):
             return None
         if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
@@ -206,7 +236,21 @@ class Breakpoints(Decider):
             can_edit=call.can_edit,
             can_skip=call.can_answer,
             breaks=[place.text for place in self.places],
+            shows=self._moment(call, run),
         )
+
+    def _moment(self, call: AnnouncedCall, run: ActiveRun) -> dict[str, Any]:
+        """What the agent had before it then: its last recorded state, and what its model was last given and gave."""
+        state = run.last_state()
+        messages = None if call.kind == "llm" else self._messages.get(_lane_name(call))
+        moment = {"state": state, "messages": run.shown(messages)}
+        return {name: value for name, value in moment.items() if value is not None}
+
+    def _note_messages(self, call: AnnouncedCall, outcome: Outcome) -> None:
+        if call.kind == "llm" and not call.is_silent:
+            given = call.input if isinstance(call.input, list) else [call.input]
+            said = [] if outcome.error is not None else [{"role": "assistant", "content": outcome.value}]
+            self._messages[_lane_name(call)] = [*given, *said]
 
     # Waiting.
 
@@ -217,6 +261,7 @@ class Breakpoints(Decider):
 
     def _hold_in(self, run: ActiveRun, pause: Pause, parent_id: str, wait: Callable[[Waiting], Answered]) -> Answered:
         began = time.monotonic()
+        self._places_before = [place.text for place in self.places]
         with run.paused(parent_id):
             self._paused += 1
             try:
@@ -231,6 +276,7 @@ class Breakpoints(Decider):
         run = _run_of(call)
         assert run is not None
         began = time.monotonic()
+        self._places_before = [place.text for place in self.places]
         with run.paused(call.outer_id):
             self._paused += 1
             try:
@@ -292,9 +338,12 @@ class Breakpoints(Decider):
     # What an answer means.
 
     def _note_answer(self, answered: Answered, call_id: str, parent_id: str) -> None:
+        scope = current_scope()
         with self._lock:
             if answered.breaks is not None:
                 self.places = _parsed(answered.breaks)
+            if scope is not None and [place.text for place in self.places] != self._places_before:
+                self._tell_breaks(scope.run)
             if answered.do in ("step", "into", "out"):
                 self._step = _Step(answered.do, call_id, parent_id)
 
@@ -324,14 +373,28 @@ class Breakpoints(Decider):
         """Take over what the page or another terminal has set; a stat where nothing has changed."""
         if run is None:
             return
-        try:
-            about = (control_dir(run.path) / "breaks.json").stat()
-        except OSError as error:
-            pass_on(error)
-            return
-        if (known := (about.st_ino, about.st_mtime)) != self._breaks_known:
-            self._breaks_known = known
+        if run.run_id not in self._breaks_known:
+            self._tell_breaks(run)
+            run.before_end[self] = functools.partial(self._forget, run)
+        elif (known := _stamp(run)) is not None and known != self._breaks_known[run.run_id]:
+            self._breaks_known[run.run_id] = known
             self.places = _parsed(read_breaks(run.path))
+
+    def _tell_breaks(self, run: ActiveRun) -> None:
+        """Let the page and other terminals know where the program pauses, so that they can change it."""
+        try:
+            write_breaks(run.path, [place.text for place in self.places])
+        except (OSError, ValueError) as error:  # nobody can change them then
+            contain(error, "say where the program pauses")
+        self._breaks_known[run.run_id] = _stamp(run) or (0, 0.0)
+
+    def _forget(self, run: ActiveRun) -> None:
+        self._breaks_known.pop(run.run_id, None)
+        forget_breaks(run.path)
+
+
+def _nothing() -> None:
+    pass
 
 
 class _Step:
@@ -350,6 +413,15 @@ class _Step:
                 return False
             place = open_calls[place]
         return True
+
+
+def _stamp(run: ActiveRun) -> tuple[int, float] | None:
+    try:
+        about = os.stat(f"{run.path}/control/breaks.json")
+    except OSError as error:
+        pass_on(error)
+        return None
+    return about.st_ino, about.st_mtime
 
 
 def _parsed(texts: Iterable[str]) -> list[Breakpoint]:
@@ -377,17 +449,33 @@ def _facts(call: AnnouncedCall) -> dict[str, Any]:
     return facts
 
 
-def _progress(run: ActiveRun | None, number: int) -> Progress:
-    if run is None:
-        return Progress(number)
-    counters = run.counters
-    return Progress(
-        number,
-        counters.total("cost_usd"),
-        counters.whole("total_tokens"),
-        counters.whole("errors"),
-        counters.whole("loop_warnings"),
-    )
+class _Progress:
+    """How far a run has come: each figure is looked up when a breakpoint asks for it."""
+
+    __slots__ = ("_run", "calls")
+
+    def __init__(self, run: ActiveRun | None, calls: int) -> None:
+        self._run = run
+        self.calls = calls
+
+    @property
+    def cost_usd(self) -> float:
+        return 0.0 if self._run is None else self._run.counters.total("cost_usd")
+
+    @property
+    def tokens(self) -> int:
+        return self._whole("total_tokens")
+
+    @property
+    def errors(self) -> int:
+        return self._whole("errors")
+
+    @property
+    def loops(self) -> int:
+        return self._whole("loop_warnings")
+
+    def _whole(self, name: str) -> int:
+        return 0 if self._run is None else self._run.counters.whole(name)
 
 
 def _spent(run: ActiveRun) -> str:

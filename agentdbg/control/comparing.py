@@ -4,8 +4,10 @@ Compare a running call with a recorded one, and describe what differs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import difflib
+from typing import TYPE_CHECKING, Any
 
+from agentdbg import encoding
 from agentdbg.control.differences import are_permuted, differences
 from agentdbg.control.divergence import Divergence
 from agentdbg.control.inputs import matches_wildcard
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from agentdbg.recorder.deciders import AnnouncedCall
 
 __all__ = ["Comparison", "missing", "replay_mode"]
+
+_COMPARED = 1_000
 
 
 class Comparison:
@@ -45,6 +49,18 @@ class Comparison:
         shown = without_volatile(shown_input(call.kind, was), rules)
         return matches_wildcard(shown, without_volatile(shown_input(call.kind, now), rules))
 
+    def closest(self, run: RecordedRun, left: list[RecordedCall], call: AnnouncedCall) -> RecordedCall | None:
+        """Of calls that any of some workers could have made, the one that this is most likely, changed."""
+        name, now = self._inputs.name(call.name), _as_text(self._inputs.plain(call.input))
+        same = [one for one in left if (one.kind, one.name) == (call.kind, name)]
+        matcher = difflib.SequenceMatcher(b=now, autojunk=False)
+
+        def likeness(one: RecordedCall) -> float:
+            matcher.set_seq1(_as_text(run.input_of(one)))
+            return matcher.ratio()
+
+        return max(same, key=likeness, default=None)
+
     def tell_differences(
         self, divergence: Divergence, run: RecordedRun, expected: RecordedCall, call: AnnouncedCall
     ) -> None:
@@ -67,6 +83,10 @@ class Comparison:
             place=call.place,
             source=call.source,
         )
+
+
+def _as_text(plain: Any) -> str:
+    return encoding.encode(plain).decode()[-_COMPARED:]  # the newest of a conversation stands last
 
 
 def replay_mode(call: AnnouncedCall) -> str:

@@ -11,7 +11,7 @@ What is different in a replay: nine classes, and how each is told.
 | unservable | the result could not be stored, and running the call again is not allowed | stop |
 | ambiguous | two recorded calls fit, their lanes have no certain names, and their outcomes differ | stop |
 | outcome | the program ended otherwise: exit status, exception | exit 1 |
-| ended | the recording stops here, because its process was killed in this call | note, exit 0 |
+| ended | the recording stops here: its process was killed in this call, or a limit had stopped it | stop, exit 0 |
 """
 
 from __future__ import annotations
@@ -65,6 +65,11 @@ class Divergence:
         self.equal_before = 0
         self.total = 0
         self.hint = ""
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether the replay counts as equal all the same."""
+        return self.kind_of in HARMLESS
 
     @property
     def in_recorded_order(self) -> int:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.control.pauses import error_named
 from agentdbg.control.provider_answers import answer_in_form
+from agentdbg.control.provider_requests import edited_request
 from agentdbg.control.value_paths import parse_path, path_text, with_value
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.deciders import Answer
@@ -77,7 +78,7 @@ def edited_answer(answer: Answer, edits: Sequence[Edit], request: Any = None) ->
         if root == "error":
             error = _error(edit.value)
         elif request is not None:
-            value, error = answer_in_form(request, value, rest, edit.value), None
+            value, error = answer_in_form(request, value, rest, edit.value, append=edit.append), None
         elif answer.items is not None and not rest:
             items = edit.value if isinstance(edit.value, list) else [edit.value]
             return Answer(None, items=items, served="edited")
@@ -105,25 +106,11 @@ def edited_input(kind: str, given: Any, edits: Sequence[Edit]) -> Any:
 def _one_input(kind: str, given: Any, edit: Edit) -> Any:
     root, rest = edit.path[0], edit.path[1:]
     if kind == "http":
-        body = given.get("body") if isinstance(given, dict) else None
-        if not isinstance(body, dict):
-            raise UsageError("the body of this request is no JSON, so nothing in it can be set")
-        if root == "system" and "system" not in body:
-            return {**given, "body": _with_system(body, edit)}
-        return {**given, "body": with_value(body, edit.path, edit.value, append=edit.append)}
+        return edited_request(given, edit.path, edit.value, append=edit.append)
     if root in ("args", "prompt", "messages", "input") and not (isinstance(given, dict) and root in given):
+        if root == "args" and rest and isinstance(given, dict) and rest[0] not in given:
+            raise UsageError(f"there is no argument {rest[0]!r}; there are: {', '.join(map(str, given)) or 'none'}")
         return with_value(given, rest, edit.value, append=edit.append)
+    if isinstance(given, dict) and root not in given:
+        raise UsageError(f"there is no {root!r} in what this step is given; there are: {', '.join(map(str, given))}")
     return with_value(given, edit.path, edit.value, append=edit.append)
-
-
-def _with_system(body: dict[str, Any], edit: Edit) -> dict[str, Any]:
-    """The system prompt of providers that have it as the first message, or under another name."""
-    if "instructions" in body or "input" in body:
-        return with_value(body, ("instructions",), edit.value, append=edit.append)  # type: ignore[no-any-return]
-    messages = body.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    if isinstance(first, dict) and first.get("role") in ("system", "developer"):
-        return with_value(body, ("messages", 0, "content"), edit.value, append=edit.append)  # type: ignore[no-any-return]
-    if isinstance(messages, list):
-        return {**body, "messages": [{"role": "system", "content": edit.value}, *messages]}
-    raise UsageError("this request has no system prompt that could be set")

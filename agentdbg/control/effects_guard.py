@@ -2,8 +2,9 @@
 Keep the machine closed while a program is replayed: no connection, no process, no write outside a private folder.
 
 One audit hook, installed once (it cannot be removed) and armed by a flag. It is asked by the interpreter before an
-operation, and raises in its place. It cannot see what C and Rust libraries do by themselves, nor writes to descriptors
-and connections that were open before: `not_guarded` names what is loaded of that kind, `open_sockets` what is open.
+operation, and raises in its place; `unheard_effects` tells it of some that raise no event. It cannot see what C and
+Rust libraries do by themselves, nor writes to descriptors and connections that were open before: `not_guarded` names
+what is loaded of that kind, `open_sockets` what is open.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.control.unheard_effects import ATTACHING, watch_unheard
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import pass_on
 
@@ -27,21 +29,23 @@ _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _MODES = re.compile("[wax+]")
 _BYTECODE = re.compile(r"__pycache__(?:[/\\][^/\\]+\.pyc(?:\.\d+)?)?$")
 _CHANGING = {
-    # The event, and which of its arguments are paths.
-    "os.remove": (0,),
-    "os.rename": (0, 1),
-    "os.rmdir": (0,),
-    "os.mkdir": (0,),
-    "os.link": (1,),
-    "os.symlink": (1,),
-    "os.truncate": (0,),
-    "os.chmod": (0,),
-    "os.chown": (0,),
-    "os.lchown": (0,),
-    "os.utime": (0,),
-    "os.setxattr": (0,),
-    "os.removexattr": (0,),
-    "os.chflags": (0,),
+    # The event: which of its arguments is a path, and which the folder (a descriptor) that the path begins in.
+    "os.remove": ((0, 1),),
+    "os.rename": ((0, 2), (1, 3)),
+    "os.rmdir": ((0, 1),),
+    "os.mkdir": ((0, 2),),
+    "os.link": ((1, 3),),
+    "os.symlink": ((1, 2),),
+    "os.truncate": ((0, None),),
+    "os.chmod": ((0, 2),),
+    "os.chown": ((0, 3),),
+    "os.lchown": ((0, None),),
+    "os.utime": ((0, 3),),
+    "os.setxattr": ((0, None),),
+    "os.removexattr": ((0, None),),
+    "os.chflags": ((0, None),),
+    "os.mkfifo": ((0, 2),),
+    "os.mknod": ((0, 3),),
 }
 _VERBS = {
     "os.remove": "remove",
@@ -58,7 +62,10 @@ _VERBS = {
     "os.setxattr": "change the attributes of",
     "os.removexattr": "change the attributes of",
     "os.chflags": "change the flags of",
+    "os.mkfifo": "make the pipe",
+    "os.mknod": "make the file",
     "sqlite3.connect": "open the database",
+    ATTACHING: "open the database",
     "os.kill": "send a signal to process",
     "os.killpg": "send a signal to process group",
     "signal.pthread_kill": "send a signal to thread",
@@ -66,12 +73,16 @@ _VERBS = {
     "syslog.syslog": "write to the system log:",
 }
 _STARTING = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn"}
+_STARTING |= {"os.fork", "os.forkpty"}
+_DATABASES = {"sqlite3.connect", ATTACHING}
 _SENDING = {"socket.connect", "socket.sendto", "socket.sendmsg", "socket.bind"}
 _LOOKUPS = {"socket.getaddrinfo", "socket.gethostbyname", "socket.gethostbyaddr", "socket.getnameinfo"}
 _SIGNALS = {"os.kill", "os.killpg", "signal.pthread_kill"}
 _HARMLESS_COMMANDS = {"ldconfig", "uname"}  # the standard library asks them; they change nothing
 # C and Rust libraries with sockets or files of their own, by the module that a program has loaded.
 _UNSEEN = {
+    "_dbm": "dbm.ndbm",
+    "_gdbm": "dbm.gnu",
     "grpc": "grpc",
     "psycopg": "psycopg",
     "psycopg2": "psycopg2",
@@ -88,8 +99,18 @@ _UNSEEN = {
     "polars": "polars",
     "chromadb_rust_bindings": "chromadb",
 }
-_HOUSEKEEPING = re.compile(r"[/\\]latest_kickoff_task_outputs\.db(?:-journal|-wal|-shm)?$|[/\\]crewai[/\\]credentials$")
-"""Files that a framework (CrewAI) keeps for itself at every start, whatever the agent does."""
+_HOUSEKEEPING = {
+    "crewai": re.compile(
+        r"[/\\]latest_kickoff_task_outputs\.db(?:-journal|-wal|-shm)?$"
+        r"|[/\\]\.crewai_user\.json$"
+        r"|[/\\]crewai(?:[/\\](?:\.crewai_write_test\.\w+|credentials(?:[/\\]secret\.key)?))?$"
+    ),
+}
+"""Files that a framework keeps for itself at every start, whatever the agent does: by the package that is loaded."""
+_STORAGE = re.compile(
+    r"[/\\]\.(?:local(?:[/\\]share)?|config)$|[/\\](?:\.local[/\\]share|Application Support)[/\\][^/\\]+$"
+)
+"""Folders of the user that such a package makes for those files; they may be made, and nothing else."""
 
 
 class _Here(threading.local):
@@ -147,7 +168,7 @@ class EffectsGuard:
         if not self._is_installed:
             self._is_installed = True
             sys.addaudithook(self._heard)
-            _guard_fork_exec(self._heard)
+            watch_unheard(self._heard, lambda: self._is_armed)
         self._is_armed = True
 
     def disarm(self) -> None:
@@ -176,15 +197,17 @@ class EffectsGuard:
             return self._network(event, args)
         if event in _STARTING:
             return self._starting(event, args)
-        is_private = event == "sqlite3.connect" and self._is_private_database(args[0])
+        is_private = event in _DATABASES and self._is_private_database(args[0])
         if is_private or (event in _SIGNALS and args[:1] == (os.getpid(),)):
             return None
         return f"{_VERBS.get(event, event)} {_shown(args[0]) if args else ''}".rstrip()
 
     def _changing(self, event: str, args: tuple[Any, ...]) -> str | None:
-        paths = [args[at] for at in _CHANGING[event] if at < len(args)]
+        paths = [_in_folder(args[at], args, folder) for at, folder in _CHANGING[event] if at < len(args)]
         wrong = next((path for path in paths if not self._is_writable(path)), None)
-        if wrong is None or (event == "os.mkdir" and os.path.isdir(wrong)):  # which does nothing
+        if wrong is None:
+            return None
+        if event == "os.mkdir" and (os.path.isdir(wrong) or _is_storage(_whole_path(wrong))):  # which does nothing
             return None
         return f"{_VERBS[event]} {_shown(wrong)}"
 
@@ -198,7 +221,7 @@ class EffectsGuard:
         if path is None or isinstance(path, int):  # an open descriptor
             return True
         whole = _whole_path(path)
-        if whole == os.devnull or _BYTECODE.search(whole) or _HOUSEKEEPING.search(whole) or self._may_write(whole):
+        if whole == os.devnull or _BYTECODE.search(whole) or _is_housekeeping(whole) or self._may_write(whole):
             return True
         return any(_is_in(whole, folder) for folder in self._allowed.folders)
 
@@ -232,7 +255,7 @@ class EffectsGuard:
         return any(rule in (host, f"{host}:{port}") for rule in self._allowed.hosts)
 
     def _starting(self, event: str, args: tuple[Any, ...]) -> str | None:
-        command = args[0] if args else ""
+        command = args[0] if args else event
         if event == "subprocess.Popen" and len(args) > 1:
             given = args[1]
             command = given[0] if isinstance(given, (list, tuple)) and given else given or command
@@ -246,7 +269,8 @@ class EffectsGuard:
 
 
 _EVENTS = frozenset(
-    {"open", "sqlite3.connect", "syslog.syslog", "webbrowser.open", "os.mkfifo", "os.mknod"}
+    {"open", "syslog.syslog", "webbrowser.open"}
+    | _DATABASES
     | set(_CHANGING)
     | _STARTING
     | _SENDING
@@ -255,21 +279,12 @@ _EVENTS = frozenset(
 )
 
 
-def _guard_fork_exec(heard: Callable[[str, tuple[Any, ...]], None]) -> None:
-    """`multiprocessing` starts its processes past every audit event."""
-    try:
-        posix: Any = importlib.import_module("_posixsubprocess")  # not everywhere
-    except ImportError as error:
-        pass_on(error)
-        return
-    fork_exec = posix.fork_exec
+def _is_housekeeping(path: str) -> bool:
+    return any(package in sys.modules and files.search(path) for package, files in _HOUSEKEEPING.items())
 
-    def guarded(*args: Any) -> Any:
-        words = args[0] if args and isinstance(args[0], (list, tuple)) else ()
-        heard("os.posix_spawn", (words[0] if words else "", list(words), None))
-        return fork_exec(*args)
 
-    posix.fork_exec = guarded
+def _is_storage(path: str) -> bool:
+    return any(package in sys.modules for package in _HOUSEKEEPING) and bool(_STORAGE.search(path))
 
 
 def _is_socketpair() -> bool:
@@ -293,6 +308,28 @@ def _whole_path(path: Any) -> str:
     except (OSError, ValueError) as error:
         pass_on(error)
         return os.path.abspath(text)
+
+
+def _in_folder(path: Any, args: tuple[Any, ...], at: int | None) -> Any:
+    """The path as it is meant: relative ones may begin in a folder that is open, as `shutil.rmtree` has it."""
+    folder = args[at] if at is not None and at < len(args) else -1
+    if isinstance(path, int):  # a descriptor: a file that is open for reading has a mode and times all the same
+        return _opened_as(path)
+    if not isinstance(folder, int) or folder < 0 or os.path.isabs(path):
+        return path
+    return os.path.join(_opened_as(folder), os.fsdecode(path))
+
+
+def _opened_as(descriptor: int) -> str:
+    """The path that a descriptor was opened with; one that may not be written where nobody knows."""
+    try:
+        if os.path.isdir("/proc/self/fd"):
+            return os.readlink(f"/proc/self/fd/{descriptor}")
+        fcntl: Any = importlib.import_module("fcntl")  # not on Windows, which has no such descriptors
+        return os.fsdecode(fcntl.fcntl(descriptor, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0"))  # macOS
+    except (AttributeError, ImportError, OSError) as error:
+        pass_on(error)
+        return os.sep
 
 
 def _is_in(path: str, folder: str) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.effects import NO_RULES, EffectRules, guess
 from agentdbg.control.edits import edited_answer, edited_input
 from agentdbg.control.pauses import is_terminal
-from agentdbg.control.plan import Diverge, Give, Live, Plan, Serve
+from agentdbg.control.plan import Diverge, Enter, Give, Live, Plan, Serve
 from agentdbg.events import REDACTED
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.deciders import Refuse
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from agentdbg.control.edits import Edit
     from agentdbg.control.mocks import Mocks
+    from agentdbg.control.plan import Step
     from agentdbg.control.recorded import RecordedCall
-    from agentdbg.control.session import Session
     from agentdbg.control.tapes import RecordedRun
     from agentdbg.recorder.deciders import AnnouncedCall, Answer
 
@@ -42,14 +42,24 @@ class MockedPlan(Plan):
 
     def __init__(self, mocks: Mocks | None = None) -> None:
         self._mocks = mocks
-        self.session: Session | None = None
+        if mocks is not None:
+            mocks.is_planned = True
+            self.deciders = (mocks,)
 
-    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call."""
         return self._mocked(call, recorded) or (Diverge() if recorded is None else Serve())
 
-    def _mocked(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Give | None:
-        answer = None if self._mocks is None else self._mocks.answer(call, self._recorded_value(call, recorded))
+    def expects(self, recorded: RecordedCall) -> bool:
+        """Say whether the program is to make this recorded call: a mocked one may be made otherwise, or not at all."""
+        return self._mocks is None or not self._mocks.may_answer(recorded.kind, recorded.name)
+
+    def _mocked(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Give | Enter | None:
+        if self._mocks is None:
+            return None
+        if self._mocks.is_answered_inside(call):
+            return Enter()
+        answer = self._mocks.answer(call, self._recorded_value(call, recorded))
         return None if answer is None else Give(answer)
 
     def _recorded_value(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Any:
@@ -75,12 +85,9 @@ class ForkPlan(MockedPlan):
     ) -> None:
         super().__init__(mocks)
         self._main = main
-        self._cut = cut
-        calls = [call for call in main.recording.calls if call.event_id == cut]
-        self._turns = {call.turn for call in calls}
-        self._last = max(self._turns, default=-1)
-        self._http = max((call.turn for call in calls if call.kind == "http"), default=-1)
-        self._kind = next((call.kind for call in calls if call.kind != "http"), "")
+        self._turns = {call.turn for call in main.recording.calls if call.event_id == cut}
+        self._last = max(self._turns)
+        self._place = main.recording.place_of(cut)
         self._outcomes = [edit for edit in edits if edit.is_outcome]
         self._inputs = [edit for edit in edits if not edit.is_outcome]
         self._for_all = list(edits_for_all)
@@ -89,7 +96,7 @@ class ForkPlan(MockedPlan):
         self._secrets = dict(secrets or {})
         self.refused: list[str] = []
 
-    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call."""
         if (mocked := self._mocked(call, recorded)) is not None:
             return mocked
@@ -109,8 +116,10 @@ class ForkPlan(MockedPlan):
         """A client's model call is only observed; what it asks over HTTP is what is changed."""
         return recorded is not None and recorded.turn <= self._last and not call.can_answer
 
-    def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Refuse:
-        is_place = recorded.turn == self._http if self._http >= 0 else recorded.kind == self._kind
+    def _at_the_cut(self, call: AnnouncedCall, recorded: RecordedCall) -> Serve | Live | Enter | Refuse:
+        is_place = recorded.turn == self._place.turn
+        if not is_place and recorded.kind == "llm" and (self._inputs or self._outcomes):
+            return Enter()  # a client's call, which could be served whole; what is changed is inside it
         if not is_place and recorded.turn != self._last:
             return Serve()
         if self._inputs and (is_place or call.can_edit):
@@ -134,7 +143,15 @@ class ForkPlan(MockedPlan):
 
     def _concerns_all(self, call: AnnouncedCall) -> bool:
         """`--set-all` is for calls of the kind that was cut at; at a client, for what goes over HTTP."""
-        return bool(self._for_all) and call.can_edit and call.kind in ("http", "llm" if self._http >= 0 else self._kind)
+        return (
+            bool(self._for_all)
+            and call.can_edit
+            and call.kind
+            in (
+                "http",
+                "llm" if self._place.kind == "http" else self._place.kind,
+            )
+        )
 
     def _made(self, call: AnnouncedCall, edits: Sequence[Edit]) -> Live | Refuse:
         given = edited_input(call.kind, call.input, edits) if edits else call.input

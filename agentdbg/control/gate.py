@@ -18,6 +18,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.loading import lock_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -55,11 +57,13 @@ class Gate:
         self._begun = bytearray(len(turns))
         self._next_end = 0
         self._next_begin = 0
-        self._lock = threading.RLock()
+        self._lock = lock_of(self)
         self._waiting: dict[int, Callable[[], None]] = {}
         self._moved = time.monotonic()
         self.forced = 0
         """How many calls went on before their turn."""
+        self._left_out: set[int] = set()
+        """Calls that may never come, or that another lane makes."""
         self._is_open = False
 
     def open(self) -> None:
@@ -83,6 +87,13 @@ class Gate:
                 self._ended[turn] = 1
                 self._begun[self._turns[turn].begun] = 1
             self._advance()
+
+    def leave_out(self, turns: list[int], *, is_certain: bool) -> None:
+        """A lane has passed these calls over. Unless that is certain they are waited for, until nothing moves once."""
+        if is_certain or self.forced:
+            self.end(turns)
+        else:
+            self._left_out.update(turns)
 
     def _advance(self) -> None:
         before = self._next_end, self._next_begin
@@ -160,6 +171,7 @@ class Gate:
             if not is_stuck or min(self._waiting, default=turn) != turn or self._may_end(turn):
                 return
             self.forced += 1
+            self.end(self._left_out)
             missing = [at for at, known in enumerate(self._turns) if known.begun < self._turns[turn].had_begun]
             for at in missing:  # who comes after need not wait for them again
                 self._begun[self._turns[at].begun] = 1

@@ -3,15 +3,18 @@ Find the recorded call that a call of the running program is.
 
 A call is looked for in its own lane, by what it asks for and how many times the lane has asked for that. Lanes have
 the names that they had in the recording; where a set or a race started them in another order, a lane takes the name of
-a recorded one that began with the same call. Nothing here waits, serves or raises.
+a recorded one that began with the same call. Workers that one lane started with one function may take jobs from a
+queue, and which of them takes a job is chance: what a worker asks for is looked for among the others too, and served
+if all that fit came to the same. Nothing here waits, serves or raises.
 """
 
 from __future__ import annotations
 
-import threading
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
-from agentdbg.control.recorded import shape_of
+from agentdbg.control.recorded import kind_of_worker, shape_of
+from agentdbg.loading import lock_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from agentdbg.recorder.lanes import Lane
 
 __all__ = ["Found", "Matcher"]
+
+_MOST_LEFT = 200
 
 
 class Found(NamedTuple):
@@ -41,51 +46,97 @@ class Matcher:
     def __init__(self, recording: Recording, *, any_lane: bool = False) -> None:
         self._recording = recording
         self._any_lane = any_lane
-        self._lock = threading.Lock()
+        self._lock = lock_of(self)
         self._bound: dict[str, bool] = {}
         """Names of recorded lanes that a running one has."""
         self.made: set[int] = set()
         """Turns of the calls that were made."""
-        self._reached: dict[str, int] = {}
-        """By lane: the place after the last one that was made."""
+        self._shared: set[str] = set()
+        """Kinds of workers that have taken each other's jobs."""
+        self._first_left_at: dict[str, int] = {}
+        """By lane: how many of its calls, from the first on, were all made."""
 
     def find(self, lane: Lane, key: Key) -> Found:
         """The recorded call that this is; it counts as made from here on."""
         with self._lock:
             if not lane.is_bound:
                 self._bind(lane, key)
-            expected = self._next_of(lane.name)
+            expected = self._next_of(lane, key)
             call = self._first_left(self._recording.by_key.get((lane.name, key), ()))
             if call is None and self._any_lane:
                 call = self._first_left(sorted(self._everywhere(key)))
+            is_ambiguous = False
+            if call is None and lane.is_started:
+                call, is_ambiguous = self._of_other_worker(lane.name, key)
+                if call is not None:
+                    self._shared.add(kind_of_worker(lane.name))
             if call is None:
                 return Found(None, expected)
-            is_ambiguous = call.is_late and self._has_rival(call)
-            is_moved = call.lane == lane.name and call.place < self._reached.get(lane.name, 0)
-            self._make(call)
+            is_ambiguous = is_ambiguous or (call.is_late and self._has_rival(call))
+            is_moved = call.place < lane.reached.get(call.lane, 0)
+            self._make(call, lane)
             return Found(call, expected, is_moved, is_ambiguous)
 
-    def take(self, call: RecordedCall) -> None:
-        """Count a call as made that was found otherwise: by wildcards, or as the nearest one."""
+    def take(self, call: RecordedCall, lane: Lane) -> None:
+        """Count a call as made by a lane that was found otherwise: by wildcards, or as the nearest one."""
         with self._lock:
-            self._make(call)
+            self._make(call, lane)
 
     def passed_over(self, call: RecordedCall) -> list[int]:
         """The turns of the calls that its lane made before it in the recording, and has not made now."""
         with self._lock:
-            before = (other for other in self._recording.by_lane[call.lane] if other.place < call.place)
-            return [other.turn for other in before if other.turn not in self.made]
+            before = takewhile(lambda other: other.place < call.place, self._left_in(call.lane))
+            return [other.turn for other in before]
 
-    def _make(self, call: RecordedCall) -> None:
+    def has_workers_beside(self, lane: str) -> bool:
+        """Whether another lane may make the calls of this one."""
+        return len(self._recording.workers_beside(lane)) > 1
+
+    def is_shared(self, lane: str) -> bool:
+        """Whether a worker of that kind has made what another one had made in the recording."""
+        return kind_of_worker(lane) in self._shared
+
+    def left_to_workers(self, lane: str) -> list[RecordedCall]:
+        """What the lane and the workers beside it have not made yet, in recorded order; some of it."""
+        with self._lock:
+            lanes = self._recording.workers_beside(lane)
+            return sorted(call for name in lanes for call in islice(self._left_in(name), _MOST_LEFT))[:_MOST_LEFT]
+
+    def _make(self, call: RecordedCall, lane: Lane) -> None:
         self.made.add(call.turn)
-        self._reached[call.lane] = max(self._reached.get(call.lane, 0), call.place + 1)
+        lane.reached[call.lane] = max(lane.reached.get(call.lane, 0), call.place + 1)
+        calls, at = self._recording.by_lane[call.lane], self._first_left_at.get(call.lane, 0)
+        while at < len(calls) and calls[at].turn in self.made:
+            at += 1
+        self._first_left_at[call.lane] = at
 
     def _first_left(self, calls: list[RecordedCall] | tuple[RecordedCall, ...]) -> RecordedCall | None:
         return next((call for call in calls if call.turn not in self.made), None)
 
-    def _next_of(self, lane: str) -> RecordedCall | None:
-        reached = self._reached.get(lane, 0)
-        return next((call for call in self._recording.by_lane.get(lane, ()) if call.place >= reached), None)
+    def _next_of(self, lane: Lane, key: Key) -> RecordedCall | None:
+        """What the lane made next; what a framework only reports stands beside what it asks of others."""
+        reached = lane.reached.get(lane.name, 0)
+        left = (call for call in self._left_in(lane.name) if call.place >= reached)
+
+        def is_beside(call: RecordedCall) -> bool:
+            return call.is_only_observed or call.is_unasked
+
+        return next((call for call in left if not is_beside(call) or call.key[:2] == key[:2]), None)
+
+    def _left_in(self, lane: str) -> Iterator[RecordedCall]:
+        """The calls of a lane that were not made yet, in their order."""
+        calls = self._recording.by_lane.get(lane, [])
+        for at in range(self._first_left_at.get(lane, 0), len(calls)):
+            if calls[at].turn not in self.made:
+                yield calls[at]
+
+    def _of_other_worker(self, lane: str, key: Key) -> tuple[RecordedCall | None, bool]:
+        """What another worker of the same kind made, and whether several fit that came to different ends."""
+        lanes = self._recording.workers_beside(lane)
+        left = [self._first_left(self._recording.by_key.get((name, key), ())) for name in lanes]
+        found = sorted(call for call in left if call is not None)
+        is_ambiguous = any(call.tape_call.out != found[0].tape_call.out for call in found[1:])
+        return (found[0] if found else None), is_ambiguous
 
     def _everywhere(self, key: Key) -> Iterator[RecordedCall]:
         for (_, known), calls in self._recording.by_key.items():

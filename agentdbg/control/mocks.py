@@ -14,18 +14,25 @@ model is asked over HTTP the fault is the real thing: a status, a broken stream,
 from __future__ import annotations
 
 import asyncio
+import errno
 import fnmatch
 import importlib.util
+import io
 import json
 import re
 import threading
 import time
 from dataclasses import dataclass, field
+from email.message import Message
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 
 from agentdbg.control.pauses import error_named
+from agentdbg.control.provider_answers import STATUSES, http_fault, new_answer
 from agentdbg.exceptions import UsageError
+from agentdbg.faults import tell_once
+from agentdbg.loading import lock_of
 from agentdbg.recorder.deciders import Answer, Decider
 
 if TYPE_CHECKING:
@@ -38,7 +45,7 @@ __all__ = ["FAULTS", "Mock", "Mocks", "parse_fault", "parse_mock"]
 FAULTS = ("timeout", "500", "429", "empty", "garbage", "cut", "slow:SECONDS")
 _NAMED = re.compile(r"(?P<name>.+?)(?:#(?P<nth>[1-9]\d*))?=(?P<what>.*)", re.DOTALL)
 _RAISE = re.compile(r"""raise:(?P<type>[\w.]+)(?:\((?P<text>"(?:[^"\\]|\\.)*"|'[^']*')?\))?""")
-_STATUSES = {"500": "Internal Server Error", "429": "Too Many Requests"}
+_sleep = time.sleep  # a replay takes the program's sleep away, not ours
 _NOTHING: dict[type, Any] = {str: "", list: [], dict: {}, tuple: (), int: 0, float: 0.0, bool: False}
 
 
@@ -51,8 +58,8 @@ class Mock:
     """Gives the answer to a call, from the recorded value where there is one (else None); None: the call is made."""
     nth: int = 0
     """Only this call of the name; 0: every one."""
-    over_http: Callable[[], dict[str, Any]] | None = None
-    """What the server gives, where the call is made over HTTP."""
+    fault: str = ""
+    """Which outage it is, where it is one."""
     seconds: float = 0.0
     """How long the call is held before it is made."""
     text: str = ""
@@ -60,56 +67,82 @@ class Mock:
 
     def is_for(self, call: AnnouncedCall) -> bool:
         """Whether it answers this call; each call of the name is asked about once."""
-        if self.name != call.kind and not fnmatch.fnmatchcase(call.plain_name, self.name):
+        if not self.is_named(call.kind, call.plain_name):
             return False
         self._seen += 1
         return self.nth in (0, self._seen)
 
+    def is_named(self, kind: str, name: str) -> bool:
+        """Whether it is about calls of this kind or name."""
+        return self.name == kind or fnmatch.fnmatchcase(name, self.name)
+
+
+@dataclass
+class _Held:
+    """A call that is mocked, while it lasts."""
+
+    mock: Mock
+    call: AnnouncedCall
+    is_used: bool = False
+
 
 class Mocks(Decider):
-    """Answers calls by their names, in any program that is run."""
+    """
+    Answers calls by their names, in any program that is run.
+
+    A function is answered with a value. A model that is asked through a client is answered over HTTP, in the form that
+    its provider uses, so that the client gives the program what it would have given.
+    """
 
     asks_http = True
+    is_planned = False
+    """Whether a plan asks for the answers; then this only notes which call is which, and holds slow ones."""
 
     def __init__(self, mocks: Iterable[Mock]) -> None:
         self._mocks = list(mocks)
-        self._lock = threading.Lock()
-        self._open: dict[str, Mock] = {}
+        self._lock = lock_of(self)
+        self._open: dict[str, _Held] = {}
 
     @classmethod
-    def of_values(cls, values: Mapping[str, Any]) -> Mocks:
-        """Mocks as Python gives them: a value, an exception to raise, or a function to call."""
-        return cls(mock_of_value(name, value) for name, value in values.items())
+    def of_values(cls, values: Mapping[str, Any], faults: Mapping[str, str] | None = None) -> Mocks:
+        """Mocks as Python gives them: a value, an exception to raise, or a function to call; faults by their names."""
+        mocks = [mock_of_value(name, value) for name, value in values.items()]
+        return cls([*mocks, *(parse_fault(f"{name}={what}") for name, what in (faults or {}).items())])
 
-    def find(self, call: AnnouncedCall) -> Mock | None:
-        """The mock that answers this call, if one does."""
-        if call.kind == "http" or call.is_silent:  # what stands behind a call that was asked about already
-            return self._open.get(call.outer_id)
-        with self._lock:
-            found = [mock for mock in self._mocks if mock.is_for(call)]
-            if found:
-                self._open[call.call_id] = found[0]
-        return found[0] if found else None
+    def may_answer(self, kind: str, name: str) -> bool:
+        """Whether a call of this kind and name could be mocked."""
+        return any(mock.is_named(kind, name) for mock in self._mocks)
 
     def answer(self, call: AnnouncedCall, recorded: Any = None) -> Answer | None:
         """The answer to a call; None where it is to be made."""
-        mock = self.find(call)
-        if mock is None:
+        held = self._held(call)
+        if held is None or held.mock.seconds:
             return None
         if call.kind == "http":
-            return None if mock.over_http is None else Answer(mock.over_http(), served="fault")
-        if not call.can_answer:  # what it asks over HTTP is answered instead
+            return self._over_http(held, call)
+        if not call.can_answer or self.is_answered_inside(call):
             return None
-        return mock.answer(call, recorded)
+        held.is_used = True
+        return held.mock.answer(call, recorded)
+
+    def is_answered_inside(self, call: AnnouncedCall) -> bool:
+        """Whether a mocked call is made, because it is a client's: what it asks over HTTP is answered."""
+        held = None if call.kind != "llm" or call.can_edit or not call.can_answer else self._held(call)
+        return held is not None and not held.mock.seconds
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Answer a call that is mocked."""
-        return self.answer(call)
+        if call.kind != "http" and not call.is_silent:
+            with self._lock:
+                found = [mock for mock in self._mocks if mock.is_for(call)]
+                if found:
+                    self._open[call.call_id] = _Held(found[0], call)
+        return None if self.is_planned else self.answer(call)
 
     def wait(self, call: AnnouncedCall) -> None:
         """Hold a call that is to be slow."""
         if (mock := self._slow(call)) is not None:
-            time.sleep(mock.seconds)
+            _sleep(mock.seconds)
 
     async def wait_async(self, call: AnnouncedCall) -> None:
         """Do the same in a task."""
@@ -119,11 +152,36 @@ class Mocks(Decider):
     def released(self, call: AnnouncedCall) -> None:
         """The call is over."""
         with self._lock:
-            self._open.pop(call.call_id, None)
+            held = self._open.pop(call.call_id, None)
+        if held is not None and not held.is_used:
+            tell_once(
+                f"mock:{held.mock.text}",
+                f"{held.mock.text} could not be used: {call.plain_name} is only reported by its framework, or asks "
+                "nothing over HTTP that is seen here",
+            )
+
+    def _held(self, call: AnnouncedCall) -> _Held | None:
+        """What is known of a call; what stands behind one that was asked about already is part of it."""
+        return self._open.get(call.outer_id if call.kind == "http" or call.is_silent else call.call_id)
+
+    def _over_http(self, held: _Held, call: AnnouncedCall) -> Answer | None:
+        if held.mock.fault:
+            held.is_used = True
+            return Answer(http_fault(call.input, held.mock.fault), served="fault")
+        if held.call.kind != "llm":
+            return None
+        held.is_used = True
+        answer = held.mock.answer(held.call, None)
+        if answer is None or answer.error is not None:
+            return answer
+        return Answer(new_answer(call.input, answer.value), served="mock")
 
     def _slow(self, call: AnnouncedCall) -> Mock | None:
-        mock = self._open.get(call.call_id)
-        return mock if mock is not None and mock.seconds else None
+        held = self._open.get(call.call_id)
+        if held is None or not held.mock.seconds:
+            return None
+        held.is_used = True
+        return held.mock
 
 
 def parse_mock(text: str) -> Mock:
@@ -162,7 +220,7 @@ def parse_fault(text: str) -> Mock:
             raise UsageError(f"--fault {text}: slow takes a number of seconds, as in slow:5") from None
     if what not in FAULTS:
         raise UsageError(f"--fault {text}: there is no fault {what!r}; there are {', '.join(FAULTS)}")
-    return Mock(name, lambda _, recorded: _fault(what, recorded), nth, over_http=lambda: _http_fault(what), text=text)
+    return Mock(name, lambda _, recorded: _fault(what, recorded), nth, fault=what, text=text)
 
 
 def mock_of_value(name: str, value: Any) -> Mock:
@@ -224,28 +282,17 @@ def _called(function: Callable[..., Any], call: AnnouncedCall) -> Answer:
 
 
 def _fault(what: str, recorded: Any) -> Answer:
-    if what in _STATUSES:
-        return Answer(error=RuntimeError(f"HTTP {what} {_STATUSES[what]}"), served="fault")
+    if what in STATUSES:
+        error: Exception = HTTPError("", int(what), STATUSES[what], Message(), io.BytesIO())
+        return Answer(error=error, served="fault")
     if what == "empty":
         return Answer(_NOTHING.get(type(recorded)), served="fault")
     if what == "garbage":
         text = recorded if isinstance(recorded, str) else json.dumps(recorded, default=str)
         return Answer(text[: len(text) // 2] if recorded is not None else '{"resu', served="fault")
-    error = ConnectionResetError("the connection was reset") if what == "cut" else TimeoutError("timed out")
+    error = (
+        ConnectionResetError(errno.ECONNRESET, "Connection reset by peer")
+        if what == "cut"
+        else TimeoutError("timed out")
+    )
     return Answer(error=error, served="fault")
-
-
-def _http_fault(what: str) -> dict[str, Any]:
-    outcome: dict[str, Any] = {"status": 200, "headers": [("content-type", "application/json")]}
-    outcome |= {"chunks": [], "at": [], "cut": None}
-    if what in _STATUSES:
-        body = {"error": {"message": _STATUSES[what], "type": "server_error", "code": what}}
-        outcome |= {"status": int(what), "chunks": [json.dumps(body).encode()]}
-    elif what == "timeout":
-        outcome |= {"status": None, "headers": [], "cut": "ReadTimeout: timed out"}
-    elif what == "garbage":
-        outcome["chunks"] = [b'{"id": "answer-1", "choi']
-    elif what == "cut":
-        outcome |= {"chunks": [b'{"id": "ans'], "cut": "RemoteProtocolError: peer closed connection"}
-    outcome["at"] = [0] * len(outcome["chunks"])
-    return outcome

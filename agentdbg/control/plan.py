@@ -6,6 +6,7 @@ For every call the session finds the recorded one and asks its plan for a step:
 - `Serve()` gives the recorded outcome; `Serve(edit)` gives what `edit` makes of it (a fork's `--set result=…`).
 - `Give(answer)` gives another outcome (a mock, a fault).
 - `Live(…)` makes the call, perhaps with another input (what comes after a fork's cut).
+- `Enter()` makes a client's call so that what it asks over HTTP is decided: there an answer has its provider's form.
 - `Refuse(error)` makes it not (a write that is denied).
 - `Diverge()` is the usual for a call that is not on the tape, and stops the program.
 
@@ -20,12 +21,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
 
     from agentdbg.control.recorded import RecordedCall
-    from agentdbg.recorder.deciders import AnnouncedCall, Answer, Refuse
+    from agentdbg.recorder.deciders import AnnouncedCall, Answer, Decider, Refuse
 
-__all__ = ["Diverge", "Give", "Live", "Plan", "ReplayPlan", "Serve"]
+    Step: TypeAlias = "Serve | Give | Live | Enter | Diverge | Refuse"
+
+__all__ = ["Diverge", "Enter", "Give", "Live", "Plan", "ReplayPlan", "Serve"]
 
 _UNCHANGED: Any = object()
 
@@ -52,6 +56,10 @@ class Live:
         self.new_input = new_input if self.is_edited else None
 
 
+class Enter:
+    """Make the call, which counts for nothing itself: what it asks over HTTP is asked about."""
+
+
 class Diverge:
     """The call is not as it was recorded; the session says how, and does what `on_divergence` says."""
 
@@ -59,7 +67,12 @@ class Diverge:
 class Plan:
     """Derive from this to do more than replay."""
 
-    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
+    deciders: Sequence[Decider] = ()
+    """Who is to see each call before the session does."""
+    session: Any = None
+    """The session that asks; it says so itself."""
+
+    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call; `recorded` is the same call on the tape, None when there is none."""
         raise NotImplementedError
 
@@ -75,6 +88,6 @@ class ReplayPlan(Plan):
         self,
         call: AnnouncedCall,  # noqa: ARG002 -- for those who derive
         recorded: RecordedCall | None,
-    ) -> Serve | Give | Live | Diverge | Refuse:
+    ) -> Step:
         """Say what to do with a call."""
         return Diverge() if recorded is None else Serve()

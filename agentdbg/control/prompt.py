@@ -35,8 +35,10 @@ _HELP = """\
   Enter c  continue      n  next call      s  into this call      o  out of it
   p PATH   print         e [PATH[=VALUE]]  edit ($EDITOR)          l  the last ten calls
   skip JSON  answer without calling       raise TYPE "text"        mock JSON  from now on
-  b WHERE  break here too   d N  delete one   w  where   pdb  a Python prompt in the caller   q  abort"""
+  b WHERE  break here too   d N  delete one   w  where   pdb  a Python prompt in the caller   q  abort
+  state    messages         what the agent had at this moment     back [N]  in a replay: to an earlier call"""
 _WORDS = ("continue", "next", "into", "out", "print ", "edit ", "last", "skip ", "raise ", "mock ", "break ", "delete ")
+_MORE = ("where", "pdb", "help", "abort", "state", "messages", "back ")
 _SHORT = {
     "": "continue",
     "c": "continue",
@@ -63,6 +65,8 @@ class HasPlaces(Protocol):
     """Whoever keeps the breakpoints."""
 
     places: list[Breakpoint]
+    go_back: Callable[[int], object] | None
+    """Replay to this call; None where that cannot be."""
 
 
 class Prompt:
@@ -97,7 +101,7 @@ class Prompt:
     def _completions(self, typed: str) -> list[str]:
         word, space, rest = typed.partition(" ")
         if not space:
-            return [one for one in (*_WORDS, "where", "pdb", "help", "abort") if one.startswith(word)]
+            return [one for one in (*_WORDS, *_MORE) if one.startswith(word)]
         if _SHORT.get(word, word) in ("print", "edit") and self._pause is not None:
             return [f"{word} {path}" for path in _paths(self._pause) if path.startswith(rest)]
         return []
@@ -126,6 +130,10 @@ class _Asked:
         if pause.error is not None:
             _say(f"  raised {pause.error}")
         _say_value(self._value)
+        if (state := pause.shows.get("state")) is not None:
+            _say(f"  state: {_short(state)}")
+        if messages := pause.shows.get("messages"):
+            _say(f"  messages: {len(messages)}, the last one {_short(messages[-1])}")
 
     def obey(self, line: str) -> None:
         word, _, rest = line.strip().partition(" ")
@@ -211,6 +219,31 @@ class _Asked:
     def _do_where(self, _: str) -> None:
         for number, line in enumerate(_callers(), 1):
             _say(f"  {number}  {line}")
+
+    def _do_state(self, _: str) -> None:
+        self._say_moment("state", "no state was recorded yet; agentdbg.record_state(…) in the program does that")
+
+    def _do_messages(self, _: str) -> None:
+        if self._pause.kind == "llm" and self._pause.when == "before":
+            self._do_print("")
+        else:
+            self._say_moment("messages", "no model was asked yet")
+
+    def _say_moment(self, name: str, nothing: str) -> None:
+        if name not in self._pause.shows:
+            raise UsageError(nothing)
+        _say(json.dumps(self._pause.shows[name], indent=2, ensure_ascii=False, default=str), keep_lines=True)
+
+    def _do_back(self, steps: str) -> None:
+        if self._breaks.go_back is None:
+            raise UsageError("back works in `agentdbg replay` at its own terminal: there nothing is live")
+        if steps and not steps.isdecimal():
+            raise UsageError("back takes a number of calls, as in: back 3")
+        pause = self._pause
+        target = pause.number - int(steps or 1) + (1 if pause.when == "after" else 0)
+        if target < 1 or not pause.number:
+            raise UsageError(f"there is no earlier call: this is call {pause.number}")
+        self._breaks.go_back(target)
 
     def _do_pdb(self, _: str) -> None:
         frame = _user_frame()

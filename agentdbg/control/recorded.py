@@ -12,12 +12,14 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.control.gate import Turn
+from agentdbg.recorder.draws import WAITING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Key", "RecordedCall", "Recording", "shape_of"]
+__all__ = ["ONLY_OBSERVED", "Key", "RecordedCall", "Recording", "kind_of_worker", "shape_of"]
 
+ONLY_OBSERVED = "it was only observed"
 Key = tuple[str, str, str]
 """What a call asks for: its kind, its name, the hash of its input."""
 _NUMBER = re.compile(r"~\d+")
@@ -28,6 +30,8 @@ class RecordedCall(NamedTuple):
     """One call on the tape. `turn` is its number in the order in which calls ended, from 0."""
 
     turn: int
+    number: int
+    """As people count: those that are only observed have the number of the next one."""
     event_id: str
     kind: str
     name: str
@@ -54,18 +58,21 @@ class RecordedCall(NamedTuple):
         return self.kind, self.name, self.input_hash
 
     @property
-    def number(self) -> int:
-        """As people count."""
-        return self.turn + 1
+    def is_unasked(self) -> bool:
+        """Whether the program did not ask for it: which of some jobs were done when it had waited."""
+        return self.kind == "draw" and self.name in WAITING
+
+    @property
+    def is_only_observed(self) -> bool:
+        """Whether a framework only reported it, so that nobody can answer in its place."""
+        return bool(self.tape_call.why == ONLY_OBSERVED)
 
 
 class Recording:
     """The calls of one run, found by lane, by place and by what they ask for."""
 
-    def __init__(self, calls: Iterable[RecordedCall], *, is_whole: bool = True) -> None:
+    def __init__(self, calls: Iterable[RecordedCall]) -> None:
         self.calls = list(calls)
-        self.is_whole = is_whole
-        """Whether the program came to its end; else its process was killed, and the recording just stops."""
         self.by_key: dict[tuple[str, Key], list[RecordedCall]] = {}
         self.by_lane: dict[str, list[RecordedCall]] = {}
         self.by_id: dict[str, RecordedCall] = {}
@@ -82,6 +89,9 @@ class Recording:
         for name in sorted(self.by_lane, key=_in_numeric_order):
             self.by_shape.setdefault(shape_of(name), []).append(name)
         self._inside = _insides(self.calls)
+        self._workers: dict[str, list[str]] = {}
+        for name in self.by_lane:
+            self._workers.setdefault(kind_of_worker(name), []).append(name)
 
     def turns(self) -> list[Turn]:
         """What the gate has to know of each call, in the order in which they ended."""
@@ -98,6 +108,25 @@ class Recording:
     def inside(self, call: RecordedCall) -> list[int]:
         """The turns of all calls that were made inside this one."""
         return self._inside.get(f"{call.lane}:{call.place}", [])
+
+    def workers_beside(self, lane: str) -> list[str]:
+        """The lanes that the same lane started with the same function, this one among them."""
+        return self._workers.get(kind_of_worker(lane), [])
+
+    def place_of(self, event_id: str) -> RecordedCall:
+        """
+        Of all that was recorded of one step, the call whose outcome the program gets.
+
+        A model's client and a framework's tool are only reported: what the client asks over HTTP and the function
+        behind the tool are what can be answered.
+        """
+        same = [call for call in self.calls if call.event_id == event_id]
+        over_http = [call for call in same if call.kind == "http"]
+        others = [call for call in same if call.kind != "http"]
+        if over_http and all(call.kind == "llm" for call in others):
+            return over_http[-1]
+        answered = [call for call in others if not call.is_only_observed]
+        return (answered or others)[-1]
 
     def computed_ms(self, call: RecordedCall) -> int:
         """How long its lane had worked by itself before it made the call."""
@@ -118,6 +147,12 @@ def _rounds_between(before: RecordedCall | None, call: RecordedCall) -> int | No
 def shape_of(lane: str) -> str:
     """The name of a lane without its numbers."""
     return _NUMBER.sub("~", lane)
+
+
+def kind_of_worker(lane: str) -> str:
+    """The name of a lane without its own number; the lanes that started it keep theirs."""
+    start, _, number = lane.rpartition("~")
+    return start if number.isdigit() else lane
 
 
 def _place(call: RecordedCall) -> int:

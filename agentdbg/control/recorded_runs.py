@@ -22,7 +22,7 @@ from agentdbg.tape.tape_reader import TapeReader, find_tape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["CannotReplay", "Opened", "open_recorded"]
+__all__ = ["CannotReplay", "Opened", "open_recorded", "recorded_words"]
 
 _MOST_RUNS_LOOKED_AT = 2_000
 _FORMAT = 1
@@ -50,15 +50,42 @@ class Opened:
     @property
     def argv(self) -> list[str] | None:
         """The recorded command line; None when it cannot be run as it stands."""
-        argv = self.head.get("argv")
-        if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
-            return None
-        return None if any(REDACTED in word for word in argv) else argv
+        return _whole_argv(self.head)
 
     def close(self) -> None:
         """Give the files back."""
         for run in self.runs:
             run.tape.close()
+
+
+def _whole_argv(head: Mapping[str, Any]) -> list[str] | None:
+    argv = head.get("argv")
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) for word in argv):
+        return None
+    return None if any(REDACTED in word for word in argv) else argv
+
+
+def recorded_words(head: Mapping[str, Any], place: str) -> list[str]:
+    """The command line that a tape names, where it can be run as it stands. Raises CannotReplay."""
+    argv = _whole_argv(head)
+    if argv is None:
+        raise CannotReplay(
+            f"the command line of {place} was redacted; name the program: agentdbg replay {place} -- agent.py …"
+        )
+    if isinstance(module := head.get("module"), str) and module:
+        return argv
+    if argv[0] in ("", "-c", "-"):
+        raise CannotReplay(
+            f"there is no program to run: {place} was recorded in an interactive session or with `python -c`;"
+            f" name a script: agentdbg replay {place} -- agent.py"
+        )
+    cwd = head.get("cwd")
+    if not os.path.exists(os.path.join(cwd if isinstance(cwd, str) else "", argv[0])):
+        raise CannotReplay(
+            f"the script {argv[0]!r} of {place} is gone (it was run in {cwd});"
+            f" name it: agentdbg replay {place} -- path/to/agent.py"
+        )
+    return argv
 
 
 def open_recorded(wanted: str, data_dir: Path, *, with_others: bool = False) -> Opened:
@@ -103,7 +130,7 @@ def _open_file(path: Path) -> Opened:
             end = payload
             summary = payload.get("summary")
             meta |= summary if isinstance(summary, dict) else {}
-    return Opened(RecordedRun(tape, meta, end), [], is_own=False, place=path.name)
+    return Opened(RecordedRun(tape, meta, end), [], is_own=False, place=str(path))
 
 
 def _events_in(path: Path) -> Iterator[dict[str, Any]]:

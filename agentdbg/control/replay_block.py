@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.config import load_config
 from agentdbg.control.effects_guard import parse_allow
-from agentdbg.control.plan import Give, ReplayPlan
+from agentdbg.control.forking import MockedPlan
+from agentdbg.control.mocks import Mocks
 from agentdbg.control.recorded_calls import recorded_arguments, until_event
 from agentdbg.control.recorded_runs import open_recorded
 from agentdbg.control.replay_file import read_replay_file
 from agentdbg.control.replaying import Replay, ReplayOptions
 from agentdbg.control.volatile_inputs import parse_ignore
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped, UsageError
-from agentdbg.recorder.deciders import Answer
 from agentdbg.recorder.traced_runs import traced_run
 
 if TYPE_CHECKING:
@@ -32,35 +32,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from agentdbg.control.divergence import Divergence
-    from agentdbg.control.plan import Diverge, Live, Serve
-    from agentdbg.control.recorded import RecordedCall
-    from agentdbg.recorder.deciders import AnnouncedCall, Refuse
 
 __all__ = ["ReplayBlock", "Replayed"]
 
 _TAPE = "AGENTDBG_TAPE"
-
-
-class _Mocks(ReplayPlan):
-    """Answers for tools and models by name, before anything recorded."""
-
-    def __init__(self, mocks: Mapping[str, Any]) -> None:
-        self._mocks = mocks
-
-    def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Give | Live | Diverge | Refuse:
-        """Say what to do with a call."""
-        if call.kind == "http" or call.name not in self._mocks:
-            return super().step(call, recorded)
-        given = self._mocks[call.name]
-        if isinstance(given, BaseException):
-            return Give(Answer(error=given))
-        if callable(given):
-            return Give(Answer(given(**call.input) if isinstance(call.input, dict) else given(call.input)))
-        return Give(Answer(given))
-
-    def expects(self, recorded: RecordedCall) -> bool:
-        """Say whether the program is to make this recorded call."""
-        return recorded.name not in self._mocks
 
 
 class Replayed:
@@ -122,6 +97,7 @@ class ReplayBlock:
         run: str | Path,
         *,
         mocks: Mapping[str, Any] | None = None,
+        faults: Mapping[str, str] | None = None,
         on_divergence: str = "stop",
         check: bool = True,
         until: str | None = None,
@@ -144,7 +120,7 @@ class ReplayBlock:
             allow=[*map(parse_allow, allow), *file.allow],
             clock=clock,
             keep_sleep=keep_sleep,
-            plan=None if mocks is None else _Mocks(mocks),
+            plan=MockedPlan(Mocks.of_values(mocks or {}, faults)) if mocks or faults else None,
         )
         self._check = check
         self._replay = Replay(opened, options)
@@ -168,6 +144,7 @@ class ReplayBlock:
                 self._whole.__exit__(kind, error, trace)
         finally:
             self._replay.stop()
+            self._replay.keep_verdicts()
             self._replay.opened.close()
             if self._tape is None:
                 os.environ.pop(_TAPE, None)

@@ -20,7 +20,7 @@ from agentdbg.control.volatile_inputs import VolatileRule, rules_of
 from agentdbg.exceptions import UsageError
 from agentdbg.strict_yaml import load_strictly
 
-__all__ = ["ReplayFile", "read_replay_file"]
+__all__ = ["ReplayFile", "find_replay_file", "read_replay_file"]
 
 _FILE = Path(".agentdbg") / "replay.yaml"
 _KEYS = {"volatile", "allow"}
@@ -33,10 +33,15 @@ class ReplayFile(NamedTuple):
     allow: list[tuple[str, str]]
 
 
+def find_replay_file(start: Path | None = None) -> Path | None:
+    """The nearest file from a folder upwards; None when there is none."""
+    folder = Path.cwd() if start is None else start
+    return next((one / _FILE for one in (folder, *folder.parents) if os.path.lexists(one / _FILE)), None)
+
+
 def read_replay_file(start: Path | None = None) -> ReplayFile:
     """Read the nearest file from a folder upwards; an empty one when there is none. Raises UsageError."""
-    folder = Path.cwd() if start is None else start
-    path = next((one / _FILE for one in (folder, *folder.parents) if os.path.lexists(one / _FILE)), None)
+    path = find_replay_file(start)
     if path is None:
         return ReplayFile([], [])
     try:

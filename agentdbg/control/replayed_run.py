@@ -51,16 +51,24 @@ class ReplayedRun:
     @property
     def total(self) -> int:
         """How many calls of the recording are to be made."""
-        return len(self.recorded.recording) - len(self.hidden - self.matcher.made)
+        unasked = sum(call.is_unasked and call.turn not in self.hidden for call in self.recorded.recording.calls)
+        return len(self.recorded.recording) - len(self.hidden - self.matcher.made) - unasked
+
+    @property
+    def numbered(self) -> int:
+        """How many of them can be answered; the others are only observed."""
+        calls = self.recorded.recording.calls
+        return self.total - sum(call.is_only_observed and call.turn not in self.hidden for call in calls)
 
 
 class OpenCall:
     """A call between its announcement and its end."""
 
-    __slots__ = ("answer", "call", "is_late", "run")
+    __slots__ = ("answer", "call", "is_late", "is_run_again", "run")
 
     def __init__(self, run: ReplayedRun, call: RecordedCall, answer: Answer | None) -> None:
         self.run = run
         self.call = call
         self.answer = answer
+        self.is_run_again = False
         self.is_late = answer is not None and waits_at_its_end(call.tape_call)

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.config import load_config
 from agentdbg.control.effects_guard import Allowed, guard, not_guarded, open_sockets, paused
 from agentdbg.control.inputs import LiveInputs
+from agentdbg.control.replay_verdict import keep_verdicts
 from agentdbg.control.session import Session
-from agentdbg.control.surroundings import RecordedClock, seed_random, skip_sleep
+from agentdbg.control.surroundings import RecordedClock, missing_keys, seed_random, skip_sleep, stand_in_for_keys
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import add_decider, remove_decider
-from agentdbg.recorder.run_lifecycle import recently_ended
-from agentdbg.recorder.run_log import redactor_of
+from agentdbg.recorder.run_lifecycle import recently_ended, when_whole
+from agentdbg.recorder.run_log import redactor_of, set_origin
 from agentdbg.recorder.source_lines import user_source
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class ReplayOptions:
     keep_sleep: bool = False
     is_guarded: bool = True
     plan: Plan | None = None
+    origin: dict[str, Any] | None = None
+    """What the new runs say of where they come from, if it is more than a replay."""
     notes: list[str] = field(default_factory=list)
 
 
@@ -71,27 +74,40 @@ class Replay:
             volatile=self.options.volatile,
         )
         self.not_controlled: list[str] = []
+        self.missing_keys: list[str] = []
+        """Keys that the environment lacks; something that is no key stands for them where nothing can go live."""
         self.open_before: list[str] = []
         """Connections that were open when the replay began; what goes over them is not seen."""
         self.started = time.monotonic()
         self.seconds: float | None = None
         self._undo: list[Callable[[], object]] = []
-        self._temporary = ""
+        self.temporary = ""
+        """A private folder: the only place that the program may write to."""
 
     def start(self) -> None:
         """Answer the program from here on, and close the machine."""
         self.started = time.monotonic()
+        if self.opened.head.get("whole"):
+            for tell in when_whole:
+                tell()
+        recorded = self.opened.main.run_id
+        set_origin(self.options.origin or {"mode": "replay", "parent_run_id": recorded, "root_run_id": recorded})
+        self._undo.append(lambda: set_origin(None))
         self._set_temporary_folder()
+        self._set_keys()
         if not self.options.keep_sleep:
             self._undo.append(skip_sleep())
         self._set_clock()
         self._note(seed_random(self.opened.head.get("seed")))
         if self.options.is_guarded:
             self.open_before = open_sockets() if "socket" in sys.modules else []
-            allowed = Allowed(self.options.allow, [self._temporary])
+            allowed = Allowed(self.options.allow, [self.temporary])
             guard.arm(self._effect, allowed, self._may_write)
             self._undo.append(guard.disarm)
             self.session.on_live.append(guard.disarm)
+        for decider in self.session.plan.deciders:
+            add_decider(decider)
+            self._undo.append(lambda decider=decider: remove_decider(decider))  # type: ignore[misc]
         add_decider(self.session)
         self._undo.append(lambda: remove_decider(self.session))
 
@@ -102,6 +118,13 @@ class Replay:
             self.session.finish()
         while self._undo:
             self._undo.pop()()
+
+    def _set_keys(self) -> None:
+        if self.options.is_guarded:
+            asked = (call.name for run in self.opened.runs for call in run.recording.calls if call.kind == "http")
+            self.missing_keys = missing_keys(self.opened.head.get("keys"), asked)
+            if self.options.on_divergence != "live":  # a live call needs the real one
+                self._undo.append(stand_in_for_keys(self.missing_keys))
 
     def _set_clock(self) -> None:
         started = self.opened.head.get("started")
@@ -119,9 +142,9 @@ class Replay:
         """A private folder for temporary files: the only place that the program may write to."""
         before = {name: os.environ.get(name) for name in _TEMPORARY}
         known = tempfile.tempdir
-        self._temporary = tempfile.mkdtemp(prefix="agentdbg-replay-")
+        self.temporary = tempfile.mkdtemp(prefix="agentdbg-replay-")
         for name in _TEMPORARY:
-            os.environ[name] = self._temporary
+            os.environ[name] = self.temporary
         tempfile.tempdir = None
 
         def restore() -> None:
@@ -132,12 +155,12 @@ class Replay:
                     os.environ[name] = value
             tempfile.tempdir = known
             with paused():
-                shutil.rmtree(self._temporary, ignore_errors=True)
+                shutil.rmtree(self.temporary, ignore_errors=True)
 
         self._undo.append(restore)
 
     def _effect(self, what: str) -> BaseException | None:
-        return self.session.note_effect(what, user_source(3))
+        return self.session.note_effect(what, user_source(2))
 
     def _may_write(self, path: str) -> bool:
         """What the recorder itself writes: into the data folder, but not into runs that were there before."""
@@ -153,6 +176,11 @@ class Replay:
         return parts[1] in own or not os.path.exists(os.path.join(data_dir, "runs", parts[1]))
 
     # What is said of it.
+
+    def keep_verdicts(self) -> None:
+        """Let the new runs say how the replay went, when they are over."""
+        with paused():
+            keep_verdicts(self.session, self._config.data_dir, redactor_of(self._config))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -197,6 +225,7 @@ class Replay:
             "volatile": [rule.to_json() for rule in session.volatile],
             "not_controlled": self.not_controlled,
             "not_guarded": [*not_guarded(), *(f"open connection to {peer}" for peer in self.open_before)],
+            "missing_keys": self.missing_keys,
             "fingerprint": self._fingerprint(),
             "seconds": {"recorded": round(main.seconds, 3), "now": round(self.seconds or 0.0, 3)},
             "cost_usd": {"recorded": main.meta.get("cost_usd"), "now": cost_usd},

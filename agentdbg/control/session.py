@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.comparing import Comparison, missing, replay_mode
 from agentdbg.control.divergence import STOPPING, Divergence
-from agentdbg.control.plan import Diverge, Give, Live, ReplayPlan, Serve
+from agentdbg.control.plan import Diverge, Enter, Give, Live, ReplayPlan, Serve
 from agentdbg.control.recorded_answers import CannotServe, change_arguments, make_answer
 from agentdbg.control.replayed_run import OpenCall, ReplayedRun
 from agentdbg.control.tapes import undated
 from agentdbg.control.telemetry import accepted, is_telemetry
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
+from agentdbg.loading import lock_of
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import Answer, Decider, Proceed, Refuse
+from agentdbg.recorder.draws import WAITING
 from agentdbg.recorder.stopping import running_task
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class Session(Decider):
         self.runs = [ReplayedRun(run, any_lane=any_lane) for run in runs]
         self.inputs = inputs
         self.plan = plan or ReplayPlan()
+        self.plan.session = self
         self.volatile = list(volatile)
         self._compare = Comparison(inputs, self.volatile)
         self._any_lane = any_lane
@@ -73,10 +76,16 @@ class Session(Decider):
         self.on_served: list[Callable[[RecordedRun, RecordedCall], None]] = []
         """Told of each call that is handed over, at its end; the clock jumps there."""
         self.on_live: list[Callable[[], None]] = []
+        self.on_stop: list[Callable[[], None]] = []
+        """Told once, when the program gets no further call through."""
         self._by_run: dict[str, ReplayedRun | None] = {}
         self._open: dict[str, OpenCall] = {}
+        self._left_to_limits: set[str] = set()
+        """Calls that are not on the tape because a limit refused them."""
+        self._made_live: dict[str, str] = {}
+        """Open calls that are made and counted, with their kinds; what one asks over HTTP is part of it."""
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._lock = threading.RLock()
+        self._lock = lock_of(self)
         self.started = time.monotonic()
 
     # Runs.
@@ -112,23 +121,34 @@ class Session(Decider):
             return self._diverged(self._compare.described("extra", call, None), None, call)
         key = call.kind, self.inputs.name(call.name), self.inputs.hash(call.input)
         found = run.matcher.find(call.lane, key)
-        recorded = found.call
-        is_alike = found.expected is not None and self._compare.is_same_but(run.recorded, found.expected, call)
-        if recorded is None and is_alike:
-            recorded = found.expected
-            assert recorded is not None
-            run.matcher.take(recorded)
+        recorded, expected = found.call, found.expected
+        if recorded is None:
+            recorded = self._same_but(run, call, expected)
         if recorded is not None:
             self._made(run, recorded, call, is_moved=found.is_moved)
             if recorded.event_id and recorded.event_id == self._until:
                 self.reached = recorded
+                self._tell_stop()
                 return self._refused_again()
             if found.is_ambiguous and not self._any_lane:
                 return self._diverged(self._compare.described("ambiguous", call, recorded), recorded, call)
         return self._follow(run, call, recorded, found.expected)
 
+    def _same_but(self, run: ReplayedRun, call: AnnouncedCall, expected: RecordedCall | None) -> RecordedCall | None:
+        """The recorded call that this is but for what was redacted or is volatile."""
+        assert call.lane is not None
+        possible = [] if expected is None else [expected]
+        if run.matcher.has_workers_beside(call.lane.name):
+            possible += run.matcher.left_to_workers(call.lane.name)
+        same = next((one for one in possible if self._compare.is_same_but(run.recorded, one, call)), None)
+        if same is not None:
+            run.matcher.take(same, call.lane)
+        return same
+
     def _made(self, run: ReplayedRun, recorded: RecordedCall, call: AnnouncedCall, *, is_moved: bool) -> None:
-        run.gate.end(run.matcher.passed_over(recorded))
+        left_out = run.matcher.passed_over(recorded)
+        if left_out:
+            run.gate.leave_out(left_out, is_certain=not run.matcher.has_workers_beside(recorded.lane))
         run.gate.begin(recorded.turn)
         if is_moved:
             moved = self._compare.described("moved", call, recorded)
@@ -150,10 +170,11 @@ class Session(Decider):
             return step
         if isinstance(step, Give):
             return self._give(run, call, recorded, step.answer)
-        if isinstance(step, Live):
-            run.counts["live"] += 1
+        if isinstance(step, (Enter, Live)):
+            if isinstance(step, Live):
+                self._count(call, "live")
             self._remember(run, call, recorded, None)
-            return Proceed(step.new_input) if step.is_edited else None
+            return Proceed(step.new_input) if isinstance(step, Live) and step.is_edited else None
         if recorded is None or isinstance(step, Diverge):
             return self._unknown(run, call, expected)
         return self._serve(run, call, recorded, step)
@@ -172,7 +193,8 @@ class Session(Decider):
             return self._run_again(run, call, recorded, str(reason))
         if step.edit is not None:
             answer = step.edit(answer)
-        run.counts["edited" if answer.served == "edited" else "served"] += 1
+        if not recorded.is_unasked:
+            run.counts["edited" if answer.served == "edited" else "served"] += 1
         self._remember(run, call, recorded, answer)
         return answer
 
@@ -185,6 +207,7 @@ class Session(Decider):
         if replay_mode(call) == "run" or (can_repeat and replay_mode(call) != "refuse"):
             run.counts["run_again"] += 1
             self._remember(run, call, recorded, None)
+            self._open[call.call_id].is_run_again = True
             return None
         unservable = self._compare.described("unservable", call, recorded)
         unservable.what = f"its result cannot be served: {reason}"
@@ -197,6 +220,8 @@ class Session(Decider):
         if recorded is None:
             return
         self._open[call.call_id] = OpenCall(run, recorded, answer)
+        if call.lane is not None and (recorded.lane, recorded.place) != (call.lane.name, call.place):
+            call.lane.name_inside(call.place, f"{recorded.lane}:{recorded.place}")
         if answer is not None:
             inside = run.recorded.recording.inside(recorded)
             run.hidden.update(inside)
@@ -208,8 +233,18 @@ class Session(Decider):
         self, run: ReplayedRun, call: AnnouncedCall, expected: RecordedCall | None
     ) -> Proceed | Answer | Refuse | None:
         """A call that the recording does not have."""
-        if expected is None and not run.recorded.recording.is_whole:
-            return self._diverged(self._compare.described("ended", call, None), None, call)
+        if call.kind == "draw" and call.name in WAITING:
+            return None  # an older recording has none; the program did not ask for it
+        if call.is_over_limits and not call.is_silent and call.call_id not in self._left_to_limits:
+            self._left_to_limits.add(call.call_id)  # they refuse it, as they did in the recording
+            return None
+        if expected is None and run.recorded.why_it_stops is not None:
+            ended = self._compare.described("ended", call, None)
+            ended.what = run.recorded.why_it_stops or f"its process was killed in {ended.name}"
+            return self._diverged(ended, None, call)
+        if call.lane is not None and run.matcher.is_shared(call.lane.name):
+            left = run.matcher.left_to_workers(call.lane.name)
+            expected = self._compare.closest(run.recorded, left, call) or expected
         is_changed = expected is not None and (expected.kind, expected.name) == (call.kind, self.inputs.name(call.name))
         divergence = self._compare.described("changed" if is_changed else "extra", call, expected)
         if is_changed and expected is not None:
@@ -228,15 +263,25 @@ class Session(Decider):
             self._count(call, "live")
             return None
         run = self.run_of(call.run_id)
-        if self._on_divergence == "nearest" and nearest is not None and run is not None:
-            run.matcher.take(nearest)
+        if self._on_divergence == "nearest" and nearest is not None and run is not None and call.lane is not None:
+            run.matcher.take(nearest, call.lane)
             return self._serve(run, call, nearest, Serve())
         return self._refused_again()
 
     def _count(self, call: AnnouncedCall, what: str) -> None:
         run = self.run_of(call.run_id)
-        if run is not None:
+        if call.kind == "draw" and call.name in WAITING:
+            return
+        around = self._made_live.get(call.outer_id)
+        # A framework's model call stands around its client's, which stands around the exchange: they are one.
+        is_part = around is not None and (
+            call.kind == "http" or call.is_silent or (call.kind, around) == ("llm", "llm")
+        )
+        if run is not None and not is_part:
             run.counts[what] += 1
+        self._made_live[call.call_id] = call.kind
+        if call.is_silent:  # what else stands behind the call that a framework reported is part of it too
+            self._made_live[call.outer_id] = call.kind
 
     def note_effect(self, what: str, source: str | None) -> BaseException | None:
         """The program was about to do something outside every served call; gives what to raise in its place."""
@@ -251,7 +296,7 @@ class Session(Decider):
     def _note(self, divergence: Divergence) -> None:
         with self._lock:
             divergence.equal_before = sum(run.counts["served"] for run in self.runs)
-            divergence.total = sum(run.total for run in self.runs)
+            divergence.total = sum(run.numbered for run in self.runs)
             self.divergences.append(divergence)
             is_stopping = divergence.kind_of in STOPPING or divergence.kind_of == "ended"
             if (
@@ -263,6 +308,12 @@ class Session(Decider):
         if self.stopped is not None:
             for run in self.runs:
                 run.gate.open()
+            self._tell_stop()
+
+    def _tell_stop(self) -> None:
+        tellers, self.on_stop = self.on_stop, []
+        for tell in tellers:
+            tell()
 
     def _refused_again(self) -> Refuse:
         """What every call raises once the program is stopped: first what can be caught, then what cannot."""
@@ -286,35 +337,48 @@ class Session(Decider):
 
     # Waiting and ending.
 
-    def wait(self, call: AnnouncedCall) -> None:
+    def wait(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Wait for the turn of a call that is served whole."""
+        if call.call_id in self._left_to_limits:
+            return self._not_refused(call)
         known = self._open.get(call.call_id)
         if known is not None and known.answer is not None and not known.is_late:
             known.run.gate.wait(known.call.turn)
             self._hand_over(known, call)
+        return None
 
-    async def wait_async(self, call: AnnouncedCall) -> None:
+    async def wait_async(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Do the same where the call is awaited."""
+        if call.call_id in self._left_to_limits:
+            return self._not_refused(call)
         known = self._open.get(call.call_id)
         if known is not None and known.answer is not None and not known.is_late:
             if "cancelled" in known.call.tape_call.out:
                 await _until_cancelled()
             await known.run.gate.wait_async(known.call.turn)
             self._hand_over(known, call)
+        return None
+
+    def _not_refused(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
+        """No limit refused the call after all, so it is one that the recording does not have."""
+        run = self.run_of(call.run_id)
+        return None if run is None else self._unknown(run, call, None)
 
     def ended(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002 -- nothing is replaced
-        """A served stream waits for its turn here: its consumer may have made calls meanwhile."""
+        """A served stream waits for its turn here, as its consumer may have made calls; so does what was run again."""
         known = self._open.get(call.call_id)
-        if known is not None and known.is_late:
+        if known is not None and (known.is_late or known.is_run_again):
             known.run.gate.wait(known.call.turn)
-            self._hand_over(known, call)
+            if known.is_late:
+                self._hand_over(known, call)
 
     async def ended_async(self, call: AnnouncedCall, outcome: Outcome) -> None:  # noqa: ARG002
         """Do the same where the call is awaited."""
         known = self._open.get(call.call_id)
-        if known is not None and known.is_late:
+        if known is not None and (known.is_late or known.is_run_again):
             await known.run.gate.wait_async(known.call.turn)
-            self._hand_over(known, call)
+            if known.is_late:
+                self._hand_over(known, call)
 
     def _hand_over(self, known: OpenCall, call: AnnouncedCall) -> None:
         change_arguments(known.run.recorded, known.call, self.inputs, call.input)
@@ -323,6 +387,8 @@ class Session(Decider):
 
     def released(self, call: AnnouncedCall) -> None:
         """The event is on disk: who is next may end."""
+        self._left_to_limits.discard(call.call_id)
+        self._made_live.pop(call.call_id, None)
         known = self._open.pop(call.call_id, None)
         if known is not None:
             known.run.gate.end([known.call.turn])
@@ -336,7 +402,9 @@ class Session(Decider):
         for run in self.runs:
             for recorded in run.recorded.recording.calls:
                 is_due = recorded.turn not in run.matcher.made and recorded.turn not in run.hidden
-                if is_due and recorded.tape_call.why != "it was only observed" and self.plan.expects(recorded):
+                if recorded.is_only_observed or recorded.is_unasked:
+                    continue
+                if is_due and self.plan.expects(recorded):
                     self._note(missing(recorded))
 
     @property
@@ -349,7 +417,7 @@ class Session(Decider):
     @property
     def is_equal(self) -> bool:
         """Whether the program did what it had done."""
-        return all(found.kind_of == "ended" for found in self.divergences)
+        return all(found.is_harmless for found in self.divergences)
 
 
 async def _until_cancelled() -> None:

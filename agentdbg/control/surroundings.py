@@ -9,23 +9,38 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import importlib
+import os
+import re
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import events
 from agentdbg.extra_packages import install_hint
+from agentdbg.faults import pass_on
 from agentdbg.import_hook import when_imported
+from agentdbg.tape.tape_writer import KEY_NAME, MOST_KEYS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from agentdbg.control.recorded import RecordedCall
     from agentdbg.control.tapes import RecordedRun
 
-__all__ = ["RecordedClock", "begin_random", "seed_random", "skip_sleep"]
+__all__ = ["RecordedClock", "begin_random", "missing_keys", "seed_random", "skip_sleep", "stand_in_for_keys"]
 
 _SHORT_SLEEP_S = 0.05
+_NO_KEY = "no-key-in-a-replay"
+_PLAIN_NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
+_KEYS = {
+    "/chat/completions": "OPENAI_API_KEY",
+    "/responses": "OPENAI_API_KEY",
+    "/embeddings": "OPENAI_API_KEY",
+    "/v1/messages": "ANTHROPIC_API_KEY",
+    "enerateContent": "GEMINI_API_KEY",
+}
+"""By what a request's path has in it: the key that the provider's own client wants."""
 _NO_CLOCK = f"the clock shows the present; `{install_hint('replay')}` brings what sets it back"
 
 
@@ -39,9 +54,8 @@ class RecordedClock:
 
     def set_back(self) -> str | None:
         """Set the clock; gives what to say when that is not possible."""
-        try:
-            import time_machine  # noqa: PLC0415 -- an extra
-        except ImportError:
+        time_machine = _time_machine()
+        if time_machine is None:
             return _NO_CLOCK
         hatch = time_machine.escape_hatch.time
         events.clock_ns = hatch.time_ns  # what we record happens now
@@ -68,6 +82,21 @@ class RecordedClock:
             events.clock_ns = time.time_ns
 
 
+def _time_machine() -> Any:
+    """The package that sets clocks, an extra; None when it is missing. It would load pytest, for a fixture."""
+    has_pytest = "pytest" in sys.modules
+    if not has_pytest:
+        sys.modules["pytest"] = None  # type: ignore[assignment]  # as Python writes "do not import this"
+    try:
+        return importlib.import_module("time_machine")
+    except ImportError as error:
+        pass_on(error)
+        return None
+    finally:
+        if not has_pytest:
+            del sys.modules["pytest"]
+
+
 def seed_random(seed: Any) -> str | None:
     """Begin random numbers as they began in the recording; gives what to say when that is not known."""
     if not isinstance(seed, int):
@@ -80,6 +109,64 @@ def begin_random(seed: int) -> None:
     """Seed `random` and numpy's global generator, as soon as the program has loaded them. Its own seed wins."""
     when_imported(["random"], lambda _: sys.modules["random"].seed(seed))
     when_imported(["numpy.random"], lambda _: sys.modules["numpy.random"].seed(seed % 2**32))
+
+
+def missing_keys(named: Any, calls: Iterable[str]) -> list[str]:
+    """
+    The names of the keys that a recorded program had, and the environment lacks.
+
+    `named` are those that were there when the run was recorded, as its tape says: whoever wrote it may have named
+    anything. A program may load others later, so the paths that were asked say which, too.
+    """
+    listed = named[:MOST_KEYS] if isinstance(named, list) else ()
+    names = {name for name in listed if isinstance(name, str) and _PLAIN_NAME.fullmatch(name) and KEY_NAME.search(name)}
+    names |= {key for path in set(calls) for ending, key in _KEYS.items() if ending in path}
+    return sorted(name for name in names if not os.environ.get(name))
+
+
+def stand_in_for_keys(missing: Iterable[str]) -> Callable[[], None]:
+    """
+    Set keys to a text that is no key; gives what undoes it.
+
+    Clients of models want a key when they are made. Served calls need none; one that goes out needs the real one, which
+    a program may load itself where the environment has none.
+    """
+    before = {name: os.environ.get(name) for name in missing}
+    os.environ.update(dict.fromkeys(before, _NO_KEY))
+
+    def restore() -> None:
+        for name, value in before.items():
+            if os.environ.get(name) == _NO_KEY:
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+    return restore
+
+
+def forget_seed(recorded: Any) -> Callable[[], None]:
+    """What makes random numbers new again when a fork goes live, unless the program has seeded them itself."""
+    seeded: list[Any] = []
+
+    def watch(_: Any) -> None:
+        module: Any = sys.modules["random"]
+        original = module.seed
+
+        @functools.wraps(original)
+        def seed(*args: Any, **kwargs: Any) -> None:
+            if args != (recorded,):
+                seeded.append(args)
+            original(*args, **kwargs)
+
+        module.seed = seed
+
+    def forget() -> None:
+        if not seeded:
+            begin_random(int.from_bytes(os.urandom(8), "big"))
+
+    when_imported(["random"], watch)
+    return forget
 
 
 def skip_sleep() -> Callable[[], None]:

@@ -5,9 +5,11 @@ Recorded runs, opened to be replayed: the tape, its calls, and how the run ended
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.control.recorded import RecordedCall, Recording
+from agentdbg.control.recorded import ONLY_OBSERVED, RecordedCall, Recording
+from agentdbg.recorder.draws import WAITING
 from agentdbg.tape.decoder import CannotRebuild, decode_value
 from agentdbg.tape.tape_reader import MISSING
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING", "CannotRebuild", "RecordedRun", "shown_input"]
 
+_STOPS = ("AgentDbgGuardrailExceeded", "AgentDbgLoopAbort")
 _DATED = re.compile(r" - \d{4}-\d{2}-\d{2} \d{2}:\d{2}$")
 
 
@@ -32,12 +35,24 @@ class RecordedRun:
         self.meta = meta
         self.end = end
         """The payload of its RUN_END; None when its process was killed."""
-        self.recording = Recording(map(_recorded, range(len(tape.calls)), tape.calls), is_whole=end is not None)
+        counted = [call.why != ONLY_OBSERVED and call.name not in WAITING for call in tape.calls]
+        numbers = [count + (not one) for count, one in zip(accumulate(counted), counted, strict=True)]
+        self.recording = Recording(map(_recorded, range(len(tape.calls)), numbers, tape.calls))
 
     @property
     def undated_name(self) -> str:
         """Its name without the time that a name that nobody gave ends in."""
         return undated(self.name)
+
+    @property
+    def why_it_stops(self) -> str | None:
+        """Why it may end before the program does: a limit stopped it, or (no words) it was killed; else None."""
+        if self.end is None:
+            return ""
+        error = self.end.get("error")
+        if not isinstance(error, dict) or error.get("error_type") not in _STOPS:
+            return None
+        return f"a limit had stopped the run ({error.get('message')})"
 
     @property
     def seconds(self) -> float:
@@ -58,10 +73,11 @@ def undated(name: str) -> str:
     return _DATED.sub("", name)
 
 
-def _recorded(turn: int, call: Any) -> RecordedCall:
+def _recorded(turn: int, number: int, call: Any) -> RecordedCall:
     return RecordedCall(
         turn=turn,
-        event_id=call.event_id or "",
+        number=number,
+        event_id=call.event_id or (call.kind == "tool" and call.stands_behind) or "",
         kind=call.kind,
         name=call.name,
         lane=call.lane,

@@ -11,7 +11,7 @@ import fnmatch
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg.control.value_paths import MISSING, parse_path, value_at
 from agentdbg.exceptions import UsageError
@@ -31,16 +31,23 @@ _CONDITION = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a run has come, when a call is about to be made."""
+class Progress(Protocol):
+    """How far a run has come, when a call is about to be made; `calls` says which call it is, from 1."""
 
-    calls: int = 0
-    """Which call this is, from 1."""
-    cost_usd: float = 0.0
-    tokens: int = 0
-    errors: int = 0
-    loops: int = 0
+    @property
+    def calls(self) -> int: ...
+
+    @property
+    def cost_usd(self) -> float: ...
+
+    @property
+    def tokens(self) -> int: ...
+
+    @property
+    def errors(self) -> int: ...
+
+    @property
+    def loops(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -68,6 +75,14 @@ class Breakpoint:
     _seen: float = field(default=0.0, repr=False)
     _is_spent: bool = field(default=False, repr=False)
 
+    def may_be(self, kind: str, name: str) -> bool:
+        """Whether a call of this kind and name is worth a closer look: asked of every call, so it is quick."""
+        if self.kind not in _KINDS:
+            return True
+        if self.kind != kind and not (self.kind == "mcp" and kind == "tool"):
+            return False
+        return not self.name or self.name == name or any(sign in self.name for sign in "*?[")
+
     def is_before(self, facts: Mapping[str, Any], progress: Progress) -> bool:
         """Whether to pause before this call."""
         if self.after or not self._is_here(facts, progress):
@@ -84,9 +99,12 @@ class Breakpoint:
         match self.kind:
             case "error" | "loop":
                 return self._is_new(progress.errors if self.kind == "error" else progress.loops)
-            case "cost" | "tokens" | "calls":
-                now = {"cost": progress.cost_usd, "tokens": progress.tokens, "calls": progress.calls}[self.kind]
-                return self._once(now > self.number)
+            case "cost":
+                return self._once(progress.cost_usd > self.number)
+            case "tokens":
+                return self._once(progress.tokens > self.number)
+            case "calls":
+                return self._once(progress.calls > self.number)
             case "call":
                 return progress.calls == self.number
         return self._is_call(facts)

@@ -33,7 +33,7 @@ from agentdbg.mcp_server.run_access import Reader, run_brief
 from agentdbg.mcp_server.tool_answers import visible
 from agentdbg.mcp_server.tools_control import Control, control_tools
 from agentdbg.mcp_server.tools_runs import FIND, LIST_RUNS, READ_EVENT, READ_EVENTS, SEARCH_RUN
-from agentdbg.mcp_server.tools_verdicts import COMPARE_RUNS, EXPLAIN_RUN, VALIDATE_RUN
+from agentdbg.mcp_server.tools_verdicts import COMPARE_RUNS, EXPLAIN_RUN, VALIDATE_RUN, WHERE_FROM
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -55,7 +55,17 @@ Everything here only reads. `agentdbg --help` in a shell does the rest: recordin
 # In the order an assistant would use them.
 TOOLS = {
     tool.name: tool
-    for tool in (LIST_RUNS, EXPLAIN_RUN, READ_EVENTS, READ_EVENT, SEARCH_RUN, FIND, COMPARE_RUNS, VALIDATE_RUN)
+    for tool in (
+        LIST_RUNS,
+        EXPLAIN_RUN,
+        READ_EVENTS,
+        READ_EVENT,
+        SEARCH_RUN,
+        FIND,
+        WHERE_FROM,
+        COMPARE_RUNS,
+        VALIDATE_RUN,
+    )
 }
 
 _NOT_FOUND, _INVALID = -32002, -32602

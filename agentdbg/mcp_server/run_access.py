@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.families import parent_of, relation
 from agentdbg.analysis.value_text import plain_text
 from agentdbg.analysis.wording import cut, one_line
 from agentdbg.exceptions import EventNotFound, RunNotFound, UnsupportedSpecVersion
@@ -87,6 +88,8 @@ def run_brief(meta: RunMeta, headline: str | None = None, state: str | None = No
         "cost_usd": meta.get("cost_usd"),
         "status_reason": cut(meta.get("status_reason") or "", _LONGEST_PART) or None,
         "headline": cut(headline or "", _LONGEST_PART) or None,
+        "parent_run_id": parent_of(meta),
+        "relation": cut(relation(meta), _LONGEST_PART) or None,
     }
     return {key: value for key, value in brief.items() if value is not None}
 

@@ -2,8 +2,9 @@
 The tools that act, for `agentdbg mcp --control`: replay a run, fork it, answer a pause, make a test of a run.
 
 What is run is always the recorded program of a run of this data folder whose script lies under the folder the server
-was started in; nothing the assistant says becomes a word of a command line. Without `--live` nothing goes beyond the
-recording. A child has no standard input, a group of its own and a time limit; one runs at a time.
+was started in, or the one that the person named; nothing the assistant says becomes an option or a file. Without
+`--live` nothing goes beyond the recording. A child has no standard input, a group of its own and a time limit; one
+runs at a time.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["Control", "control_tools"]
 
 _MOST_PRINTED = 4_000
+_RECORDED = re.compile(r"^agentdbg: recorded run ([0-9a-f]{8,})", re.MULTILINE)
 _DO = ("continue", "step", "skip", "raise", "abort")
 
 
@@ -46,6 +49,8 @@ class Control:
     max_cost_usd: float | None = None
     writes: str = "deny"
     timeout_s: float = 300.0
+    program: tuple[str, ...] = ()
+    """The program that may be run anew, as the person named it."""
 
 
 def control_tools(control: Control) -> list[Tool]:
@@ -62,13 +67,17 @@ def control_tools(control: Control) -> list[Tool]:
         at: str,
         set: Sequence[str],  # noqa: A002 -- the name of the argument
         mocks: Sequence[str],
+        trials: int,
         max_bytes: int,  # noqa: ARG001
     ) -> dict[str, Any]:
         if not control.live or control.max_cost_usd is None:
             raise UsageError("a fork makes live calls; a person has to start this server with --live --max-cost-usd")
         run_id = _own_run(reader, run, control)
         wanted = {"what": "fork", "at": at, "set": list(set), "mocks": list(mocks), "writes": control.writes}
-        return _child(control, reader, again_words(run_id, wanted))
+        return _child(control, reader, again_words(run_id, {**wanted, "trials": trials}))
+
+    def run_program(reader: Reader, args: Sequence[str], max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
+        return _child(control, reader, _run_words(control, args))
 
     def paused(reader: Reader, max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
         found = []
@@ -86,15 +95,7 @@ def control_tools(control: Control) -> list[Tool]:
         error: str,
         max_bytes: int,  # noqa: ARG001
     ) -> dict[str, Any]:
-        command: dict[str, Any] = {"do": do, "by": "assistant"}
-        if value:
-            try:
-                command["value"] = json.loads(value)
-            except ValueError:
-                raise UsageError("value is not JSON; a text needs quotes") from None
-        if do == "raise":
-            kind, _, message = error.partition(":")
-            command["error"] = {"type": kind.strip() or "RuntimeError", "message": message.strip()}
+        command = _command(do, value, error)
         if not answer_pause(run_dir(reader.data_dir, reader.run_id(run)), pause_id, command):
             raise UsageError("this pause was answered elsewhere, or no longer waits; `paused` says what does")
         return {"answered": pause_id, "do": do}
@@ -102,10 +103,12 @@ def control_tools(control: Control) -> list[Tool]:
     def write_test(reader: Reader, run: str, max_bytes: int) -> dict[str, Any]:  # noqa: ARG001
         return _child(control, reader, ["test", _own_run(reader, run, control)])
 
-    return [*_described(replay_run, fork_run, paused, answer, write_test)]
+    return _described(replay_run, fork_run, run_program, paused, answer, write_test)
 
 
-def _described(replay_run: Any, fork_run: Any, paused: Any, answer: Any, write_test: Any) -> list[Tool]:
+def _described(
+    replay_run: Any, fork_run: Any, run_program: Any, paused: Any, answer: Any, write_test: Any
+) -> list[Tool]:
     at = Parameter("at", "string", "The step: its number, the beginning of its event id, `error`, `loop` or `last`.")
     strings = Parameter("set", "strings", 'What to change, as PATH=VALUE: result.hits=[], response="No.".', ())
     return [
@@ -126,9 +129,25 @@ def _described(replay_run: Any, fork_run: Any, paused: Any, answer: Any, write_t
             "fork_run",
             "Fork a run",
             "Serve the recorded steps up to one, change it, and go on live. Tools that write are denied unless the "
-            "person allowed them. Gives the new run's id; compare_runs says what became different.",
-            (RUN, at, strings, replace(strings, name="mocks", description="Answers by name: refund={...}.")),
+            "person allowed them, and the person's limit of money holds unless the program sets its own. Gives the new "
+            "run's id; compare_runs says what became different.",
+            (
+                RUN,
+                at,
+                strings,
+                replace(strings, name="mocks", description="Answers by name: refund={...}."),
+                Parameter("trials", "integer", "How many forks; a table says how they differ.", 1, 1, 20),
+            ),
             fork_run,
+            acts=True,
+        ),
+        Tool(
+            "run_program",
+            "Run the program",
+            "Run the program that the person named when this server was started, live, and record it. Gives the id of "
+            "the new run.",
+            (replace(strings, name="args", description="Values for the program, after its own arguments."),),
+            run_program,
             acts=True,
         ),
         Tool("paused", "What waits", "Every call that waits at a breakpoint, and what it shows.", (), paused),
@@ -155,6 +174,29 @@ def _described(replay_run: Any, fork_run: Any, paused: Any, answer: Any, write_t
             acts=True,
         ),
     ]
+
+
+def _command(do: str, value: str, error: str) -> dict[str, Any]:
+    command: dict[str, Any] = {"do": do, "by": "assistant"}
+    if value:
+        try:
+            command["value"] = json.loads(value)
+        except ValueError:
+            raise UsageError("value is not JSON; a text needs quotes") from None
+    if do == "raise":
+        kind, _, message = error.partition(":")
+        command["error"] = {"type": kind.strip() or "RuntimeError", "message": message.strip()}
+    return command
+
+
+def _run_words(control: Control, args: Sequence[str]) -> list[str]:
+    if not control.program:
+        raise UsageError('a person has to name the program: agentdbg mcp --control --program "python agent.py"')
+    if not control.live or control.writes != "allow":
+        raise UsageError("a program that runs is live and may write; it needs --live --max-cost-usd --writes allow")
+    if any(one.startswith("-") or "\0" in one for one in args):
+        raise UsageError("args are values for the program; options are a person's")
+    return ["run", *control.program, *args]
 
 
 def _step(text: str) -> str:
@@ -189,7 +231,7 @@ def _child(control: Control, reader: Reader, words: list[str]) -> dict[str, Any]
         environment["AGENTDBG_MAX_COST_USD"] = str(control.max_cost_usd)
     with tempfile.TemporaryDirectory(prefix="agentdbg-mcp-") as folder:
         report = os.path.join(folder, "report.json")
-        own = [*words[:1], f"--report={report}", *words[1:]] if words[0] != "test" else words
+        own = [*words[:1], f"--report={report}", *words[1:]] if words[0] in ("replay", "fork") else words
         process = subprocess.Popen(  # noqa: S603 -- our own command; `again_words` and the tools make its words
             [sys.executable, "-m", "agentdbg", *own],
             cwd=control.folder,
@@ -209,4 +251,7 @@ def _child(control: Control, reader: Reader, words: list[str]) -> dict[str, Any]
         found: dict[str, Any] = {"exit_code": process.returncode}
         with contextlib.suppress(OSError, ValueError):
             found["report"] = json.loads(Path(report).read_text(encoding="utf-8"))
-    return {**found, "printed": printed.decode("utf-8", "replace")[-_MOST_PRINTED:]}
+    text = printed.decode("utf-8", "replace")
+    if words[0] == "run" and (recorded := _RECORDED.findall(text)):
+        found["run_id"] = reader.run_id(recorded[-1])
+    return {**found, "printed": text[-_MOST_PRINTED:]}

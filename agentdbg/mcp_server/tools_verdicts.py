@@ -17,8 +17,11 @@ from agentdbg.analysis.report import figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.stats import Tally
+from agentdbg.analysis.suspects import RunStory
+from agentdbg.analysis.suspects.origins import provenance, where_from
 from agentdbg.analysis.wording import cut, text_of
 from agentdbg.exceptions import UsageError
+from agentdbg.index.passing_runs import beside_passing
 from agentdbg.index.validation import RunCheck
 from agentdbg.mcp_server.run_access import run_brief
 from agentdbg.mcp_server.tool import OFFSET, RUN, Parameter, Tool, limit
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from agentdbg.mcp_server.run_access import Reader
     from agentdbg.server.open_runs import RunView
 
-__all__ = ["COMPARE_RUNS", "EXPLAIN_RUN", "VALIDATE_RUN"]
+__all__ = ["COMPARE_RUNS", "EXPLAIN_RUN", "VALIDATE_RUN", "WHERE_FROM"]
 
 _LONGEST_TEXT = 600
 _LONGEST_PLACE = 300
@@ -51,12 +54,13 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
         damaged_lines=index.damaged_lines,
         damaged_total=index.damaged_total,
     )
-    examined = examine(load_events(meta["run_id"], reader.data_dir), meta)
+    examined = beside_passing(reader.runs(), meta, examine(load_events(meta["run_id"], reader.data_dir), meta))
     add_to_summary(summary, examined)
     head: dict[str, Any] = {
         "run": run_brief(meta),
         "state": examined.state,
         "outcome": summary["outcome"],
+        "beside": summary["beside"] and _without_parts(summary["beside"]),
         "suspects": [_without_ids(suspect, view) for suspect in summary["suspects"]],
         "verdict": summary["verdict"]["word"],
         "because": [{"event": line["n"], "sentence": text_of(line)} for line in summary["verdict"]["lines"]],
@@ -71,9 +75,14 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
     return paged(head, "findings", findings, offset=offset, limit=limit, max_bytes=max_bytes)
 
 
+def _without_parts(beside: dict[str, Any]) -> dict[str, Any]:
+    told = [{key: item for key, item in one.items() if key != "parts"} for one in beside["differences"]]
+    return {**beside, "differences": told}
+
+
 def _without_ids(suspect: dict[str, Any], view: RunView) -> dict[str, Any]:
     """A suspect with the numbers of its events alone, and the place in the code."""
-    kept = {key: suspect[key] for key in ("rank", "kind", "event", "sentence")}
+    kept = {key: suspect[key] for key in ("rank", "kind", "event", "sentence", "hit_rate")}
     return {**kept, **_where(suspect["event"], view), "evidence": [place["n"] for place in suspect["evidence"]]}
 
 
@@ -105,14 +114,45 @@ EXPLAIN_RUN = Tool(
     "explain_run",
     "Explain what went wrong in a run",
     "How a run ended and why (`state`: ok, problems, failed or running), the steps to look at first (`suspects`: the "
-    "decision, then the call it asked for), what it was asked and answered, and everything found, the worst first: the "
+    "decision, then the call it asked for), how it differs from a run of the same task that "
+    "passed (`beside`), what it was asked and answered, and everything found, the worst first: the "
     "first failure and what it led to, errors that were swallowed, tool results that were no answers, calls that do "
     "not fit their tool, loops, a prompt that outgrew its model, where the time went. Each finding names the numbers "
     "of the events that prove it, for read_event, and `where` in the code it happened (file:line). "
     "All of it is read from the log; no model is asked.",
     (RUN, limit(20, 200, "findings"), OFFSET),
     _explain_run,
-    "run state suspects verdict because figures asked answered total findings",
+    "run state outcome beside suspects verdict because figures asked answered total findings",
+)
+
+
+def _where_from(reader: Reader, *, run: str, value: str, event: str, max_bytes: int) -> dict[str, Any]:
+    if bool(value) == bool(event):
+        raise UsageError("give either value, to find where that came from, or event, for all that it says")
+    meta, view = reader.open(run)
+    story = RunStory.of(load_events(meta["run_id"], reader.data_dir))
+    if event:
+        number = reader.event_number(view, event)
+        told: dict[str, Any] = {"event": number, "values": [one.as_json() for one in provenance(story, number)]}
+    else:
+        told = {"value": value, "found": [origin.as_json() for origin in where_from(story, value)]}
+    answer: dict[str, Any] = fit(told, max_bytes)[0]
+    return answer
+
+
+WHERE_FROM = Tool(
+    "where_from",
+    "Find where a value came from",
+    "Which steps of a run hold a `value` (a number in any form, a date, an id, a name), the first first; or, for an "
+    "`event`, where each argument, number, date, id and name in it came from: `from` names the event and the path, and "
+    "is null for a value from nowhere, which a model made up or computed.",
+    (
+        RUN,
+        Parameter("value", "string", "The value to look for.", ""),
+        Parameter("event", "string", "The event to explain instead: its number or its id.", ""),
+    ),
+    _where_from,
+    "event values value found",
 )
 
 

@@ -25,8 +25,10 @@ _DATA_DIR = "AGENTDBG_DATA_DIR"
 class Recording:
     """A run that is being recorded, from `Recording(...)` to `close`."""
 
-    def __init__(self, name: str, data_dir: Path) -> None:
+    def __init__(self, name: str, data_dir: Path, earlier: frozenset[str] = frozenset()) -> None:
         self.data_dir = data_dir
+        self.earlier = earlier
+        """The runs of this test's earlier examples."""
         self._data_dir_before = os.environ.get(_DATA_DIR)
         # Children of the test, and runs of their own, go to the same folder.
         os.environ[_DATA_DIR] = str(data_dir)
@@ -42,6 +44,7 @@ class Recording:
         self._process_scope_before = process_scope()
         self._own_scope_before = own_scope()
         set_process_scope(scope)
+        scope.run.holds_requests = True
         if self._own_scope_before is not None:
             enter_scope(None)  # a run around all tests would otherwise get what belongs to this one
 

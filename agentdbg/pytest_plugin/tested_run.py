@@ -42,6 +42,10 @@ class RecordedRun:
         self._recording = recording
         self._expectations = expectations
 
+    def begin_anew(self, recording: Recording) -> None:
+        """Stand for the run of the next example."""
+        self._recording = recording
+
     @property
     def recorded(self) -> Any:
         """The run that this test replays, with its `arguments`; an AssertionError in a test that replays none."""
@@ -200,7 +204,8 @@ class RecordedRun:
         runs = list_runs(None, self.data_dir)
         began = next((run["started_at"] for run in runs if run["run_id"] == own), "")
         # A folder that is kept has the runs of earlier sessions too.
-        return [run for run in runs if run["run_id"] != own and run["started_at"] >= began]
+        not_others = {own, *getattr(self._recording, "earlier", ())}
+        return [run for run in runs if run["run_id"] not in not_others and run["started_at"] >= began]
 
     def _has_calls(self, run_id: str) -> bool:
         return any(event["event_type"] in ("LLM_CALL", "TOOL_CALL") for event in self._events_of(run_id))

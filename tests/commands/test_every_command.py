@@ -44,6 +44,7 @@ WORKS: dict[str, tuple[str, str]] = {
     "scrub": ("scrub Total --yes", ""),
     "audit": ("audit", "looked through"),
     "config": ("config", "max_field_bytes"),
+    "prices": ("prices --set some-model --input 2.5 --output 10", "some-model costs $2.5 read"),
     "doctor": ("doctor", "agentdbg"),
     "demo": ("demo --no-view --live-seconds 0", "refund"),
 }
@@ -79,6 +80,7 @@ FAILS: dict[str, tuple[str, int, str]] = {
     "scrub": ("scrub", 2, ""),
     "audit": ("audit --nonsense", 2, "nonsense"),
     "config": ("config nowhere", 2, "nowhere"),
+    "prices": ("prices --set some-model --input 2.5", 2, "--output"),
     "doctor": ("doctor --nonsense", 2, "nonsense"),
     "demo": ("demo --live-seconds long", 2, "--live-seconds"),
     "run": ("run", 2, ""),

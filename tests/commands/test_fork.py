@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -166,6 +167,65 @@ def test_trials_are_counted(recorded: Recorded) -> None:
     assert recorded.fork(*at, "--expect", "answer").returncode == 1
 
 
+FLAKY = """
+import os, random
+from agentdbg import llm, tool, trace
+
+@tool(effect="read")
+def get_order(order):
+    return {"total": 4000}
+
+@tool(effect="write")
+def refund(order, amount):
+    with open("refunds.txt", "a") as file:
+        file.write(f"{amount}\\n")
+    return {"ok": True}
+
+@llm(model="m")
+def think(prompt):
+    return "refund" if random.random() < 0.5 else "ask"
+
+@trace(name="flaky")
+def agent():
+    order = get_order("A-17")
+    return refund("A-17", order["total"]) if think(str(order)) == "refund" else "a photo, please"
+
+agent()
+"""
+
+
+def test_trials_of_a_flaky_agent_are_what_happened(tmp_path: Path) -> None:
+    """The table is counted against what the agent wrote; every trial forks the same run, whatever is the latest."""
+    (tmp_path / "agent.py").write_text(FLAKY)
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(tmp_path / "data")}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "agentdbg", *words]
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    parent = run("run", "agent.py").stderr.rpartition("recorded run ")[2].split()[0]
+    (tmp_path / "refunds.txt").unlink(missing_ok=True)
+
+    done = run("fork", "latest", "--at", "3", "--set", "result.total=40", "--writes=allow", "--trials=5", "--jobs=2")
+
+    written = (tmp_path / "refunds.txt").read_text().split() if (tmp_path / "refunds.txt").exists() else []
+    rows = [line for line in done.stdout.splitlines() if " 1 + " in line]
+    assert len(rows) == 5
+    assert sum("refund({" in row for row in rows) == len(written)
+    assert set(written) <= {"40"}
+    assert all(re.search(r"1 \+ [12]\s*$", row) for row in rows)
+    assert all("→" in row or "refund" in row or "the same" in row for row in rows)
+
+    tree = run("list", "--tree").stdout.splitlines()[1:]
+    assert tree[0].startswith(parent)
+    assert ["└ fork at #3, result.total=40" in row for row in tree] == [False] + [True] * 5
+    assert run("delete", parent, "--yes").returncode == 0
+    shown = run("show", tree[1].split()[0])
+    assert shown.returncode == 0, shown.stderr
+    assert f"Fork of {parent} at #3" in shown.stdout
+    assert "which is not here" in run("list", "--tree").stdout
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -173,6 +233,11 @@ def test_trials_are_counted(recorded: Recorded) -> None:
         (("--at", "CALL", "--set", "result.nope.deep=1"), "no 'nope' to go into"),
         (("--at", "CALL", "--set", "result={"), "begins like JSON"),
         (("--at", "CALL", "--set", "response=1"), "set with result="),
+        (("--at", "CALL", "--set", "args.qurey=1"), "no argument 'qurey'; there are: query"),
+        (("--at", "00000000-0000-4000-8000-000000000000", "--set", "result=1"), "has no call at"),
+        (("--at", "CALL", "--set", "result=@nowhere.json"), "cannot be read"),
+        (("--at", "CALL", "--set", "result"), "takes PATH=VALUE"),
+        (("--at", "CALL", "--set", "result[=1"), "is not a path"),
         (("--at", "CALL"), "what is to be changed?"),
         (("--set", "result=1"), "which step?"),
         (("--at", "CALL", "--set", "result=1", "--writes", "maybe"), "--writes is 'maybe'"),

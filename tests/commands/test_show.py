@@ -204,3 +204,15 @@ def test_what_was_not_recorded_is_a_sentence(cli: Callable[..., Ran], data_dir: 
     assert "Which flights?" in printed
     assert "__TRUNCATED__" not in printed + arguments
     assert '"…": "more was not recorded"' in arguments
+
+
+def test_linked_runs_are_shown_below_the_one_that_asked(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """What several services did for one question is read in one go."""
+    asking = store(data_dir, Story(), name="asking")
+    answering = store(data_dir, Story(), name="POST /chat", metadata={"parent_run_id": asking})
+    lines = cli("show", answering, "--linked").out.splitlines()
+    told = json.loads(cli("show", answering, "--linked", "--json").out)
+
+    assert [(run["run_id"], run["depth"]) for run in told] == [(asking, 0), (answering, 1)]
+    assert "asking" in lines[0]
+    assert f"  ↳ for {asking[:8]}" in lines

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import os
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -295,3 +299,132 @@ def test_a_name_that_is_no_text_is_not_asked_for_one(recorded: Recorded) -> None
         call.result = 1
 
     assert len(recorded.only().of_type("TOOL_CALL")) == 1
+
+
+def test_the_first_answer_wins_and_the_others_are_told() -> None:
+    """Page, terminal and assistant may answer at the same moment; one of them is obeyed."""
+    told: list[bool] = []
+
+    def race(pause: dict[str, Any]) -> dict[str, Any]:
+        def one(amount: int) -> None:
+            value = {**pause["value"], "amount": amount}
+            told.append(answer_pause(run_path[0], pause["pause_id"], {"do": "continue", "value": value}))
+
+        racers = [threading.Thread(target=one, args=(amount,)) for amount in range(8)]
+        for racer in racers:
+            racer.start()
+        for racer in racers:
+            racer.join()
+        return {"do": "abort"}  # comes last, so it counts for nothing
+
+    run_path: list[Path] = []
+    with paused_run(["tool:refund"], race) as (run, _):
+        run_path.append(run.path)
+        refund("A-17", 4000)
+
+    assert told.count(True) == 1
+    assert made[0]["amount"] in range(8)
+
+
+def test_threads_pause_alone_and_the_world_waits_when_asked() -> None:
+    """Another thread goes on while one is looked at; with `--pause world` it waits at its next call."""
+
+    def others_during_the_pause(*, whole_world: bool) -> list[str]:
+        went_on: list[str] = []
+        is_paused, is_tried = threading.Event(), threading.Event()
+
+        def other() -> None:
+            is_paused.wait(20)
+            is_tried.set()
+            refund("other", 1)
+            went_on.append("other")
+
+        def answer(pause: dict[str, Any]) -> dict[str, Any]:
+            is_paused.set()
+            is_tried.wait(20)
+            ends_at = time.monotonic() + (0.2 if whole_world else 20)
+            while not went_on and time.monotonic() < ends_at:
+                time.sleep(0.005)
+            went_on.append("answered")
+            return going_on(pause)
+
+        breaks = Breakpoints(['tool:refund where args.order=="first"'], wait_seconds=20, whole_world=whole_world)
+        with deciding(breaks), agentdbg.traced_run("r") as run, answering(run.path, answer):
+            thread = threading.Thread(target=other)
+            thread.start()
+            refund("first", 1)
+            thread.join()
+        return went_on
+
+    assert others_during_the_pause(whole_world=False) == ["other", "answered"]
+    assert others_during_the_pause(whole_world=True) == ["answered", "other"]
+
+
+def test_sync_code_on_a_loops_thread_pauses_and_goes_on() -> None:
+    """A plain tool called inside a coroutine holds the loop, as any plain code there does, and is answered."""
+
+    async def main() -> Any:
+        return refund("A-17", 4000)
+
+    with paused_run(["tool:refund"], lambda pause: {"do": "continue", "value": {**pause["value"], "amount": 40}}):
+        assert asyncio.run(main())["amount"] == 40
+
+
+def test_a_pause_that_is_over_takes_no_answer(recorded: Recorded) -> None:
+    """A tab that was left open cannot answer a pause of yesterday."""
+    with paused_run(["tool:refund"], going_on) as (run, seen):
+        refund("A-17", 1)
+        assert not answer_pause(run.path, seen[0]["pause_id"], {"do": "abort"})
+        refund("A-17", 2)
+
+    assert [one["payload"]["action"] for one in recorded.only().of_type("BREAK")] == ["continue", "continue"]
+
+
+PROGRAM = """
+import agentdbg
+
+@agentdbg.tool
+def refund(order):
+    return {"ok": True}
+
+def test_it():
+    with agentdbg.traced_run("r"):
+        agentdbg.breakpoint("here", n=1)
+        print("made", refund("A-17"))
+
+if __name__ == "__main__":
+    test_it()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["cron", "closed", "pipe", "pytest", "notebook"])
+def test_nothing_waits_where_nobody_can_answer(place: str, tmp_path: Path, data_dir: Path) -> None:
+    """Cron, closed streams, pipes, pytest -s and notebooks: the program goes on, and its log says so."""
+    (tmp_path / "test_agent.py").write_text(PROGRAM)
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), "AGENTDBG_BREAK": "tool:refund", "CI": "1"}
+    python = [sys.executable, "test_agent.py"]
+    words = {
+        "closed": ["sh", "-c", f"exec {sys.executable} test_agent.py <&-"],
+        "pytest": [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "test_agent.py"],
+        "notebook": [sys.executable, "-c", NOTEBOOK],
+    }.get(place, python)
+    stdin = {"cron": subprocess.DEVNULL, "pipe": subprocess.PIPE}.get(place)
+    streams = {"stdin": stdin, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    # The pipe stays open and says nothing: whoever reads from it would wait for ever.
+    with subprocess.Popen(words, cwd=tmp_path, env=env, text=True, **streams) as ran:  # type: ignore[call-overload]
+        code, printed = ran.wait(120), ran.stdout.read()
+    assert code == 0, printed
+    assert "made {'ok': True}" in printed
+    log = next((data_dir / "runs").iterdir()) / "events.jsonl"
+    breaks = [event for event in map(json.loads, log.read_text().splitlines()) if event["event_type"] == "BREAK"]
+    assert [(one["payload"]["by"], one["payload"]["action"]) for one in breaks] == [("nobody", "continue")] * 2
+
+
+NOTEBOOK = """
+import nbformat, nbclient
+code = open("test_agent.py").read().replace('if __name__ == "__main__":', "if True:")
+book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
+nbclient.NotebookClient(book, timeout=100).execute()
+print("".join(one.get("text", "") for one in book.cells[0].outputs))
+"""

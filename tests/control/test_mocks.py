@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -80,8 +81,9 @@ def test_only_the_nth_call(recorded: Recorded) -> None:
 def test_faults_are_what_an_outage_gives() -> None:
     """At a function: the exception, or an answer that is not what the program hoped for."""
     assert outcomes(parse_fault("search=timeout"), times=1) == ["TimeoutError: timed out"]
-    assert outcomes(parse_fault("search=500"), times=1) == ["RuntimeError: HTTP 500 Internal Server Error"]
-    assert outcomes(parse_fault("search=cut"), times=1) == ["ConnectionResetError: the connection was reset"]
+    assert outcomes(parse_fault("search=500"), times=1) == ["HTTPError: HTTP Error 500: Internal Server Error"]
+    reset = f"[Errno {errno.ECONNRESET}] Connection reset by peer"
+    assert outcomes(parse_fault("search=cut"), times=1) == [f"ConnectionResetError: {reset}"]
     assert outcomes(parse_fault("search=empty"), times=1) == [None]
     assert outcomes(parse_fault("search=garbage"), times=1) == ['{"resu']
     assert not called
@@ -92,7 +94,10 @@ def test_a_recorded_value_shapes_the_fault() -> None:
     call = AnnouncedCall("tool", "search", {}, {}, can=("answer",))
 
     def given(what: str, recorded: Any) -> Any:
-        answer = Mocks([parse_fault(f"search={what}")]).answer(call, recorded)
+        mocks = Mocks([parse_fault(f"search={what}")])
+        mocks.is_planned = True
+        mocks.decide(call)
+        answer = mocks.answer(call, recorded)
         assert answer is not None
         return answer.value
 

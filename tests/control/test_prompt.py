@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -48,6 +49,8 @@ class Session:
     def __init__(self, folder: Path, data_dir: Path, *options: str, env: dict[str, str] | None = None) -> None:
         (folder / "agent.py").write_text(PROGRAM)
         self._words = [sys.executable, "-m", "agentdbg", "run", *options, "agent.py"]
+        if options[:1] == ("replay",):
+            self._words = [sys.executable, "-m", "agentdbg", *options]
         self._env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir), "TERM": "xterm", **(env or {})}
         self._folder = folder
 
@@ -192,3 +195,102 @@ def test_another_terminal_answers_and_the_first_is_told(tmp_path: Path, data_dir
     assert "The run has ended." in attached
     assert "refunding A-17 40\n" in printed
     assert code == 0
+
+
+WALK = """
+import agentdbg
+
+@agentdbg.tool
+def refund(order):
+    return {"ok": True}
+
+@agentdbg.llm(model="m")
+def think(messages):
+    return "about " + messages[-1]["content"]
+
+@agentdbg.trace(name="walk")
+def work():
+    for n in range(3):
+        print("round", n, flush=True)
+        think([{"role": "user", "content": f"q{n}"}])
+        agentdbg.record_state({"round": n})
+        refund(f"A-{n}")
+
+work()
+"""
+
+
+def test_a_recording_is_walked_forwards_and_back(tmp_path: Path, data_dir: Path) -> None:
+    """Each call with the state and the messages of its moment; going back shows nothing twice and keeps one run."""
+    session = Session(tmp_path, data_dir, "replay", "latest", "--break", "every")
+    (tmp_path / "agent.py").write_text(WALK)
+    subprocess.run([sys.executable, "agent.py"], cwd=tmp_path, env=session._env, check=True, capture_output=True)
+
+    printed, code = session.type("n\r", "n\r", "n\r", "messages\r", "back 2\r", "back 9\r", "d 1\r", "c\r")
+
+    stops = [line.split("call ")[1].split()[0] for line in printed.splitlines() if line.startswith("⏸")]
+    assert stops == ["1", "2", "3", "4", "2"]
+    assert 'state: {"round": 1}' in printed
+    assert printed.count('state: {"round": 0}') == 3
+    assert '"content": "about q1"' in printed
+    assert "there is no earlier call: this is call 2" in printed
+    assert [printed.count(f"round {n}\n") for n in range(3)] == [1, 2, 1]  # round 1 comes after call 2
+    assert "6 of 6 calls served, 0 live" in printed
+    assert code == 0
+    assert len(list((data_dir / "runs").iterdir())) == 2
+
+
+THREADS = """
+import agentdbg, threading
+
+@agentdbg.tool
+def ping(n):
+    open("ran.txt", "a").write("x")
+    return n
+
+@agentdbg.tool
+def step(n):
+    return n
+
+@agentdbg.trace(name="threads")
+def work():
+    def pings():
+        for n in range(2000):
+            ping(n)
+    thread = threading.Thread(target=pings)
+    thread.start()
+    for n in range(3):
+        step(n)
+    thread.join()
+
+work()
+"""
+
+
+def test_going_back_lets_nothing_happen_live(tmp_path: Path, data_dir: Path) -> None:
+    """Other threads go on until the program begins again, and are served; nothing that is thrown away stays."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    options = ("replay", "latest", "--no-record", "--break", "tool:step")
+    session = Session(tmp_path, data_dir, *options, env={"TMPDIR": str(temporary)})
+    (tmp_path / "agent.py").write_text(THREADS)
+    subprocess.run([sys.executable, "agent.py"], cwd=tmp_path, env=session._env, check=True, capture_output=True)
+    ran = (tmp_path / "ran.txt").read_text()
+
+    printed, code = session.type("c\r", "back\r", "d 1\r", "c\r")
+
+    assert "back to call" in printed
+    assert "2003 of 2003 calls served, 0 live" in printed
+    assert code == 0
+    assert (tmp_path / "ran.txt").read_text() == ran
+    assert not list(temporary.iterdir())
+    assert len(list((data_dir / "runs").iterdir())) == 1
+
+
+def test_back_is_refused_where_something_is_live(session: Session) -> None:
+    """A refund that was made cannot be taken back."""
+    printed, _ = session.type("back\r", "state\r", "messages\r", "c\r")
+
+    assert "back works in `agentdbg replay`" in printed
+    assert "no state was recorded yet" in printed
+    assert "no model was asked yet" in printed

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from agentdbg.control import provider_answers
 from agentdbg.control.edits import edited_answer, edited_input, parse_edit
+from agentdbg.control.forking import check_edits
 from agentdbg.control.provider_answers import answer_in_form
 from agentdbg.exceptions import UsageError
 from agentdbg.recorder.deciders import Answer
@@ -18,13 +20,13 @@ CHAT |= {"choices": [{"index": 0, "message": {"role": "assistant", "content": "o
 
 
 def outcome(*chunks: bytes, kind: str = "application/json") -> dict[str, Any]:
-    headers = [["content-type", kind], ["content-length", "999"], ["content-encoding", "gzip"], ["x-request-id", "r"]]
+    headers = {"content-type": kind, "content-length": "999", "content-encoding": "gzip", "x-request-id": "r"}
     return {"status": 200, "headers": headers, "chunks": list(chunks), "at": [1] * len(chunks), "cut": None}
 
 
 def whole(url: str, body: Any, value: Any) -> Any:
     new = answer_in_form({"url": url}, outcome(json.dumps(body).encode()), (), value)
-    assert [name for name, _ in new["headers"]] == ["content-type", "x-request-id"]
+    assert new["headers"] == {"content-type": "application/json", "x-request-id": "r"}
     return json.loads(b"".join(new["chunks"]))
 
 
@@ -138,3 +140,149 @@ def test_an_edit_that_cannot_be_read_is_refused(text: str) -> None:
     """Before anything runs."""
     with pytest.raises(UsageError):
         parse_edit(text)
+
+
+FORMS: dict[str, tuple[str, str, list[Any]]] = {
+    "chat": (
+        "https://x/v1/chat/completions",
+        "choices[0].message.content",
+        [
+            {"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "o"}}]},
+            {
+                "id": "c1",
+                "choices": [{"index": 0, "delta": {"content": "ld"}, "finish_reason": "stop"}],
+                "usage": USAGE,
+            },
+        ],
+    ),
+    "responses": (
+        "https://x/v1/responses",
+        "output[0].content[0].text",
+        [
+            {"type": "response.created", "response": {"id": "r1", "output": [], "status": "in_progress"}},
+            {
+                "type": "response.completed",
+                "response": {
+                    "id": "r1",
+                    "status": "completed",
+                    "usage": USAGE,
+                    "output": [
+                        {"id": "m1", "type": "message", "content": [{"type": "output_text", "text": "old"}]},
+                    ],
+                },
+            },
+        ],
+    ),
+    "messages": (
+        "https://x/v1/messages",
+        "content[1].text",
+        [
+            {"type": "message_start", "message": {"id": "a1", "content": [], "usage": {"input_tokens": 1}}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "o"}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "ld"}},
+            {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 7}},
+        ],
+    ),
+    "generateContent": (
+        "https://x/v1beta/models/g:streamGenerateContent?alt=sse",
+        "candidates[0].content.parts[0].text",
+        [
+            {"candidates": [{"content": {"role": "model", "parts": [{"text": "o"}]}, "index": 0}]},
+            {
+                "candidates": [{"content": {"parts": [{"text": "ld"}]}, "finishReason": "STOP", "index": 0}],
+                "usageMetadata": {"totalTokenCount": 12},
+            },
+        ],
+    ),
+}
+
+
+def _said(url: str, chunks: list[bytes]) -> tuple[str, list[Any]]:
+    """What the model says in a stream, read again as an edit reads it, and the events."""
+    text = b"".join(chunks).decode()
+    events = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    form = provider_answers._form_of(url)
+    assert form is not None
+    return form.said(form.gathered(events)).text, events
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [("response=new", "new"), ("response+= more", "old more"), ("response.content=new", "new"), ("own=new", "new")],
+)
+def test_a_stream_is_edited_as_the_whole_that_it_makes(name: str, edit: str, said: str) -> None:
+    """A path of the provider's own JSON, or of what is shown; usage and what else was said stay."""
+    url, own, events = FORMS[name]
+    lines = [f"data: {json.dumps(event)}\n\n".encode() for event in events]
+    change = parse_edit(edit.replace("own=", f"response.{own}="))
+    answer = edited_answer(Answer(outcome(*lines, kind="text/event-stream")), [change], {"url": url})
+
+    text, new = _said(url, answer.value["chunks"])
+    assert text == said
+    assert "7" in json.dumps(new) or "12" in json.dumps(new)
+    assert ("hm" in json.dumps(new)) == (name == "messages" and edit.startswith("own"))
+
+
+@pytest.mark.parametrize(
+    "edit", ["response.contnet=x", "response.choices[4].message.content=x", "response.nope.deep=1"]
+)
+def test_a_path_that_an_answer_does_not_have_is_refused(edit: str) -> None:
+    """Nothing is added where no client would look for it."""
+    url = "https://x/v1/chat/completions"
+    with pytest.raises(UsageError):
+        edited_answer(Answer(outcome(json.dumps(CHAT).encode())), [parse_edit(edit)], {"url": url})
+
+
+def test_an_answer_whose_form_is_not_known_is_not_guessed() -> None:
+    """A text for another kind of server would reach nobody; a path of its own JSON does."""
+    request, ollama = {"url": "http://x/api/chat"}, outcome(b'{"message": {"content": "old"}}')
+    with pytest.raises(UsageError, match="message"):
+        edited_answer(Answer(ollama), [parse_edit("response=new")], request)
+
+    changed = edited_answer(Answer(ollama), [parse_edit("response.message.content=new")], request)
+    assert json.loads(changed.value["chunks"][0]) == {"message": {"content": "new"}}
+
+
+def test_a_request_that_had_failed_can_have_worked() -> None:
+    """What if the server had been up?"""
+    failed = {**outcome(b'{"error": {"message": "down"}}'), "status": 500}
+    request = {"url": "https://x/v1/chat/completions", "body": {"model": "m"}}
+    changed = edited_answer(Answer(failed), [parse_edit("response=new")], request).value
+
+    assert changed["status"] == 200
+    assert json.loads(changed["chunks"][0])["choices"][0]["message"]["content"] == "new"
+
+
+@pytest.mark.parametrize(
+    ("url", "body"),
+    [
+        ("https://x/v1/chat/completions", {"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]}),
+        ("https://x/v1/messages", {"messages": [{"role": "user", "content": "a"}], "system": [{"type": "text"}]}),
+        ("https://x/v1/responses", {"input": [{"role": "user", "content": [{"type": "input_text", "text": "a"}]}]}),
+        ("https://x/v1beta/models/g:generateContent", {"contents": [{"role": "user", "parts": [{"text": "a"}]}]}),
+    ],
+)
+@pytest.mark.parametrize("edit", ["messages[-1].content+= b", "system=b", "system+= b", "temperature=0.5", "model=b"])
+def test_one_name_for_each_part_of_a_request(url: str, body: dict[str, Any], edit: str) -> None:
+    """Whatever the provider calls it, and however it writes texts; what was there stays."""
+    new = edited_input("http", {"method": "POST", "url": url, "body": body}, [parse_edit(edit)])
+
+    told = json.dumps([new["url"], new["body"]])
+    assert edit.partition("=")[2] in told
+    assert '"a"' in told or "a b" in told
+    parts = new["body"].get("system")
+    assert not isinstance(parts, list) or all(isinstance(part, dict) for part in parts)
+
+
+@pytest.mark.parametrize("edit", ["modle=b", "temprature=1", "messages[7].content=b", "args.x=1", "messges=[]"])
+def test_a_part_that_a_request_does_not_have_is_refused(edit: str) -> None:
+    """Before anything is sent, with what was probably meant."""
+    body = {"model": "m", "messages": [{"role": "user", "content": "a"}]}
+    with pytest.raises(UsageError):
+        given = {"url": "https://x/v1/chat/completions", "body": body}
+        edited_input("http", given, [parse_edit(edit)])
+        check_edits([parse_edit(edit)], "llm")

@@ -8,20 +8,17 @@ import dataclasses
 import os
 import queue
 import random
-import socket
-import sqlite3
-import subprocess
-import sys
 import threading
 import time
+import uuid
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
 from decimal import Decimal
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from agentdbg import llm, replay, tool, tool_call, traced_run
+from agentdbg.control.surroundings import missing_keys, stand_in_for_keys
 from agentdbg.exceptions import AgentDbgReplayDiverged
 
 if TYPE_CHECKING:
@@ -461,109 +458,6 @@ def test_a_secret_may_be_another_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert again(lambda: sign_in(new), run_id) == {"echo": f"signed with {new}"}
 
 
-# What may not happen.
-
-
-def _effects(folder: Path) -> dict[str, Callable[[], Any]]:
-    victim = folder / "victim.txt"
-    return {
-        "write": lambda: victim.write_text("changed"),
-        "append": lambda: victim.open("a"),
-        "os.open": lambda: os.open(victim, os.O_WRONLY),
-        "remove": victim.unlink,
-        "rename": lambda: victim.rename(folder / "elsewhere"),
-        "chmod": lambda: victim.chmod(0o777),
-        "truncate": lambda: os.truncate(victim, 0),
-        "mkdir": (folder / "new").mkdir,
-        "symlink": lambda: (folder / "link").symlink_to(victim),
-        "sqlite": lambda: sqlite3.connect(folder / "victim.db"),
-        "subprocess": lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),
-        "system": lambda: os.system("true"),
-        "connect": lambda: socket.create_connection(("127.0.0.1", 9)),
-        "lookup": lambda: socket.getaddrinfo("example.com", 80),
-        "sendto": _send,
-        "kill": lambda: os.kill(os.getppid(), 0),
-        "system temp": lambda: Path("/tmp/agentdbg-test-victim").write_text("x"),
-    }
-
-
-def _send() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-        sender.sendto(b"x", ("127.0.0.1", 9))
-
-
-@pytest.mark.parametrize("name", list(_effects(Path())))
-@pytest.mark.parametrize("inside", [False, True])
-def test_strict_replay_stops_before_an_effect(name: str, inside: bool, tmp_path: Path) -> None:
-    """Between two served calls a program may do anything; in a replay it does nothing."""
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "victim.txt").write_text("untouched")
-
-    @tool(replay="run")
-    def work(dangerous: bool) -> None:
-        if dangerous:
-            _effects(folder)[name]()
-
-    def program(dangerous: bool) -> None:
-        look("before")
-        if inside:
-            work(dangerous)
-        elif dangerous:
-            _effects(folder)[name]()
-
-    _, run_id = record(lambda: program(False))
-    with pytest.raises(AgentDbgReplayDiverged) as caught:
-        again(lambda: program(True), run_id, ignore=["tool:work args"])
-
-    assert caught.value.divergence.kind_of == "effect"
-    assert [path.name for path in folder.iterdir()] == ["victim.txt"]
-    assert (folder / "victim.txt").read_text() == "untouched"
-    assert not Path("/tmp/agentdbg-test-victim").exists()
-
-
-def test_temporary_files_are_private_and_go_away(tmp_path: Path) -> None:
-    """Programs unpack things; they may, in a folder of their own."""
-    import tempfile
-
-    seen: list[str] = []
-
-    def program() -> None:
-        look(1)
-        with tempfile.NamedTemporaryFile("w", delete=False) as file:
-            file.write("x")
-        seen.append(file.name)
-
-    _, run_id = record(program)
-    Path(seen.pop()).unlink()
-    again(program, run_id)
-
-    assert "agentdbg-replay-" in seen[0]
-    assert not Path(seen[0]).exists()
-
-
-def test_what_is_allowed_happens(tmp_path: Path) -> None:
-    """A local database may be needed by a replay; the user says so."""
-
-    def program() -> None:
-        look(1)
-        (tmp_path / "out.txt").write_text("x")
-
-    _, run_id = record(lambda: look(1))
-
-    again(program, run_id, allow=[f"write:{tmp_path}"])
-    assert (tmp_path / "out.txt").exists()
-
-
-def test_the_guard_is_gone_when_the_block_is_over(tmp_path: Path) -> None:
-    """An audit hook cannot be removed, so it must fall silent."""
-    _, run_id = record(lambda: look(1))
-    again(lambda: look(1), run_id)
-
-    (tmp_path / "file").write_text("x")
-    subprocess.run([sys.executable, "-c", "pass"], check=True)
-
-
 def test_sleeps_take_no_time() -> None:
     """A replay is free; waiting for nothing would not be."""
 
@@ -624,3 +518,47 @@ def test_a_block_can_ask_whether_it_is_served() -> None:
     live, run_id = record(program)
 
     assert again(program, run_id) == live
+
+
+def test_a_key_that_is_missing_is_stood_in_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clients want a key when they are made; a colleague and a CI job have none."""
+    monkeypatch.setenv("SOME_PROVIDER_API_KEY", "not a real key")
+    os.environ[f"ANY_{uuid.uuid4().hex}"] = ""  # what is known of the environment is looked up anew
+    _, run_id = record(lambda: look(os.environ["SOME_PROVIDER_API_KEY"] != ""))
+    monkeypatch.delenv("SOME_PROVIDER_API_KEY")
+
+    with replay(run_id) as replayed, traced_run("program"):
+        look(os.environ["SOME_PROVIDER_API_KEY"] != "")
+
+    assert "SOME_PROVIDER_API_KEY" in replayed.report()["missing_keys"]
+    assert "SOME_PROVIDER_API_KEY" not in os.environ
+
+
+def test_a_tape_may_name_keys_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tape from elsewhere may hold any names; what is set to nothing is that again."""
+    monkeypatch.setenv("EMPTY_API_KEY", "")
+    named = ["", "A=B_KEY", "NUL\0_KEY", "KEY\n", "PATH_OF_MINE", 7, "9_KEY", "X" * 1000 + "_KEY", "EMPTY_API_KEY"]
+    missing = missing_keys([*named, *(f"K{n}_KEY" for n in range(1000))], [])
+
+    assert "EMPTY_API_KEY" in missing
+    assert "K0_KEY" in missing
+    assert len(missing) == 1 + 50 - len(named)
+    restore = stand_in_for_keys(missing)
+    assert os.environ["EMPTY_API_KEY"]
+    restore()
+    assert os.environ["EMPTY_API_KEY"] == ""
+    assert "K0_KEY" not in os.environ
+
+
+def test_nothing_stands_for_a_key_where_calls_go_live(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What loads a program's keys leaves alone what is set already, so the live call would go out with no key."""
+    monkeypatch.setenv("OTHER_PROVIDER_API_KEY", "not a real key")
+    os.environ[f"ANY_{uuid.uuid4().hex}"] = ""
+    _, run_id = record(lambda: look(1))
+    monkeypatch.delenv("OTHER_PROVIDER_API_KEY")
+
+    with replay(run_id, on_divergence="live") as replayed, traced_run("program"):
+        assert "OTHER_PROVIDER_API_KEY" not in os.environ
+        look(1)
+
+    assert "OTHER_PROVIDER_API_KEY" in replayed.report()["missing_keys"]

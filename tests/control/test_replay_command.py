@@ -98,6 +98,9 @@ def test_the_same_program_gives_the_same_and_runs_nothing(run: Any, folder: Path
     assert report["order_kept"]
     diff = run("-m", "agentdbg", "diff", recorded, report["run_id"])
     assert "Same" in diff.out
+    assert f"Replay of {recorded[:8]}: equal." in run("-m", "agentdbg", "show", report["run_id"]).out
+    assert "Replay of" not in run("-m", "agentdbg", "show", recorded).out
+    assert run("-m", "agentdbg", "validate", report["run_id"]).code == 0
 
 
 def test_a_changed_prompt_is_told_with_both_sides(run: Any, folder: Path, data_dir: Path) -> None:
@@ -114,6 +117,13 @@ def test_a_changed_prompt_is_told_with_both_sides(run: Any, folder: Path, data_d
     assert 'now       "an answer to hello: 0"' in again.err
     assert "1 call before it was the same; nothing was executed for it." in again.err
     assert _ran(folder) == ran
+    (new,) = {path.name for path in (data_dir / "runs").iterdir()} - {recorded}
+    shown = run("-m", "agentdbg", "show", new, COLUMNS="200").out
+    assert f"Replay of {recorded[:8]}: diverged at call 2 of 5, search (agent.py:" in shown
+    assert "): args.query differs." in shown
+    kept = json.loads((data_dir / "runs" / new / "run.json").read_text())["replay"]
+    assert (kept["mode"], kept["parent_run_id"], kept["equal"]) == ("replay", recorded, False)
+    assert (kept["divergence"]["class"], kept["divergence"]["n"]) == ("changed", 2)
 
 
 def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
@@ -124,6 +134,7 @@ def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: P
 
     assert (again.code, again.out) == (0, "")
     assert "until call 5 of 5: gpt-4o" in again.err
+    assert ", as far as call 5: equal." in run("-m", "agentdbg", "show", "latest").out
 
 
 def test_nothing_is_kept_when_nothing_is_wanted(run: Any, folder: Path, data_dir: Path) -> None:
@@ -156,6 +167,7 @@ def test_a_program_that_ends_otherwise_is_told(run: Any, folder: Path, data_dir:
 
     assert again.code == 1
     assert "recorded ok, now ValueError" in again.err
+    assert "recorded ok, now ValueError." in run("-m", "agentdbg", "show", "latest", COLUMNS="200").out
     assert "Traceback" in again.err
 
 
@@ -172,6 +184,81 @@ def test_a_failed_program_that_fails_again_is_equal(run: Any, folder: Path, data
     assert "ValueError: at the end" in again.err
 
 
+LIMITED = """
+    import itertools, sys
+    from agentdbg import AgentDbgGuardrailExceeded, llm, tool, trace
+
+    @tool
+    def fetch(page):
+        open("ran.txt", "a").write("fetch ")
+        return {"page": page}
+
+    @llm(model="gpt-4o")
+    def ask(prompt):
+        open("ran.txt", "a").write("ask ")
+        return {"role": "assistant", "content": "once more"}
+
+    @trace(LIMIT)
+    def main():
+        for n in itertools.count():
+            at = 1 if "same" in sys.argv else n
+            ask(f"{at} {fetch(at)}")
+
+    try:
+        main()
+    except AgentDbgGuardrailExceeded as stopped:
+        print(type(stopped).__name__, stopped.guardrail)
+"""
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [("max_llm_calls=3", ()), ("max_tool_calls=4", ()), ("max_events=9", ()), ("stop_on_loop=True", ("same",))],
+)
+def test_a_run_that_a_limit_stopped_is_stopped_again(
+    run: Any, folder: Path, data_dir: Path, limit: str, words: tuple[str, ...]
+) -> None:
+    """The call that a limit refused is not on the tape; the limit refuses it again, and that is equal."""
+    (folder / "agent.py").write_text(textwrap.dedent(LIMITED).replace("LIMIT", limit, 1))
+    live = run("agent.py", *words)
+    ran = _ran(folder)
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert limit.partition("=")[0] in live.out
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "equal" in again.err
+    assert "0 live" in again.err
+    assert _ran(folder) == ran
+
+
+def test_a_run_stops_where_a_limit_stopped_it_that_does_not_hold_now(run: Any, folder: Path, data_dir: Path) -> None:
+    """Somebody has raised the limit: what comes next is not recorded, and nothing is executed."""
+    (folder / "agent.py").write_text(textwrap.dedent(LIMITED).replace("LIMIT", "max_llm_calls=3", 1))
+    run("agent.py")
+    ran = _ran(folder)
+    (folder / "agent.py").write_text(textwrap.dedent(LIMITED).replace("LIMIT", "max_llm_calls=30", 1))
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert again.code == 0, again.err
+    assert "the recording stops here: a limit had stopped the run (max_llm_calls exceeded" in again.err
+    assert _ran(folder) == ran
+
+
+def test_every_run_of_the_demo_is_replayed(run: Any, data_dir: Path) -> None:
+    """`agentdbg demo`, then `agentdbg replay`, is what a newcomer tries first."""
+    assert run("-m", "agentdbg", "demo", "--no-view", "--live-seconds", "0").code == 0
+    recorded = [path.name for path in (data_dir / "runs").iterdir()]
+
+    assert len(recorded) == 4
+    for run_id in recorded:
+        again = run("-m", "agentdbg", "replay", run_id, "--no-record")
+        assert again.code == 0, again.err
+        assert "equal" in again.err
+        assert "internal error" not in again.err
+
+
 def test_forty_threads_of_forty_tasks_are_replayed(run: Any, data_dir: Path) -> None:
     """The right result to the right caller: 4,840 calls with equal arguments."""
     live = run(str(FORTY))
@@ -180,6 +267,64 @@ def test_forty_threads_of_forty_tasks_are_replayed(run: Any, data_dir: Path) -> 
 
     assert (again.code, again.out) == (0, live.out), again.err
     assert "4840 of 4840 calls served, 0 live" in again.err
+
+
+def test_a_stopped_program_that_waits_for_ever_is_ended(run: Any, folder: Path, data_dir: Path) -> None:
+    """The stop ends a worker, and the main thread waits for the worker's jobs."""
+    program = textwrap.dedent(AGENT).partition("@trace")[0] + textwrap.dedent(
+        """
+        import queue, threading
+        jobs = queue.Queue()
+        def worker():
+            while True:
+                search(jobs.get() + "".join(sys.argv[1:]))
+                jobs.task_done()
+        threading.Thread(target=worker, daemon=len(sys.argv) < 2).start()
+        for number in range(3):
+            jobs.put(str(number))
+        jobs.join()
+        print("done")
+        """
+    )
+    (folder / "agent.py").write_text(program)
+    assert run("-m", "agentdbg", "run", "agent.py").code == 0
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir), "--", "agent.py", "!")
+
+    assert (again.code, again.out) == (1, "")
+    assert "diverged at call 1 of 3: search" in again.err
+    assert 'now       "0!"' in again.err
+    assert "Traceback" not in again.err
+    shown = run("-m", "agentdbg", "show", "latest", COLUMNS="200").out
+    assert "diverged at call 1 of 3, search (agent.py:" in shown
+
+
+def test_a_program_that_hears_no_interruption_ends_as_the_replay_went(run: Any, folder: Path, data_dir: Path) -> None:
+    """The step that was asked for was reached: that is no failure, whatever the program makes of the stop."""
+    waiting = """
+        def wait():
+            while len(sys.argv) > 1:
+                try:
+                    time.sleep(9)
+                except KeyboardInterrupt:
+                    pass
+
+        if __name__ == "__main__":
+            try:
+                main("hello")
+            finally:
+                wait()
+    """
+    program = textwrap.dedent(AGENT).partition("if __name__ ==")[0] + textwrap.dedent(waiting)
+    (folder / "agent.py").write_text(program)
+    run("agent.py")
+
+    again = run(
+        "-m", "agentdbg", "replay", _only(data_dir), "--until", "last", "--keep-sleep", "--", "agent.py", "wait"
+    )
+
+    assert again.code == 0, again.err
+    assert "until call 5 of 5: gpt-4o" in again.err
 
 
 def test_a_killed_recording_is_replayed_until_it_stops(run: Any, folder: Path, data_dir: Path) -> None:
@@ -196,6 +341,8 @@ def test_a_killed_recording_is_replayed_until_it_stops(run: Any, folder: Path, d
 
     assert again.code == 0, again.err
     assert "the recording stops here: its process was killed in kill" in again.err
+    shown = run("-m", "agentdbg", "show", "latest", COLUMNS="200").out
+    assert "equal; the recording stops here: its process was killed in kill." in shown
 
 
 def test_a_tape_from_elsewhere_runs_nothing_that_it_names(run: Any, folder: Path, data_dir: Path) -> None:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from agentdbg.control.where import Breakpoint, Progress, parse_breakpoint
+from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
 
 REFUND: dict[str, Any] = {"kind": "tool", "name": "refund", "args": {"amount": 400, "currency": "EUR", "ids": [1, 2]}}
 MODEL: dict[str, Any] = {"kind": "llm", "name": "gpt-4o", "messages": [{"role": "user", "content": "Refund A-17"}]}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run has come."""
+
+    calls: int = 0
+    cost_usd: float = 0.0
+    tokens: int = 0
+    errors: int = 0
+    loops: int = 0
 
 
 def before(text: str, facts: dict[str, Any], progress: Progress | None = None) -> bool:

@@ -107,6 +107,7 @@ def every_call(run: str, other: str) -> dict[str, dict[str, Any]]:
         "read_event": {"run": run, "event": "2"},
         "search_run": {"run": run, "text": "o"},
         "find": {"text": "o"},
+        "where_from": {"run": run, "event": "2"},
         "compare_runs": {"a": run, "b": other},
         "validate_run": {"run": run},
     }

@@ -91,6 +91,42 @@ def test_without_live_nothing_live_is_made(project: Path, data_dir: Path) -> Non
     talk(data_dir, elsewhere, ("--control",), other)
 
 
+def test_a_program_is_run_only_as_a_person_named_it(project: Path, data_dir: Path) -> None:
+    """Named, live and allowed to write; options are a person's, and the new run is given back."""
+
+    async def refused(assistant: Assistant) -> None:
+        answer = await assistant.call("run_program")
+        assert answer.is_error
+        assert "--program" in answer.text
+
+    talk(data_dir, refused, LIVE, project)
+
+    async def denied(assistant: Assistant) -> None:
+        answer = await assistant.call("run_program")
+        assert answer.is_error
+        assert "--writes allow" in answer.text
+
+    talk(data_dir, denied, (*LIVE, "--program", "python agent.py"), project)
+
+    async def allowed(assistant: Assistant) -> None:
+        assert (await assistant.call("run_program", args=["--break=every"])).is_error
+        ran = (await assistant.call("run_program", args=["a value"])).json
+        runs = (await assistant.call("list_runs")).json["runs"]
+        assert ran["run_id"] == runs[0]["run_id"]
+        assert ran["exit_code"] == 1
+
+    talk(data_dir, allowed, (*LIVE, "--writes", "allow", "--program", "python agent.py"), project)
+
+
+def test_a_module_that_is_not_named_is_refused(project: Path) -> None:
+    """The first value of the assistant would be the module."""
+    words = [sys.executable, "-m", "agentdbg", "mcp", *LIVE, "--program", "python -m"]
+    done = subprocess.run(words, cwd=project, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert '"python -m agent"' in done.stderr
+
+
 def test_without_control_there_is_no_tool_that_acts(project: Path, data_dir: Path) -> None:
     """The plain server only reads."""
 

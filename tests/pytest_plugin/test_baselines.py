@@ -179,3 +179,25 @@ def test_a_damaged_baseline_fails_with_its_name(project: Project) -> None:
 
     assert session.outcomes == {"failed": 1}
     assert "refund.json is not JSON" in session.out
+
+
+def test_one_run_is_the_baseline_of_several_tests_and_stays_as_it_is(project: Project) -> None:
+    """A recorded run that three tests compare with is not rewritten because three tests did the same."""
+    project.test("""
+@pytest.mark.agentdbg(baseline="refund.json")
+def test_first():
+    run_agent()
+""")
+    project.run("--agentdbg-update")
+    before = (project.folder / "refund.json").read_bytes()
+    project.test("""
+@pytest.mark.parametrize("case", [1, 2, 3])
+@pytest.mark.agentdbg(baseline="refund.json")
+def test_refund(case):
+    run_agent()
+""")
+    session = project.run("--agentdbg-update")
+
+    assert session.outcomes == {"passed": 3}, session.out
+    assert "kept refund.json, which says the same" in session.out
+    assert (project.folder / "refund.json").read_bytes() == before

@@ -310,3 +310,41 @@ def test_the_plugin_loads_nothing_of_ours_until_a_test_asks() -> None:
 
     assert "LOADED []" in done.stdout, done.stdout + done.stderr
     assert "PLUGIN True" in done.stdout
+
+
+def test_each_example_of_hypothesis_is_a_run_of_its_own(project: Project) -> None:
+    """What a hundred examples did is no single run that loops; and the one that fails is the one that is shown."""
+    project.test("""
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+FEW = settings(max_examples=8, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@FEW
+@given(amount=st.integers(1, 90))
+def test_fixture(agentdbg_run, amount):
+    run_agent(amount=amount)
+    assert agentdbg_run.effects == [("refund", {"order_id": "A-17", "amount": amount})]
+
+
+@FEW
+@given(amount=st.integers(1, 90))
+@pytest.mark.agentdbg(max_tool_calls=2, loops="none")
+def test_marker(amount):
+    run_agent(amount=amount)
+
+
+@FEW
+@given(amount=st.integers(1, 90))
+@pytest.mark.agentdbg(max_tool_calls=2)
+def test_too_much(amount):
+    run_agent(amount=amount)
+    refund("A-17", amount)
+""")
+    session = project.run("-p", "_hypothesis_pytestplugin", "--agentdbg-dir", "kept", "-W", "ignore")
+    kept = {folder.name: len(list((folder / "runs").iterdir())) for folder in (project.folder / "kept").iterdir()}
+
+    assert session.outcomes == {"failed": 1, "passed": 2}, session.out
+    assert kept["test_agent.py-test_fixture"] == kept["test_agent.py-test_marker"] == 8
+    assert "max_tool_calls: 3 tool calls, 2 allowed" in session.out
+    assert "amount=1," in session.out
