@@ -2,21 +2,26 @@
 Made runs of several agents that fail at a known step, and the same without the fault.
 
 Each run is a talk: a request, a plan, some steps of work with results, an answer that is checked and repeated. A fault
-spoils one step. Harmless trouble (a lookup that fails and works the second time) stands before or after it.
+spoils one step. Up to three harmless things that look like faults stand before or after it: a lookup that gives nothing
+and is followed by one that does, an assumption nothing hangs on, a figure from nowhere that is not used. `written`
+reads talks that were written by hand, without looking at any rule.
 """
 
 from __future__ import annotations
 
+import json
+import random
+import re
 import uuid
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable
 
     from agentdbg.events import Event
 
-__all__ = ["FAULTS", "Talk", "healthy", "spoilt"]
+__all__ = ["FAULTS", "Talk", "healthy", "spoilt", "written"]
 
 _NAMES = ("Lisboa", "Porto", "Braga", "Faro", "Evora", "Aveiro", "Sintra", "Tomar")
 _ROLES = ("Data_Expert", "Web_Expert", "Travel_Expert", "Math_Expert")
@@ -102,6 +107,8 @@ def _talk(chance: random.Random, fault: Callable[[Talk, _Task], None] | None) ->
     for town in chance.sample(task.towns, chance.randint(0, 3)):
         talk.say(f"What does the report say about {town}?", "search")
         talk.tool("search", {"q": town}, {"text": f"{town} is in the report {task.code}.", "page": chance.random()})
+    for distract in chance.sample(_DISTRACTIONS, chance.randint(0, 3)):
+        distract(talk, task)
     if fault is not None:
         fault(talk, task)
     else:
@@ -116,7 +123,38 @@ def _talk(chance: random.Random, fault: Callable[[Talk, _Task], None] | None) ->
     return talk
 
 
+def _empty_then_found(talk: Talk, task: _Task) -> None:
+    talk.say("Is there an older report?", "search")
+    talk.tool("search", {"q": f"{task.code} old"}, {"hits": []})
+    talk.say("Then by its title.", "search")
+    talk.tool("search", {"q": "Visitors"}, {"hits": [f"Visitors {task.code}"]})
+
+
+def _harmless_assumption(talk: Talk, _task: _Task) -> None:
+    talk.say("Let's assume that the report is the newest there is; the page says so.")
+
+
+def _harmless_claim(talk: Talk, _task: _Task) -> None:
+    talk.say(f"Such reports have {talk.chance.randint(100, 400)} pages and come out in Coimbra, as far as I know.")
+
+
+def _harmless_table(talk: Talk, _task: _Task) -> None:
+    talk.say("```python\nwidths = {'town': 125, 'visitors': 240, 'share': 118}\nprint(sum(widths.values()))\n```")
+    talk.hear("exitcode: 0 (execution succeeded)\nCode output: 483")
+
+
+def _harmless_error(talk: Talk, _task: _Task) -> None:
+    talk.say("```python\nimport tabulate\n```")
+    talk.hear("exitcode: 1 (execution failed)\nCode output: ModuleNotFoundError: No module named 'tabulate'")
+    talk.say("We can do without a table.")
+
+
+_DISTRACTIONS = (_empty_then_found, _harmless_assumption, _harmless_claim, _harmless_table, _harmless_error)
+
+
 def _close(talk: Talk, figure: int) -> None:
+    if talk.chance.random() < 0.4:
+        talk.chance.choice(_DISTRACTIONS)(talk, _Task(talk.chance))
     talk.say(f"The figures were added, and the sum is {figure}.")
     talk.say(f"That agrees with the plan. FINAL ANSWER: {figure}", name="Verifier")
 
@@ -184,3 +222,48 @@ FAULTS: dict[str, Callable[[Talk, _Task], None]] = {
     "a claim from nowhere": _claim,
     "an id from nowhere": _wrong_id,
 }
+
+
+_SPEAKS = re.compile(r"(\*?)(\[result\]|[A-Z]\w*(?= ?:)):? ?(.*)")
+_PRINTS = ("Terminal", "Console")
+
+
+def written(half: str) -> list[tuple[str, Talk]]:
+    """The talks of `blame_logs.txt` of one half (`dev` or `held`), with what is wrong in each."""
+    text = (Path(__file__).parent / "blame_logs.txt").read_text("utf-8")
+    found = []
+    for part in text.split("## ")[1:]:
+        title, *lines = part.strip().splitlines()
+        of, _, what = title.partition(", ")
+        if of == half:
+            found.append((what, _read_talk(lines)))
+    return found
+
+
+def _read_talk(lines: list[str]) -> Talk:
+    talk = Talk(random.Random(0))
+    turns: list[list[str]] = []
+    for line in lines:
+        speaks = _SPEAKS.fullmatch(line)
+        if speaks:
+            turns.append(list(speaks.groups()))
+        else:
+            turns[-1][2] += f"\n{line}"
+    asked: tuple[str, Any] = ("", {})
+    for mark, name, said in turns:
+        if name == "User":
+            talk.hear(said)
+        elif name in _PRINTS:
+            talk.say(said, name=name)
+        elif name == "[result]":
+            talk.tool(*asked, json.loads(said))
+        else:
+            number = talk.say("" if said.startswith("[call]") else said, name=name)
+            if said.startswith("[call]"):
+                tool, _, args = said.removeprefix("[call] ").partition(" ")
+                asked = (tool, json.loads(args))
+                call = {"function": {"name": tool, "arguments": args}}
+                talk.events[-1]["payload"]["response"]["tool_calls"] = [call]
+            talk.cause = number if mark else talk.cause
+    talk.end()
+    return talk

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis.call_results import Outcome, failure_of, outcome_of
 from agentdbg.analysis.effect_guess import call_effect
-from agentdbg.analysis.made_ids import MadeIds, with_origins
+from agentdbg.analysis.made_ids import MadeIds, times_of_call, with_origins
 from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
@@ -211,7 +211,9 @@ class EffectReader:
             self._open.pop(event["event_id"], None)
         args = normal_form(payload.get("args" if event_type == "TOOL_CALL" else "input"))
         call = SideEffect(number, event["event_id"], name, args, effect.source)
-        call = replace(call, origins=self._made.origins, forms=self._rules.forms.get(name, {}))
+        times = times_of_call(args, event.get("ts"), event.get("duration_ms"))
+        origins = {**self._made.origins, **times} if times else self._made.origins
+        call = replace(call, origins=origins, forms=self._rules.forms.get(name, {}))
         if event_type == "TOOL_CALL":
             call = _with_outcome(call, payload)
             is_write = effect.kind == "write" and call.outcome == "done"

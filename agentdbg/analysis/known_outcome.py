@@ -30,6 +30,7 @@ _ANSWERS = frozenset(
         "resolved",
         "solved",
         "is_correct",
+        "is_corrected",
         "correct",
         "is_success",
     }

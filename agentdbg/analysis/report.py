@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.families import relation
 from agentdbg.analysis.rows import RowBuilder, row_sentence
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import CALL_START, ERROR, EXCEPTION, LLM, LOOP, SEVERITIES, SPAN, TOOL, payload_of
@@ -187,6 +188,7 @@ class Summary(TypedDict):
     figures: Figures
     verdict: Verdict
     outcome: dict[str, Any] | None
+    beside: dict[str, Any] | None
     suspects: list[dict[str, Any]]
     damaged_lines: list[int]
     damaged_total: int
@@ -219,6 +221,7 @@ def summarise(
         "figures": counted,
         "verdict": judge(tally, run, now_ms),
         "outcome": None,
+        "beside": None,
         "suspects": [],
         "damaged_lines": list(damaged_lines[:_DAMAGED_LISTED]),
         "damaged_total": damaged,
@@ -228,7 +231,7 @@ def summarise(
 
 def notes(run: RunMeta, damaged_lines: Sequence[int] = (), damaged_total: int = 0) -> list[str]:
     """What a reader should know about how this run was recorded, one sentence each."""
-    said = []
+    said = _replay_notes(run)
     redaction = run.get("redaction")
     if redaction == "off":
         said.append("Recorded with redaction off. This run may hold secrets in clear.")
@@ -241,6 +244,48 @@ def notes(run: RunMeta, damaged_lines: Sequence[int] = (), damaged_total: int = 
     if damaged_total:
         said.append(_damage(damaged_lines, damaged_total))
     return said
+
+
+def _replay_notes(run: RunMeta) -> list[str]:
+    """`Replay of 3f2a19c4: diverged at call 12 of 52, search (agent.py:88): args.query differs.`"""
+    replay = run.get("replay")
+    if not isinstance(replay, dict) or replay.get("mode") not in ("replay", "fork"):
+        return []
+    if replay["mode"] == "fork":
+        served, live = replay.get("served"), replay.get("live")
+        counts = f": {count_noun(served, 'call')} served, {live} live" if isinstance(served, int) else ""
+        return [f"Fork of {str(replay.get('parent_run_id'))[:8]}{relation(run).removeprefix('fork')}{counts}."]
+    head = f"Replay of {str(replay.get('parent_run_id'))[:8]}"
+    found = replay.get("divergence")
+    if isinstance(found, dict):
+        told = _divergence(found)
+        return [f"{head}: equal; {told}." if replay.get("equal") else f"{head}: diverged at {told}."]
+    if replay.get("until"):
+        return [f"{head}, as far as call {replay['until']}: equal."]
+    return [f"{head}: equal." if replay.get("equal") else f"{head}."]
+
+
+def _divergence(found: dict[str, Any]) -> str:
+    number, name, what = (found.get(key) for key in ("n", "name", "what"))
+    if found.get("class") == "ended":
+        return f"the recording stops here: {what}"
+    places = [f"call {number} of {found['of']}" if found.get("of") else f"call {number}"] if number else []
+    told = ", ".join([*places, *([name] if name else [what] if what else [])])
+    if found.get("source"):
+        told += f" ({found['source']})"
+    if found.get("path"):
+        return f"{told}: {found['path']} differs"
+    return f"{told}: {_CLASSES.get(str(found.get('class')), what)}" if name else told
+
+
+_CLASSES = {
+    "extra": "the recording has no such call here",
+    "moved": "it was made later than a call it came before",
+    "missing": "it was recorded, and not made",
+    "changed": "its input differs",
+    "ambiguous": "two recorded calls fit it",
+    "unservable": "its result was not recorded",
+}
 
 
 def _damage(lines: Sequence[int], total: int) -> str:

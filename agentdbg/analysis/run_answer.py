@@ -3,7 +3,8 @@ What a run was asked, what it answered, and what it ended with where it has no a
 
 A run may end without a failure and still have nothing to show: its last call failed and was swallowed, a search came
 back and nobody read it, the model asked for a tool that was not called, or what it returned is a traceback. `last_word`
-looks at three events at most: the end of the run, its last model call and its last call of any kind.
+looks at four events at most: the end of the run and of its last span, its last model call and its last call of any
+kind.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import error_in_answer, error_in_result, failure_of
-from agentdbg.analysis.run_columns import TOOL, payload_of
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.result_signs import error_in_answer, error_in_result
+from agentdbg.analysis.run_columns import payload_of
 from agentdbg.analysis.value_text import argument_text, outcome_of, plain_text
 from agentdbg.analysis.wording import code, line, one_line, quote
-from agentdbg.events.facts import call_failed
+from agentdbg.events.facts import call_failed, reads_something
 
 if TYPE_CHECKING:
     from agentdbg.analysis.stats import Tally
@@ -42,21 +44,33 @@ ANSWER_TOOLS = frozenset({"final_answer", "finish", "submit", "answer", "respond
 def final_answer(tally: Tally, limit: int = 300) -> str | None:
     """The run's answer on one line: what it returned, else what the model said last, else what it handed in."""
     columns = tally.columns
-    if tally.end is not None:
-        returned = spoken(payload_of(columns.event(tally.end)).get("result"))
-        if returned:
-            return one_line(returned, limit)
+    places = (tally.end, tally.last_call, tally.last_span)
+    end, last, span = (None if number is None else (number, columns.event(number)) for number in places)
+    returned = spoken(_returned(end, last, span)[1])
+    if returned:
+        return one_line(returned, limit)
     if tally.last_llm is not None:
         said = conversation.answer(payload_of(columns.event(tally.last_llm)).get("response"))
         if said.text.strip() and not said.calls:
             return one_line(said.text, limit)
-    if tally.last_call is not None and columns.kind[tally.last_call - 1] == TOOL:
-        event = columns.event(tally.last_call)
-        if event["name"] in ANSWER_TOOLS:
-            payload = payload_of(event)
-            handed_in = spoken(payload.get("args")) or spoken(payload.get("result"))
-            return one_line(handed_in, limit) if handed_in else None
+    if last is not None and last[1]["event_type"] == "TOOL_CALL" and last[1]["name"] in ANSWER_TOOLS:
+        payload = payload_of(last[1])
+        handed_in = spoken(payload.get("args")) or spoken(payload.get("result"))
+        return one_line(handed_in, limit) if handed_in else None
     return None
+
+
+def _returned(end: Numbered | None, last: Numbered | None, span: Numbered | None) -> tuple[Numbered | None, Any]:
+    """
+    What the run returned, and where that stands: at its end, else at the end of its last span.
+
+    A program that `agentdbg run` records returns nothing itself; the function in it that is traced does. What is called
+    after the span may be the answer as well, and then the span is none.
+    """
+    result = None if end is None else payload_of(end[1]).get("result")
+    if result is not None or span is None or (last is not None and last[0] > span[0]):
+        return end, result
+    return span, payload_of(span[1]).get("output")
 
 
 def spoken(result: Any) -> str | None:
@@ -80,13 +94,17 @@ def first_request(tally: Tally, limit: int = 1_000) -> str | None:
     columns = tally.columns
     if tally.first_llm is not None:
         for turn in conversation.turns(payload_of(columns.event(tally.first_llm)).get("prompt")):
-            if turn.role == "user" and turn.text.strip():
+            if turn.role == "user" and turn.text.strip() and not _WRAPPED.fullmatch(turn.text.strip()):
                 return one_line(turn.text, limit)
     if tally.start is not None:
         payload = payload_of(columns.event(tally.start))
         given = {**_keyed(payload.get("args")), **_keyed(payload.get("kwargs"))}
         return argument_text(given, limit) if given else None
     return None
+
+
+_WRAPPED = re.compile(r"<([a-z][\w-]*)>(?:(?!</\1>).)*</\1>", re.DOTALL)
+"""A message that is one element and nothing else: a program wrote it, not a person."""
 
 
 def _keyed(args: Any) -> dict[str, Any]:
@@ -98,10 +116,6 @@ def _keyed(args: Any) -> dict[str, Any]:
 Numbered = tuple[int, "Event"]
 """An event and its number in the file."""
 
-_READS = re.compile(
-    r"(?:^|[_.\-\s])(?:search|find|get|list|read|fetch|query|look|lookup|retrieve|load|browse|visit|ask|calc\w*)"
-    r"(?:$|[_.\-\s])|^(?:search|find|get|list|read|fetch|query|lookup|retrieve)(?=[A-Z])",
-)
 _BEGINS_TO_READ = re.compile(r"(?:search|find|get|list|read|fetch|query|look|retrieve|load)(?=[A-Z_.\-\s])")
 _ENDS = re.compile(
     r"(?:^|[_.\-\s])(?:final|finish\w*|answer|submit|done|complete|completed|respond|response|reply|output|result|end|exit"
@@ -114,11 +128,6 @@ _GAVE_UP = re.compile(
     r"|agent stopped due to max iterations|reached max(?:imum)? (?:number of )?(?:steps|iterations|turns)\b)",
     re.IGNORECASE,
 )
-
-
-def reads_something(name: str) -> bool:
-    """Whether a tool is meant to give something, going by its name: `search`, `get_order`, `readFile`."""
-    return _READS.search(name) is not None
 
 
 def ends_a_run(name: str) -> bool:
@@ -136,12 +145,12 @@ class LastWord(NamedTuple):
 
 
 def last_word(
-    end: Numbered | None, model: Numbered | None, last: Numbered | None, *, uses_tools: bool
+    end: Numbered | None, model: Numbered | None, last: Numbered | None, span: Numbered | None, *, uses_tools: bool
 ) -> LastWord | None:
     """What a run ended with; None for an answer, and where the log does not say."""
-    returned = None if end is None else payload_of(end[1]).get("result")
+    place, returned = _returned(end, last, span)
     if returned is not None and returned not in ("", [], {}) and not isinstance(returned, bool):
-        return _bad_answer(end, returned)
+        return _bad_answer(place, returned)
     if model is None or last is None:
         return None
     said = conversation.answer(payload_of(model[1]).get("response"))

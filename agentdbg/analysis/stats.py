@@ -173,6 +173,7 @@ class Tally:
         self.first_llm: int | None = None
         self.last_llm: int | None = None
         self.last_call: int | None = None
+        self.last_span: int | None = None
         self.largest_llm: int | None = None
         self.last_ms = 0
         self._largest_tokens = -1
@@ -265,6 +266,8 @@ class Tally:
         last_call = max(kinds.rfind(LLM), kinds.rfind(TOOL))
         if last_call >= 0:
             self.last_call = begin + last_call + 1
+        if SPAN in kinds:
+            self.last_span = begin + kinds.rfind(SPAN) + 1
         for number in _positions(statuses, ERROR, begin):
             kind = columns.kind[number - 1]
             if kind in CALL_KINDS or kind == SPAN:

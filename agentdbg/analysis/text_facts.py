@@ -7,12 +7,13 @@ Models never write a letter twice in the same words. What has to stay the same i
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 
-__all__ = ["TextFacts", "facts_in", "is_message"]
+__all__ = ["DATES", "TextFacts", "facts_in", "is_message"]
 
 _LONGEST = 20_000
 _STEM = 5
@@ -42,9 +43,9 @@ class TextFacts:
 @lru_cache(maxsize=512)
 def facts_in(text: str) -> TextFacts:
     """The facts of a text, each in one form."""
-    rest = _LIST_NUMBER.sub(" ", text[:_LONGEST])
+    rest = _LIST_NUMBER.sub(" ", _without_tags(text[:_LONGEST]))
     hard = {"no"} if _DECIDES_NO.search(rest) else set()
-    years = {found["year"] for date in _DATES for found in date.finditer(rest)} - {None}
+    years = {found["year"] for date in DATES for found in date.finditer(rest)} - {None}
     for pattern, form in _FORMS:
         hard.update(form(found) for found in pattern.finditer(rest))
         rest = pattern.sub(" ", rest)
@@ -56,12 +57,19 @@ def facts_in(text: str) -> TextFacts:
 
 def is_message(text: str, key: str = "") -> bool:
     """Whether a text is written to somebody, so that its words may be others: a few sentences, and no code."""
-    if len(text) > _LONGEST or _CODE.search(text):
+    if len(text) > _LONGEST or _CODE.search(text := _without_tags(text)):
         return False
     words = [word.lower() for word in _WORD.findall(text)]
     if key.lower() in _MESSAGE_KEYS and len(words) >= 4:
         return True
     return len(words) >= 6 and sum(word in _COMMON for word in words) >= 2
+
+
+def _without_tags(text: str) -> str:
+    """A letter written in HTML as its text, with the addresses its links lead to."""
+    if "</" not in text and "<br" not in text.lower():
+        return text
+    return html.unescape(_TAG.sub(lambda found: f" {found[1] or ''} ", text))
 
 
 def _date(found: re.Match[str]) -> str:
@@ -118,7 +126,7 @@ _MONTH = (
 )
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,?\s+(?P<year>\d{4}))?"
-_DATES = (
+DATES = (
     re.compile(r"\b(?P<year>\d{4})-(?P<month>\d\d)-(?P<day>\d\d)(?!\d)"),
     re.compile(rf"\b{_MONTH}\s+{_DAY}\b{_YEAR}", re.IGNORECASE),
     re.compile(rf"\b{_DAY}\s+(?:of\s+)?{_MONTH}\b{_YEAR}", re.IGNORECASE),
@@ -137,7 +145,7 @@ _ORIGIN = re.compile(r"\[\w+ of [^\[\]\n]{1,100}\]")
 """An id told by where it comes from, as `made_ids` writes it."""
 _FORMS = (
     (_ORIGIN, _whole),
-    *((date, _date) for date in _DATES),
+    *((date, _date) for date in DATES),
     (_TIME, _time),
     (_ADDRESS, _address),
     (_ID, _id),
@@ -152,11 +160,15 @@ _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _POSSESSIVE = re.compile(r"['\u2019]s$")
 _BEGINS_SENTENCE = re.compile(r"[.!?:;\u2022\n*\u2013\u2014(\"\u201c-]\s*$")
 _DECIDES_NO = re.compile(
-    r"\b(?:cannot|can't|can not|unable to|won't|will not|not able to|not eligible|not possible|not approved|ineligible"
-    r"|denied|declined?|rejected|refused)\b",
+    r"\b(?:cannot|can't|can not|could not|couldn't|was not|wasn't|were not|unable to|won't|will not|not able to"
+    r"|not eligible|not possible|not approved|ineligible|denied|declined?|rejected|refused)\b",
     re.IGNORECASE,
 )
 """A letter that says no says the opposite, in whatever words."""
+_TAG = re.compile(
+    r"<(?:style|script)\b.*?</(?:style|script)>|</?[A-Za-z](?:[^<>]*?\b(?:href|src)=[\"']?([^\"'\s>]+))?[^<>]*>",
+    re.DOTALL,
+)
 _CODE = re.compile(r"[{}=<>|\\]|;\s*\n|\w\(\w*\)|\$[A-Za-z_{(]|^\s*(?:#!|//|/\*)|&&|(?:^|\s)--?[A-Za-z]")
 _MESSAGE_KEYS = frozenset(
     {"answer", "body", "caption", "comment", "content", "description", "details", "explanation", "feedback", "greeting"}

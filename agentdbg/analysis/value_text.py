@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from agentdbg.analysis.wording import as_json, as_text, cut, one_line
 from agentdbg.encoding import decode_json
 from agentdbg.events import MEDIA, REDACTED, TRUNCATED
-from agentdbg.events.markers import is_gap, media_in_words, missing_count, missing_part
+from agentdbg.events.markers import is_gap, is_media, media_in_words, missing_count, missing_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -116,7 +116,7 @@ class Parts:
             if tail:
                 self.add(" " + json.dumps(_end_of(tail, room), ensure_ascii=False)[1:], "mono")
         else:
-            text = media_in_words(text) if MEDIA in text else text
+            text = media_in_words(text) if MEDIA in text or is_media(text) else text
             # A quoted value keeps its own signs: `*` may be the very argument that matters.
             flat = cut(" ".join(text[:2000].split()), max(self.left, 8), more=len(text) > 2000)
             self.add(json.dumps(flat, ensure_ascii=False), "mono")
@@ -209,7 +209,7 @@ def _add_prose(parts: Parts, text: str) -> None:
         if tail:
             parts.add(" " + _end_of(tail, room - 1), "plain")
     else:
-        parts.add(one_line(media_in_words(text) if MEDIA in text else text, parts.left), "plain")
+        parts.add(one_line(media_in_words(text) if MEDIA in text or is_media(text) else text, parts.left), "plain")
 
 
 def _end_of(text: str, room: int) -> str:

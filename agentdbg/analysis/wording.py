@@ -39,6 +39,7 @@ __all__ = [
     "parse_age",
     "quote",
     "since",
+    "size_words",
     "text_of",
     "times",
     "timestamp_ms",
@@ -101,6 +102,11 @@ def money(dollars: float) -> str:
     if dollars >= 0.1 or dollars == 0:
         return f"${dollars:,.2f}"
     return f"${dollars:.2g}" if dollars >= 0.0001 else f"${dollars:.6f}".rstrip("0")
+
+
+def size_words(count: int) -> str:
+    """`3.4 MB`, `12.0 kB`: what a file takes."""
+    return f"{count / 1e6:,.1f} MB" if count >= 1e6 else f"{max(count / 1e3, 0.1 if count else 0):.1f} kB"
 
 
 def count_noun(count: int, singular: str, plural: str | None = None) -> str:

@@ -8,6 +8,7 @@ never the truth.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.exceptions import InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.follow import last_events
 from agentdbg.index.run_cache import Row, RunCache, RunEntry, files_stamp
-from agentdbg.index.run_query import RunQuery, similar_key
+from agentdbg.index.run_query import RunQuery, unknown_key_advice
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
 from agentdbg.storage.reader import default_data_dir, find_run, load_events, run_ids
@@ -133,10 +134,19 @@ class RunIndex:
         with self._lock:
             runs = [entry.meta for entry in list(self._entries.values())[:2_000]]
         for term in RunQuery(query).terms:
-            meant = similar_key(term.key, runs) if term.key != "is" else None
-            if meant is not None:
-                return f"No run has the key {term.key}. Did you mean {meant}?"
+            advice = unknown_key_advice(term.key, runs) if term.key != "is" else None
+            if advice is not None:
+                return advice
         return None
+
+    def lacking(self, text: str) -> list[tuple[RunMeta, list[str]]]:
+        """Runs that have what the terms of a query ask for but not all of its words, and those words; newest first."""
+        query = RunQuery(text)
+        words, query.words = query.words, []
+        with self._lock:
+            entries = [self._entries[run_id] for run_id in self._filtered(self._newest_first(), RunFilter(), query)]
+            lacked = [[word for word in words if word.casefold() not in entry.text] for entry in entries]
+            return [(entry.meta, some) for entry, some in zip(entries, lacked, strict=True) if some]
 
     def _has_status(self, run_id: str, status: str) -> bool:
         """Whether a run stands like this; `problems` is a verdict, known of runs whose headline was made."""
@@ -193,9 +203,10 @@ class RunIndex:
                 entry = self._entries.get(run_id)
             has_time = compute and (deadline is None or time.monotonic() < deadline)
             if has_time and entry is not None and entry.headline is None:
-                entry.state = self._make_state(entry.meta)
-                entry.headline = self._make_headline(entry.meta)
-                made.append(run_id)
+                with contextlib.suppress(RunNotFound):  # deleted meanwhile
+                    entry.state = self._make_state(entry.meta)
+                    entry.headline = self._make_headline(entry.meta)
+                    made.append(run_id)
         self._keep(made)
         with self._lock:
             entries = {run_id: self._entries.get(run_id) for run_id in ids}
@@ -310,21 +321,25 @@ class RunIndex:
         )
 
     def _matching(self, wanted: RunFilter) -> list[str]:
+        newest_first = self._newest_first()
+        if not (wanted.q.strip() or wanted.since or wanted.name or wanted.meta or wanted.session):
+            return newest_first
+        return list(self._filtered(newest_first, wanted, RunQuery(wanted.q)))
+
+    def _newest_first(self) -> list[str]:
         if self._sorted is None:
             keys = sorted(map(attrgetter("sort_key"), self._entries.values()), reverse=True)
             self._sorted = [run_id for _, run_id in keys]
-        query = RunQuery(wanted.q)
-        if not (wanted.q.strip() or wanted.since or wanted.name or wanted.meta or wanted.session):
-            return self._sorted
-        return list(self._filtered(self._sorted, wanted, query))
+        return self._sorted
 
     def _filtered(self, ids: list[str], wanted: RunFilter, query: RunQuery) -> Iterator[str]:
         since = max(wanted.since or "", query.since or "")
+        words = [word.casefold() for word in query.words]
         for run_id in ids:
             entry = self._entries[run_id]
             if since and entry.sort_key[0] < since:
                 break
-            if query.words and not all(word in entry.text for word in query.words):
+            if not all(word in entry.text for word in words):
                 continue
             if query.terms and not query.fits(entry.meta):
                 continue
@@ -338,7 +353,9 @@ class RunIndex:
 
         if meta["status"] != "ok":
             return "failed" if meta["status"] == "error" else "running"
-        if sum((meta.get("event_counts") or {}).values()) > _MOST_EVENTS_LOOKED_AT:
+        # Not every writer counts its events by type; calls are counted by all of them.
+        calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
+        if max(calls, sum((meta.get("event_counts") or {}).values())) > _MOST_EVENTS_LOOKED_AT:
             outcome = outcome_of_run(meta)
             return "problems" if outcome is not None and not outcome.passed else "ok"
         return examine(load_events(meta["run_id"], self.data_dir), meta).state

@@ -16,13 +16,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["RunQuery", "similar_key"]
+__all__ = ["RunQuery", "unknown_key_advice"]
 
 _PIECE = re.compile(r'([^\s"=<>!~:]+)(!=|>=|<=|=|<|>|~)("[^"]*"|\S*)|"([^"]*)"|(\S+)')
 _AGE = re.compile(r"(\d{1,5})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _STATES = {"failed": "error", "error": "error", "live": "running", "running": "running", "ok": "ok", "finished": "ok"}
 _ALIASES = {"session": "session_id", "id": "run_id", "name": "run_name", "time": "duration", "calls": "llm_calls"}
+
+_FIGURES = ("duration", "tokens", "cost", "errors", "llm_calls", "tool_calls", "status", "run_name", "run_id")
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
@@ -44,7 +47,7 @@ class RunQuery:
             if key:
                 self.terms.append(_Term(_ALIASES.get(key, key), sign, value.strip('"')))
             elif not self._take_special(word):
-                self.words.append((quoted or word).casefold())
+                self.words.append(quoted or word)
 
     def _take_special(self, word: str) -> bool:
         name, colon, value = word.partition(":")
@@ -62,23 +65,20 @@ class RunQuery:
         return all(_holds(term, meta) for term in self.terms)
 
 
-def similar_key(wanted: str, runs: Iterable[Mapping[str, Any]]) -> str | None:
-    """A key that some run has and that is spelt nearly like the wanted one."""
-    known: set[str] = {
-        "duration",
-        "tokens",
-        "cost",
-        "errors",
-        "llm_calls",
-        "tool_calls",
-        "status",
-        "run_name",
-        "run_id",
-    }
+def unknown_key_advice(wanted: str, runs: Iterable[Mapping[str, Any]]) -> str | None:
+    """What to say when no run has a key: the one that is spelt nearly like it, or some that there are."""
+    known, given = set(_FIGURES), set[str]()
     for meta in runs:
-        known.update(meta.get("metadata") or {})
-        known.update(_scores(meta))
-    return next(iter(difflib.get_close_matches(wanted, sorted(known), 1)), None) if wanted not in known else None
+        given.update(key for key in meta.get("metadata") or {} if key != "scores")
+        given.update(_scores(meta))
+    known |= given
+    if wanted in known or wanted.partition(".")[0] in known:
+        return None
+    meant = difflib.get_close_matches(wanted, sorted(known), 1)
+    if meant:
+        return f"No run has the key {wanted}. Did you mean {meant[0]}?"
+    there = ", ".join(sorted(given)[:_MOST_NAMED] or _FIGURES)
+    return f"No run has the key {wanted}. Keys that runs have: {there}."
 
 
 def _holds(term: _Term, meta: Mapping[str, Any]) -> bool:

@@ -12,10 +12,18 @@ from agentdbg.analysis.diff import compare
 from agentdbg.analysis.diff.changes import value_changes
 from agentdbg.analysis.findings import find
 from agentdbg.analysis.findings.argument_fit import declared_tools, misfit
-from agentdbg.analysis.value_text import plain_text
+from agentdbg.analysis.value_text import plain_text, value
 from agentdbg.analysis.wording import as_json
 from agentdbg.encoding import encode_json
-from agentdbg.events.markers import has_gap, in_words, is_gap, missing_count, not_recorded, text_in_words
+from agentdbg.events.markers import (
+    has_gap,
+    in_words,
+    is_gap,
+    media_in_words,
+    missing_count,
+    not_recorded,
+    text_in_words,
+)
 from agentdbg.interop.exports.markdown import event_section
 from agentdbg.interop.otel.messages import input_messages
 from agentdbg.redaction import RedactionRules, Redactor
@@ -78,6 +86,15 @@ def test_marks_in_texts_and_containers_are_said_in_words() -> None:
         "path": "a.py",
         "…": "more was not recorded",
     }
+
+
+def test_an_image_in_a_result_is_said_in_words_not_in_letters() -> None:
+    """The row of a screenshot that shows forty letters of base64 shows nothing."""
+    png = "iVBORw0KGgo" + "A" * 400
+
+    assert plain_text(value({"data": png})) == '{data: "[image/png, 308 bytes]"}'
+    assert plain_text(value(f"data:image/jpeg;base64,/9j/{'A' * 400}")) == '"[image/jpeg, 303 bytes]"'
+    assert media_in_words("/9j/ is how a JPEG begins") == "/9j/ is how a JPEG begins"
 
 
 def test_missing_messages_are_a_turn_of_nobody() -> None:

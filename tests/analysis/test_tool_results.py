@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentdbg.analysis.call_results import error_in_result, is_empty
+from agentdbg.analysis.result_signs import error_in_result, is_empty
 
 FAILED: list[tuple[Any, str]] = [
     ({"isError": True, "content": [{"type": "text", "text": "no such file"}]}, "no such file"),
@@ -79,6 +79,14 @@ EMPTY: list[Any] = [
     "No results found for 'x'.",
     "0 matches found",
     [{"type": "text", "text": "[]"}],
+    {"content": [{"type": "text", "text": "[]"}]},
+    {"organic_results": [], "search_metadata": {"status": "Success"}},
+    {"response": {"docs": [], "numFound": 0, "start": 0}},
+    {"output": ""},
+    {"message": "No results found"},
+    {"pages": [], "has_more": False},
+    "Your search did not match any documents.",
+    "Empty DataFrame\nColumns: []",
 ]
 FULL: list[Any] = [
     {"total": 0, "currency": "USD", "id": 4},
@@ -91,6 +99,9 @@ FULL: list[Any] = [
     {"hits": [], "data": {"a": 1}},
     ["x"],
     {"a": []},
+    {"items": [], "total": 10},
+    {"results": [], "next": "/page/2"},
+    "No. 5 is a perfume",
 ]
 
 
@@ -112,6 +123,24 @@ FULL: list[Any] = [
         "Tool execution failed: y",
         "Could not find the page",
         "<html><title>404 Not Found</title>",
+        {"jsonrpc": "2.0", "id": 1, "result": {"isError": True, "content": []}},
+        {"type": "tool", "status": "error", "content": "bad"},
+        {"Error": "no such user"},
+        {"errorMessage": "boom", "errorType": "KeyError"},
+        {"ok": 0, "codeName": "Unauthorized"},
+        '{"output": "Traceback (most recent call last):"}',
+        "exitcode: 1 (execution failed)\nCode output: x",
+        "[exit code: 2]",
+        "Process exited with code 1",
+        "cat: a.txt: No such file or directory",
+        "/bin/sh: 1: foo: not found",
+        "Output:\nTraceback (most recent call last):",
+        "Error code: 429 - rate limit",
+        "Timed out after 30s",
+        "Access denied.",
+        "Unknown tool: foo",
+        "Invalid arguments: id is missing",
+        "<tool_use_error>File does not exist.</tool_use_error>",
     ],
     ids=json.dumps,
 )
@@ -128,6 +157,18 @@ def test_their_kin_are_known_too(result: Any) -> None:
         {"failed": 0, "passed": 3},
         {"error": False},
         {"code": 200},
+        {"error_rate": 0},
+        {"success": "yes"},
+        {"status": "failed", "job_id": "j1", "created_at": "2026-01-01"},
+        {"log": "ERROR x failed"},
+        "class MyError(Exception):\n    pass",
+        "2026-01-01 INFO handled ValueError: bad and went on",
+        "HTTP 404 is the status code of a missing page",
+        "Process exited with code 0",
+        "Access denied boarding compensation is 600",
+        "Denied boarding: the rules",
+        "Timeout is the name of a play",
+        "404 Media is a news site",
     ],
     ids=json.dumps,
 )

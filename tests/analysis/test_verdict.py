@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from agentdbg.analysis.run_answer import first_request
 from agentdbg.analysis.verdict import headline, headline_from_tail, judge
 from tests.analysis.story import Story
 
@@ -39,6 +40,21 @@ def test_what_the_traced_function_returned_is_the_answer() -> None:
     story.end(result={"answer": "42 apples", "steps": 3})
 
     assert story.said() == [(None, "Answered: 42 apples")]
+
+
+def test_what_the_last_span_returned_is_the_answer_of_a_program() -> None:
+    """A script under `agentdbg run` returns nothing; the traced function in it does."""
+    story = Story()
+    story.llm("What do I wear?", "I will look it up.")
+    story.tool("get_weather", {"city": "Oslo"}, "rain")
+    story.write("STATE_UPDATE", "agent", {"state": None, "diff": None, "output": "A raincoat."}, meta={"span": "agent"})
+    told = Story()
+    told.write("STATE_UPDATE", "plan", {"state": None, "diff": None, "output": "a plan"}, meta={"span": "plan"})
+    told.llm("What do I wear?", "A raincoat.")
+    for one in (story, told):
+        one.end()
+
+    assert story.said() == told.said() == [(None, "Answered: A raincoat.")]
 
 
 def test_without_an_answer_the_time_is_said() -> None:
@@ -399,3 +415,13 @@ def test_the_headline_needs_only_the_last_events() -> None:
     story.end()
 
     assert headline_from_tail(story.meta(), story.events[-5:]) == "Your seat is 12A."
+
+
+def test_what_a_program_wrote_before_the_user_is_not_what_was_asked() -> None:
+    """Coding agents put reminders of their own in front of the first request."""
+    reminder = "<system-reminder>Keep it short.</system-reminder>"
+    story = Story()
+    story.llm([{"role": "user", "content": reminder}, {"role": "user", "content": "Fix the <b>till</b>."}], "Done.")
+    story.end()
+
+    assert first_request(story.tally()) == "Fix the <b>till</b>."

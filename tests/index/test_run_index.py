@@ -163,6 +163,27 @@ def test_runs_come_encoded_with_their_headlines(tmp_path: Path) -> None:
     assert index.encoded(["nobody"]) == b"[]"
 
 
+@pytest.mark.parametrize("calls", [5, 50_000])
+def test_a_list_of_runs_looks_into_short_ones_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+) -> None:
+    """Whoever waits for the list waits for its longest run, also when its writer counted no events by type."""
+    counts = {"llm_calls": calls, "tool_calls": 0, "errors": 0, "loop_warnings": 0}
+    run_id = add_run(tmp_path, 1, counts=counts, event_counts=None)
+    looked: list[str] = []
+
+    def look(run_id: str, _: Path) -> list[Any]:
+        looked.append(run_id)
+        return []
+
+    monkeypatch.setattr(run_index, "load_events", look)
+    index = RunIndex(tmp_path)
+    index.refresh()
+    index.headlines([run_id])
+
+    assert looked == [run_id] * (calls < 1000)
+
+
 def test_a_run_nobody_closed_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a crash a run may hold a million events, and every command asks what is known of it."""
     run_id = str(uuid.uuid4())

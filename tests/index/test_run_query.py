@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentdbg.index.run_query import RunQuery, similar_key
+from agentdbg.index.run_query import RunQuery, unknown_key_advice
 
 RUN: dict[str, Any] = {
     "run_id": "3f2a19c4",
@@ -61,5 +61,8 @@ def test_words_phrases_and_ages_are_told_apart() -> None:
 
 def test_a_key_that_no_run_has_is_answered_with_one_that_is_nearly_it() -> None:
     """`custmer=…` finds nothing, and the reader would look for the mistake in the data."""
-    assert similar_key("sesion_id", [RUN]) == "session_id"
-    assert similar_key("session_id", [RUN]) is None
+    assert unknown_key_advice("sesion_id", [RUN]) == "No run has the key sesion_id. Did you mean session_id?"
+    there = "correct, session_id, tags, user"
+    assert unknown_key_advice("warehouse", [RUN]) == f"No run has the key warehouse. Keys that runs have: {there}."
+    assert unknown_key_advice("session_id", [RUN]) is None
+    assert unknown_key_advice("user.plan", [RUN]) is None

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import error_in_result, failure_of
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import NO_RULES, EffectRules, SideEffect, read_effects
 from agentdbg.analysis.findings import Finding, find
 from agentdbg.analysis.made_ids import with_origins
+from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_answer import ANSWER_TOOLS, spoken
 from agentdbg.analysis.run_columns import lacks_times, payload_of
 from agentdbg.analysis.wording import cut, number_or_none

@@ -37,6 +37,7 @@ __all__ = [
 ]
 
 _MOST_FIGURES = 5
+_TIME = re.compile(r"\d\d:\d\d")
 _FIGURE_OR_DATE = re.compile(r"-?\d+(?:\.\d+)?|\d\d-\d\d")
 _ANSWER_ID = re.compile(r"(?!\d+-[A-Z]+$)(?=[^\s]*\d)(?=[^\s]*[A-Z])[A-Z0-9_-]+|\[.*\]")
 _ENOUGH = 2
@@ -210,7 +211,7 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
 
 def _contradiction(came: frozenset[str], was: frozenset[str]) -> str:
     """How two answers contradict each other, by their figures and dates or by their ids; empty if they do not."""
-    for is_kind in (_FIGURE_OR_DATE.fullmatch, _ANSWER_ID.fullmatch):
+    for is_kind in (_FIGURE_OR_DATE.fullmatch, _TIME.fullmatch, _ANSWER_ID.fullmatch):
         now, before = (frozenset(fact for fact in facts if is_kind(fact)) for facts in (came, was))
         if not (now <= before or before <= now):
             return f"The answer says {_named(now - before)} where the baseline's says {_named(before - now)}."

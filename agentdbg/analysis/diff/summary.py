@@ -25,7 +25,20 @@ if TYPE_CHECKING:
     from agentdbg.analysis.effects import SideEffect
     from agentdbg.analysis.wording import VerdictPart
 
-__all__ = ["Log", "Part", "Sentence", "Told", "notes", "numbers_of", "sentences", "step_text", "tell"]
+__all__ = [
+    "Log",
+    "Part",
+    "Sentence",
+    "Told",
+    "does",
+    "given_to",
+    "next_step",
+    "notes",
+    "numbers_of",
+    "sentences",
+    "step_text",
+    "tell",
+]
 
 Part = Literal["effects", "tools", "prompts"]
 _VERDICTS = {
@@ -38,6 +51,7 @@ _ERROR_ROOM = 110
 """Of an error, what a sentence about two runs can hold and still be read; the row of its event has more."""
 _FEW = 3
 _ROOM = 60
+_LEAD = 18
 
 
 class Sentence(TypedDict):
@@ -155,7 +169,18 @@ def _got(change: Change) -> Iterator[str | VerdictPart]:
     elif change.op == "removed":
         yield from (" ", _value(change.was), " only in A")
     else:
-        yield from (" ", _value(change.was), " in A and ", _value(change.now), " in B")
+        was, now = _from_where_they_differ(change.was, change.now)
+        yield from (" ", _value(was), " in A and ", _value(now), " in B")
+
+
+def _from_where_they_differ(was: Any, now: Any) -> tuple[Any, Any]:
+    """Two long texts without the beginning that both have, but for a few words of it."""
+    if not (isinstance(was, str) and isinstance(now, str)) or max(len(was), len(now)) <= _ROOM:
+        return was, now
+    pairs = enumerate(zip(was, now, strict=False))
+    same = next((place for place, (a, b) in pairs if a != b), min(len(was), len(now)))
+    begin = was.rfind(" ", 0, max(same - _LEAD, 0)) + 1 if same > _ROOM // 2 else 0
+    return (f"…{was[begin:]}", f"…{now[begin:]}") if begin else (was, now)
 
 
 def _value(item: Any) -> VerdictPart:
@@ -185,7 +210,7 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
         if any(row.wording for row in diff.rows):
             yield _say(None, None, "Only the wording differs.")
         return
-    a, b = _next_step(diff, at, "a"), _next_step(diff, at, "b")
+    a, b = next_step(diff, at, "a"), next_step(diff, at, "b")
     numbers = (a.number if a else None, b.number if b else None)
     before = diff.rows[at - 1] if at else None
     after = ("First difference, after ", code(before.name)) if before and before.kind == TOOL else ("First difference",)
@@ -198,15 +223,15 @@ def _parting(diff: Diff) -> Iterator[Sentence]:
         whose = "the model" if a.kind == LLM and a.name in ("", "unknown") else code(a.name)
         said = (whose, " differs in ", *_got(loud[0]), _and_more(len(loud) - 1), ".")
     else:
-        said = ("A ", *_does(a), ", B ", *_does(b), ".")
+        said = ("A ", *does(a), ", B ", *does(b), ".")
         if _only_answers(a) and _only_answers(b):
             said = ("A answers ", _words(a), ", B answers ", _words(b), ".")
-        elif a is not None and b is not None and _does(a) == _does(b) and a.kind == TOOL:
-            said = ("A runs ", code(a.name), *_given_to(a), ", B ", code(b.name), *_given_to(b), ".")
+        elif a is not None and b is not None and does(a) == does(b) and a.kind == TOOL:
+            said = ("A runs ", code(a.name), *given_to(a), ", B ", code(b.name), *given_to(b), ".")
     yield _say(*numbers, *after, ": ", *said, quiet if at else "")
 
 
-def _next_step(diff: Diff, at: int, side: str) -> Step | None:
+def next_step(diff: Diff, at: int, side: str) -> Step | None:
     """The first step of one run at or after a row; a finding of ours is none."""
     for row in diff.rows[at:]:
         number = row.a if side == "a" else row.b
@@ -215,7 +240,7 @@ def _next_step(diff: Diff, at: int, side: str) -> Step | None:
     return None
 
 
-def _given_to(step: Step) -> Iterator[str | VerdictPart]:
+def given_to(step: Step) -> Iterator[str | VerdictPart]:
     shown = step_text(step, _ROOM)
     yield from (" with ", code(shown)) if shown else (" without arguments",)
 
@@ -229,7 +254,7 @@ def _words(step: Step | None) -> str:
     return "" if step is None else f"“{one_line(step.said.text, _ROOM)}”"
 
 
-def _does(step: Step | None) -> tuple[str | VerdictPart, ...]:
+def does(step: Step | None) -> tuple[str | VerdictPart, ...]:
     """What an agent does in a step, as a verb."""
     if step is None:
         return ("is over",)

@@ -61,6 +61,9 @@ def call_effect(name: str, args: Any) -> Guess:
         args = {"input": args}
     if not isinstance(args, dict):
         return Guess(by_name)
+    for key in _WRAPPED_IN:  # `action: {"type": "exec", "command": …}`, `options: {"method": "POST"}`
+        if isinstance(inner := args.get(key), dict):
+            args = {**inner, **{name: value for name, value in args.items() if name != key}}
     words = words_of(name)
     call = _Call(name, frozenset(words), args)
     if _is_harmless(call, words):
@@ -113,19 +116,39 @@ def _python(call: _Call) -> EffectKind | None:
     texts = call.texts(_CODE_KEYS if "code" in call.words else _CODE_KEYS | _TEXT_KEYS)
     if not texts:
         return None
-    return _judged(texts, python_effect) if language in ("python", "python3", "py") else "unknown"
+    return _judged(texts, _python_with_commands) if language in ("python", "python3", "py") else "unknown"
+
+
+def _python_with_commands(code: str) -> EffectKind:
+    return python_effect(code, shell_effect)
+
+
+def _javascript(call: _Call) -> EffectKind | None:
+    """A script for a page: clicking, sending and storing are found; of all else nobody knows."""
+    texts = call.texts(_SCRIPT_KEYS) if call.is_of(_SCRIPTED) else []
+    return "write" if any(_SCRIPT_WRITES.search(text) for text in texts) else None
 
 
 def _request(call: _Call) -> EffectKind | None:
     method = next((str(call.args[key]).upper() for key in ("method", "http_method", "verb") if call.args.get(key)), "")
     if method in _HTTP_METHODS:
         return "read" if method in ("GET", "HEAD", "OPTIONS") else "write"
-    asked = [text.lstrip() for text in call.texts(frozenset({"query", "mutation", "document"}))]
-    if any(re.match(r"mutation\b", text) for text in asked):
-        return "write"
+    asked = [_outermost(text) for text in call.texts(frozenset({"query", "mutation", "document"}))]
     if "graphql" in call.words and asked:
-        return "read" if all(re.match(r"(?:query\b|subscription\b|\{)", text) for text in asked) else "unknown"
+        if any(re.search(r"\bmutation\b", text) for text in asked):
+            return "write"
+        return "read" if all(map(_GRAPHQL_READS.fullmatch, asked)) else "unknown"
+    if any(map(_MUTATION.match, asked)):
+        return "write"
     return None
+
+
+def _outermost(text: str) -> str:
+    """A GraphQL document with `.` for what stands in braces, without comments and texts: `query A . mutation B .`."""
+    text = re.sub(r'"(?:[^"\\\n]|\\.)*"|#[^\n]*|\.', " ", text[:20_000])
+    while (bare := re.sub(r"\{[^{}]*\}|\([^()]*\)", ".", text)) != text:
+        text = bare
+    return text
 
 
 def _action(call: _Call) -> EffectKind | None:
@@ -135,13 +158,15 @@ def _action(call: _Call) -> EffectKind | None:
         return "write" if set(mode) & set("wax+") else "read"
     if call.is_of(_SHELLS | _SUMS):
         return None
+    if "computer" in call.words and (kind := _SCREEN_ACTIONS.get(str(call.args.get("action")))):
+        return kind
     found = [call.args[key] for key in _ACTION_KEYS if isinstance(call.args.get(key), str)]
     kinds = [name_effect(text) for text in found if re.fullmatch(r"[A-Za-z][\w-]{1,40}", text)]
     known = [kind for kind in kinds if kind != "unknown"]
     return together(known) if known else None
 
 
-_JUDGES = (_shell, _sql, _python, _request, _action)
+_JUDGES = (_shell, _sql, _python, _javascript, _request, _action)
 
 
 def _judged(texts: list[str], judge: Callable[[str], EffectKind]) -> EffectKind:
@@ -170,8 +195,31 @@ _SQL_KEYS = word_set("sql sql_query statement statements")
 _CODE_KEYS = word_set("code source script python_code cell_source new_source")
 _TEXT_KEYS = word_set("code input query q script text content source request tool_input __arg1 arg")
 _ACTION_KEYS = ("action", "operation", "op", "command", "method", "subcommand")
+_WRAPPED_IN = ("action", "arguments", "init", "input", "options", "params", "request")
+_SCREEN_ACTIONS: dict[str, EffectKind] = {
+    "cursor_position": "read",
+    "hold_key": "write",
+    "key": "write",
+    "left_mouse_down": "write",
+    "left_mouse_up": "write",
+    "mouse_move": "read",
+    "zoom": "read",
+}
+_MUTATION = re.compile(r"\s*mutation\b")
+_GRAPHQL_READS = re.compile(r"(?:\s*(?:(?:query|subscription|fragment)\b[^.]*)?\.+)+\s*")
+_SCRIPTED = word_set("evaluate eval javascript js script")
+_SCRIPT_KEYS = word_set("function script expression code javascript js")
+_SCRIPT_WRITES = re.compile(
+    r"\.(?:click|submit|requestSubmit|setItem|removeItem|writeFile\w*|unlink\w*|rm\w*|sendBeacon)\s*\("
+    r"|method[\"']?\s*:\s*[\"'](?:POST|PUT|PATCH|DELETE)|\.(?:value|innerHTML|checked)\s*=[^=]",
+    re.IGNORECASE,
+)
 _ASKED = (
-    _COMMAND_KEYS | _SQL_KEYS | frozenset(_ACTION_KEYS) | word_set("http_method verb mode mutation document language")
+    _COMMAND_KEYS
+    | _SQL_KEYS
+    | frozenset(_ACTION_KEYS)
+    | word_set("http_method verb mode mutation document language")
+    | _SCRIPT_KEYS
 )
 _HTTP_METHODS = word_set("GET HEAD OPTIONS POST PUT PATCH DELETE")
 _SUMS = word_set("""

@@ -11,13 +11,14 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import shlex
 import warnings
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.effect_guess.tool_names import EffectKind, name_effect, together, word_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 __all__ = ["looks_like_sql", "python_effect", "sql_effect"]
 
@@ -41,8 +42,13 @@ _STATEMENT = re.compile(
     r"select\b.*(?:\bfrom\b|\*|\d|\(| q )|with\s+(?:recursive\s+)?\w+.*\bas\b.*\(|insert\s+(?:or\s+\w+\s+)?into\b"
     r"|(?:update|merge)\s+\S+(?:\s+(?:as\s+)?\w+)?\s+(?:set|using)\b|(?:delete|replace)\s+(?:from|into)\b|merge\s+into\b"
     r"|(?:create|alter|drop|truncate)\s+(?:or\s+replace\s+)?(?:\w+\s+)?(?:table|view|index|database|schema|function|user"
-    r"|role|trigger|sequence|type|procedure|extension|policy)\b|truncate\s+\w+\s*;?$|(?:grant|revoke)\s+\w+.*\bon\b"
+    r"|role|trigger|sequence|type|procedure|extension|policy)\b|truncate\s+\w+\s*;?$|explain\s*\(|do\s*(?:\$|q\b)|copy\s*\(|(?:grant|revoke)\s+\w+.*\bon\b"
+    r"|refresh\s+materialized\b|set\s+[\w@.]+\s*(?:=|\bto\b)|set\s+(?:global|session|local|persist)\b|values\s*\(|table\s+\w+\s*;?$"
     r"|(?:show|describe|desc|explain|pragma|call|exec|execute|vacuum|copy|attach)\s+\w+|(?:begin|commit|rollback)\b\s*;",
+    re.DOTALL,
+)
+_EXPLAINED = re.compile(
+    r"\s*explain\s*(?:\([^)]*\banaly[sz]e\b(?!\s*(?:false|off|0))[^)]*\)|(?:\w+\s+)?analy[sz]e\b(?:\s+verbose\b)?)(.*)",
     re.DOTALL,
 )
 _INTO = re.compile(r"\binto\b")
@@ -55,7 +61,7 @@ _DOES_SOMETHING = re.compile(
 
 def looks_like_sql(text: str) -> bool:
     """Whether a text begins as a statement does, and not as a sentence: not `delete my account`."""
-    return _STATEMENT.match(_bare(text[:2_000]).lstrip()) is not None
+    return _STATEMENT.match(_bare(text[:2_000]).lstrip(" \t\r\n(")) is not None
 
 
 def sql_effect(text: str) -> EffectKind:
@@ -77,13 +83,24 @@ def _statement_effect(statement: str) -> EffectKind:
     first = words[0] if words else ""
     if first in _WRITES:
         return "write"
-    if first == "explain" and "analyze" in words[:3]:  # with it the statement is run
-        return _statement_effect(statement.split("analyze", 1)[1])
+    if explained := _EXPLAINED.match(statement):  # with ANALYZE the statement is run
+        return _statement_effect(explained[1])
     if first in _NEITHER or first == "explain":
-        return "read"
+        return "write" if first == "set" and words[1:2] in (["global"], ["persist"], ["persist_only"]) else "read"
+    if first in _OTHERS:
+        return _other_effect(first, statement)
     if first not in _READS or "/*!" in statement or (first == "pragma" and "=" in statement):  # a comment that is run
         return "unknown"
     return _query_effect(statement, words)
+
+
+def _other_effect(first: str, statement: str) -> EffectKind:
+    """`DO $$ BEGIN DELETE FROM … $$`; `COPY t FROM …` and `COPY … TO 'file'`, but `COPY … TO STDOUT` shows."""
+    if _WRITE_INSIDE.search(statement):
+        return "write"
+    if first != "copy":
+        return "unknown"
+    return "read" if re.search(r"\bto\s+stdout\b", statement) else "write"
 
 
 def _query_effect(statement: str, words: Sequence[str]) -> EffectKind:
@@ -148,6 +165,7 @@ MODULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "platform": (word_set("machine node platform processor python_version release system uname version"), frozenset()),
     "requests": (word_set("get head options"), word_set("delete patch post put")),
     "shutil": (word_set("disk_usage get_terminal_size which"), word_set("copy copy2 copyfile copytree move rmtree")),
+    "subprocess": (frozenset(), frozenset()),
     "sys": (word_set("exc_info getrecursionlimit getsizeof"), frozenset()),
     "urllib": (word_set("parse_qs quote unquote urlencode urljoin urlparse urlsplit"), frozenset()),
 }
@@ -155,34 +173,43 @@ MODULES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 
 
 _LONGEST = 50_000
-_MAGIC = re.compile(r"^\s*[!%].*$", re.MULTILINE)
+_MAGIC = re.compile(r"^[ \t]*(?:!|%(?=pip |conda ))(.*)$|^[ \t]*%.*$", re.MULTILINE)
+"""`!ls` and `%pip install` of a notebook, and what nobody knows: `%run`."""
 _PLAIN = (ast.Constant, ast.JoinedStr, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.DictComp, ast.SetComp)
 _MODE = re.compile(r"[rwaxbtU+]{1,4}")
 _NOT_THEIRS = frozenset({"builtins", "codecs", "importlib", "io", "os", "pathlib", "shutil", "subprocess", "sys"})
 """Modules that other modules have inside: `json.codecs` is not json's."""
 _RUN_SQL = frozenset({"execute", "executemany", "read_sql", "read_sql_query", "query"})
+_RUN_COMMANDS = frozenset(
+    {"os.popen", "os.system"}
+    | {f"subprocess.{name}" for name in ("Popen", "call", "check_call", "check_output", "getoutput", "run")}
+)
 _MAY_RUN_CODE = frozenset({"eval", "read_pickle", "memmap"})
 
 
-def python_effect(code: str) -> EffectKind:
-    """What a piece of code does; unknown for what is no Python."""
+def python_effect(code: str, shell: Callable[[str], EffectKind]) -> EffectKind:
+    """What a piece of code does; unknown for what is no Python. `shell` judges the command lines in it."""
     if len(code) > _LONGEST:
         return "unknown"
-    bare = _MAGIC.sub("pass", code)  # `!ls` and `%pip install` of a notebook
+    if script := re.match(r"\s*%%(?:bash|sh)\b[^\n]*\n", code):
+        return shell(code[script.end() :])
+    bare = _MAGIC.sub("pass", code)
+    lines = [shell(found[1]) if found[1] else "unknown" for found in _MAGIC.finditer(code)]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what the code's own literals would warn of
             tree = ast.parse(bare)
-        kinds = list(_Reader(tree).kinds())
+        kinds = list(_Reader(tree, shell).kinds())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "unknown"
-    return together([*kinds, "unknown"] if bare != code else kinds)
+    return together([*kinds, *lines])
 
 
 class _Reader:
     """One piece of code: what its names stand for, and what it does with them."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, shell: Callable[[str], EffectKind]) -> None:
+        self._shell = shell
         self._nodes = list(ast.walk(tree))
         self._own = {node.name for node in self._nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
         self._imported: dict[str, str] = {}
@@ -239,6 +266,9 @@ class _Reader:
             return _open_effect(call, is_function=path in ("open", "io.open", "codecs.open"))
         if last in _RUN_SQL:
             return _sql_in(call)
+        if path in _RUN_COMMANDS:
+            command = _command_in(call)
+            return self._shell(command) if command else "unknown"
         if isinstance(call.func, ast.Name) and name == call.func.id:
             return self._function_effect(name)
         if path is not None and self._is_imported(call.func):
@@ -307,6 +337,18 @@ def _sql_in(call: ast.Call) -> EffectKind:
     if isinstance(text, ast.Constant) and isinstance(text.value, str) and looks_like_sql(text.value):
         return sql_effect(text.value)
     return "unknown"
+
+
+def _command_in(call: ast.Call) -> str:
+    """The command line that `subprocess.run` is given; empty for one that is not written down."""
+    given = call.args[0] if call.args else None
+    if any(keyword.arg in (None, "executable") for keyword in call.keywords):
+        return ""
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return given.value
+    words = [item.value for item in given.elts if isinstance(item, ast.Constant)] if isinstance(given, ast.List) else []
+    is_whole = isinstance(given, ast.List) and len(words) == len(given.elts)
+    return shlex.join(map(str, words)) if is_whole else ""
 
 
 def _module_effect(path: str, *, has_arguments: bool) -> EffectKind:

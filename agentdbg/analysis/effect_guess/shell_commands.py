@@ -8,6 +8,7 @@ unknown: a program nobody knows, a script that is run, a line that cannot be spl
 from __future__ import annotations
 
 import re
+import shlex
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -60,10 +61,12 @@ def _words_effect(words: Sequence[str], command: SimpleCommand, depth: int) -> E
     if name in programs.WRAPPERS:
         return _wrapped_effect(name, rest, command, depth)
     name = programs.ALIKE.get(name, name)
-    if name in programs.SHELLS or name == "eval":
+    if name in programs.SHELLS or name in ("eval", "trap"):
         return _shell_program(name, rest, command, depth)
     if name == "find":
         return _find(rest, command, depth)
+    if (elsewhere := _run_elsewhere(name, rest)) is not None:
+        return shell_effect(elsewhere, depth + 1)
     if name in _RULES_FOR_TEXT:
         return _RULES_FOR_TEXT[name](rest, command.given)
     return _RULES[name](rest) if name in _RULES else _program_effect(name, rest)
@@ -100,6 +103,8 @@ def _wrapped_effect(name: str, rest: list[str], command: SimpleCommand, depth: i
     """`sudo`, `env`, `timeout 5`, `xargs -n 1`: what follows their own options is run."""
     while rest and (rest[0].startswith("-") or _ASSIGNMENT.match(rest[0]) or rest[0][:1].isdigit()):
         del rest[: 2 if rest[0] in programs.WRAPPERS[name] else 1]
+    if name in ("chroot", "flock"):  # the folder, the lock
+        del rest[:1]
     if not rest:
         return "read" if name in ("env", "time", "exec", "xargs") else "unknown"
     return _words_effect(rest, SimpleCommand(words=rest, given=command.given), depth)
@@ -108,16 +113,39 @@ def _wrapped_effect(name: str, rest: list[str], command: SimpleCommand, depth: i
 def _shell_program(name: str, rest: list[str], command: SimpleCommand, depth: int) -> EffectKind:
     if name == "eval":
         return shell_effect(" ".join(rest), depth + 1)
-    at = next((at for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c", word)), None)
+    if name == "trap":
+        return shell_effect(rest[0], depth + 1) if len(rest) > 1 else "unknown"
+    at = next((at for at, word in enumerate(rest) if re.fullmatch(r"-[a-z]*c|-[Cc]ommand|--command", word)), None)
     if at is not None:
         return shell_effect(rest[at + 1], depth + 1) if len(rest) > at + 1 else "unknown"
     return shell_effect(command.given, depth + 1) if command.given is not None else "unknown"
 
 
+def _run_elsewhere(name: str, rest: Sequence[str]) -> str | None:
+    """The command that `ssh host`, `docker exec box` or `kubectl exec pod --` runs; None where nobody can tell."""
+    if name in ("docker", "kubectl"):
+        if _subcommands(rest)[0][:1] != ["exec"] or (name == "kubectl" and "--" not in rest):
+            return None
+        rest = rest[rest.index("--" if name == "kubectl" else "exec") + 1 :]
+    elif name != "ssh" or any("command" in word.lower() for word in rest[:-1]):  # `-o ProxyCommand=…`
+        return None
+    at = 0
+    while name != "kubectl" and at < len(rest) and rest[at].startswith("-"):
+        at += 2 if rest[at] in _TAKE_A_VALUE[name] else 1
+    words = rest if name == "kubectl" else rest[at + 1 :]  # without the host or the container
+    return (" ".join(words) if name == "ssh" else shlex.join(words)) if words else None
+
+
+_TAKE_A_VALUE = {
+    "docker": frozenset({"-e", "-u", "-w", "--env", "--env-file", "--user", "--workdir"}),
+    "ssh": frozenset({"-b", "-c", "-D", "-E", "-F", "-i", "-J", "-L", "-l", "-o", "-p", "-R", "-S", "-W"}),
+}
+
+
 def _python(rest: list[str], given: str | None) -> EffectKind:
     if rest[:1] == ["-c"] and len(rest) > 1:
-        return python_effect(rest[1])
-    return python_effect(given) if rest in ([], ["-"]) and given is not None else "unknown"
+        return python_effect(rest[1], shell_effect)
+    return python_effect(given, shell_effect) if rest in ([], ["-"]) and given is not None else "unknown"
 
 
 def _sql_client(rest: list[str], given: str | None) -> EffectKind:
@@ -142,6 +170,35 @@ def _awk(rest: list[str]) -> EffectKind:
     if re.search(r"system\s*\(|\bgetline\b|\|\s*(?:&|\")|print[^;}]*>", program) or _has(rest, frozenset({"-f"})):
         return "unknown"
     return "read"
+
+
+def _perl(rest: list[str]) -> EffectKind:
+    return "write" if any(re.match(r"-[a-zA-Z0]*i", word) for word in rest) else "unknown"
+
+
+def _httpie(rest: list[str]) -> EffectKind:
+    words = [word for word in rest if not word.startswith("-")]
+    method = words[0] if words and words[0].isupper() else ""
+    sends = any(re.match(r"[\w.-]+(?::?=(?!=)|@)", word) for word in words[1:])
+    if _has(rest, frozenset({"-o", "-d", "--output", "--download"})) or (method or sends) not in (*_HTTP_READS, False):
+        return "write"
+    return "read" if method else "unknown"  # it posts what it is given on its input
+
+
+def _gh(rest: list[str]) -> EffectKind:
+    if rest[:1] != ["api"]:
+        return _subcommand_effect("gh", rest)
+    method = next((after for word, after in pairwise(rest) if word in ("-X", "--method")), "")
+    method = method or next((found[1] for word in rest if (found := re.match(r"(?:--method=|-X)(.+)", word))), "")
+    if not method and "graphql" in rest:
+        return "write" if any("mutation" in word for word in rest) else "unknown"
+    if not method:
+        method = "POST" if _has(rest, frozenset({"-f", "-F", "--field", "--raw-field", "--input"})) else "GET"
+    return "read" if method.upper() in _HTTP_READS else "write"
+
+
+def _hostname(rest: list[str]) -> EffectKind:
+    return "write" if any(not word.startswith("-") for word in rest) else _program_effect("hostname", rest)
 
 
 def _tee(rest: list[str]) -> EffectKind:
@@ -283,8 +340,14 @@ def _subcommand_kind(word: str, reads: frozenset[str], writes: frozenset[str]) -
 
 _RULES: dict[str, Callable[[list[str]], EffectKind]] = {
     "awk": _awk,
+    "apply_patch": lambda _: "write",
     "curl": _curl,
+    "gh": _gh,
     "git": _git,
+    "hostname": _hostname,
+    "http": _httpie,
+    "https": _httpie,
+    "perl": _perl,
     "sed": _sed,
     "tar": _tar,
     "tee": _tee,

@@ -36,8 +36,9 @@ WRITES = word_set("""
 """)
 READS_UNLESS = {
     "alias": frozenset({"="}),
-    "date": word_set("--set"),
+    "date": word_set("-s --set"),
     "fd": word_set("-x -X --exec --exec-batch"),
+    "history": word_set("-a -c -d -n -r -w"),
     "hostname": word_set("-F -b"),
     "journalctl": word_set("--vacuum-size --vacuum-time --vacuum-files --rotate --flush"),
     "shuf": word_set("-o --output"),
@@ -79,9 +80,13 @@ ALIKE = {
 }
 WRAPPERS = {
     "builtin": frozenset[str](),
+    "busybox": frozenset[str](),
+    "chroot": word_set("--userspec --groups"),
     "command": frozenset[str](),
     "env": word_set("-u -C --unset --chdir"),
     "exec": word_set("-a"),
+    "flock": word_set("-w -E --timeout --conflict-exit-code"),
+    "ionice": word_set("-c -n -p"),
     "nice": word_set("-n"),
     "nohup": frozenset[str](),
     "setsid": frozenset[str](),
@@ -89,11 +94,12 @@ WRAPPERS = {
     "sudo": word_set("-u -g -h -p -C -U -r -t -D"),
     "timeout": word_set("-s -k --signal --kill-after"),
     "unbuffer": frozenset[str](),
+    "unshare": frozenset[str](),
     "watch": word_set("-n --interval"),
     "xargs": word_set("-n -P -I -d -L -s -a -E --max-args --max-procs --arg-file --delimiter"),
 }
 """Programs that run what follows them, and their options that take the next word with them."""
-SHELLS = word_set("bash sh zsh dash ksh fish ash")
+SHELLS = word_set("bash sh zsh dash ksh fish ash powershell pwsh runuser su")
 CODE_OPTIONS = word_set("-c -e --eval --command --execute -E")
 SQL_CLIENTS = word_set("psql mysql sqlite3 duckdb clickhouse-client bq snowsql cockroach")
 

@@ -34,32 +34,54 @@ def word_set(text: str) -> frozenset[str]:
 
 
 WRITES = word_set("""
-    accept acknowledge activate add adjust allocate alter append apply approve assign attach authorize ban bump buy
-    cancel change clean clear cordon create deactivate decline decrement delegate delete destroy detach dial disable
-    discard dismiss drag drain duplicate edit empty enable enqueue enroll erase escalate evict expire finalize flip
-    flush follow forward fulfill grant hire hset increment insert invite invoke join kill leave manage migrate modify
-    mutate mute notify overwrite pay persist postpone prioritize promote provision prune publish purge put rebase
-    rebuild reboot redo refill refresh refuel regenerate reject remove rename reopen replace reply reprioritize rerun
-    reschedule reserve reset respond restart restore retry revert revoke rewrite rollback rotate save scrub sell send
-    set shutdown silence skip snooze submit subscribe suspend swipe terminate toggle trash trigger truncate turn undo
-    uninstall unlock unsubscribe update upgrade upsert upvote void wipe withdraw write
+    abandon abort accelerate accept ack acknowledge acquire activate add adjust administer admit adopt advertise affix
+    allocate allow alter amend annotate announce anonymize append apply appoint approve arm arrange assemble assign
+    associate attach attack authorise authorize automate ban begin bind blacklist blocklist bootstrap borrow bump burn
+    buy bypass calibrate cancel certify change cherry clean cleanup clear compensate compress configure consolidate
+    contribute cordon craft create customize deactivate deauthorize decline decommission decompress decrease decrement
+    deduct defer delegate delete deliver demote deny deprecate deregister designate destroy detach detonate dial dig dim
+    disable disarm disassociate discard discharge disconnect disengage dismantle dismiss dispatch dispense dispose
+    dissociate dissolve distribute divert donate downgrade downvote drag drain draw duplicate edit eject elevate emit
+    empower empty emulate enable endorse enforce enlarge enlist enqueue enroll enter equip erase escalate establish
+    evict exclude exempt expel expire expose extend failover fasten finalize finetune flip flush follow forfeit forget
+    forgive forward freeze fulfill give grant halt handle hibernate hide hire ignite impersonate impose incorporate
+    increase increment inflate inform ingest init initialise initialize initiate inject insert instantiate insure
+    interact intercept interrupt introduce invalidate invest invite invoke irrigate isolate join kick kill leave lend
+    liquidate lower manage manipulate migrate mint mitigate modify mount mutate mute nack nominate notify nullify
+    offboard offload omit onboard operate organise organize overhaul override overrule overwrite paste pay penalize
+    persist populate postpone precondition prepend prescribe preserve prevent prioritize procure produce prohibit
+    prolong promote propagate protect provision prune publish purge purify put quit rebalance rebase reboot rebuild
+    reclaim reconcile reconnect recover recruit rectify recycle redact redeem redirect redo reduce refactor refill
+    refine reformat refresh refuel refuse regenerate reimage reimburse reinforce reinstate reject relocate remediate
+    remember remind remit remove rename renew rent reopen repair repeal replace replicate reply reprioritize reroute
+    rerun reschedule rescind rescue reserve reset resign resize respond restart restock restore restrict retain retire
+    retract retry revamp revert revise revoke rewind rewrite rollback rotate salvage sanitize save scaffold scrub seize
+    sell send set settle setup shelve shred shrink shuffle shut shutdown silence skip snooze spawn spend spray squash
+    stabilize standardize steer stitch strengthen strip submit subscribe summon suppress surrender suspend sustain swipe
+    switchover synchronise synchronize taint terminate tether thaw throttle tighten toggle toss tow transact transmit
+    trash trigger trim truncate turn uncheck undo ungroup unify uninstall unload unlock unmount unplug unstage
+    unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void waive wake warn weld whitelist widen wipe
+    withdraw withhold write
 """)
 WRITES_OR_THINGS = word_set("""
-    archive block capture charge checkout click clone close commit confirm copy deploy deposit draft drop exchange fill
-    fix fork import install launch like link lock mark merge move patch pause pin play press purchase push refund
-    register release resume return retweet scale share ship sign start stop swap sync tap trade transfer transition
-    tweet upload vote
+    archive bid block boot broadcast capture charge checkout claim click clone close commit confirm copy deploy deposit
+    draft drop exchange fill fix flag fork hold import install launch like link lock mark merge move patch pause pin
+    play press purchase push quarantine raise refund register release resume return retweet rollout scale seed share
+    ship sign stake start stash stop swap switch sync tap trade transfer transition tweet upload vacuum vote
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
-THINGS_OR_WRITES = word_set("email file issue label log message order star store tag text type")
+THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
 """Verbs as the first word, `order_pizza`; things as the last one, `pending_order`, and before a verb, `file_search`."""
-WRITES_FIRST = word_set("book complete debit place post request schedule")
+WRITES_FIRST = word_set("""
+    book clock complete connect control debit end exercise feed fire make place post power refer request schedule trust
+    water
+""")
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
-    aggregate analyse analyze browse calculate classify compare compute describe detect evaluate examine explain explore
-    extract fetch find get glob goto grep hover inspect look lookup navigate parse peek predict read recall recommend
-    reflect retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait
-    whoami
+    aggregate analyse analyze assess browse calculate classify compare compute describe detect diagnose discover
+    enumerate evaluate examine explain explore extract fetch find get glob goto grep hover infer inspect introspect
+    investigate look lookup measure navigate observe parse peek predict read recall recommend reflect retrieve scrape
+    show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
     count crawl diff download embed estimate forecast list poll preview query reason scan screenshot scroll search
@@ -77,15 +99,19 @@ TOLD = TOLD_OF_WRITES | word_set("""
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
 NOUNS = word_set("""
-    account api aws azure batch booking brave browser build bulk calendar car chat city code codebase collection company
-    confluence contact currency customer data database dataset db directory discord doc docker docs document drive
-    duckduckgo entity event exa file firecrawl flight folder full gcp gdrive git github gitlab gmail google gsheets helm
-    hotel hubspot hybrid image inventory issue item jira job json kb keyword knowledge kubectl label linear market mcp
-    media memory message mongo mongodb movie music my mysql network news node nosql notion order outlook page payment
-    people pg playwright postgres product project public puppeteer qdrant recipe redis repo repository resource room
-    salesforce semantic sentry server service shipment shipping shop shopify similarity slack spec sql sqlite stock
-    store stripe supabase symbol system table tag task tavily tax teams telegram thread ticket topic train travel url
-    user vector vendor video weather web wiki workspace youtube zendesk
+    account airtable api asana aws azure batch bitbucket booking brave browser build bulk calendar car chat chroma city
+    clickup cloudflare cloudwatch code codebase collection company confluence contact currency customer data database
+    datadog dataset db directory discord doc docker docs document drive duckduckgo dynamodb elastic elasticsearch entity
+    event exa figma file firebase firecrawl firestore flight folder freshdesk full gcp gdrive git github gitlab gmail
+    google grafana gsheets helm hf hotel hubspot hybrid image intercom inventory issue item jira job json kafka kb
+    keyword knowledge kubectl kubernetes label lambda linear mailchimp maps market mcp media memory message mobile
+    monday mongo mongodb movie music my mysql neo neon netlify network news node nosql notion obsidian okta onedrive
+    onenote opensearch order outlook page pagerduty payment paypal people pg pinecone playwright postgres product
+    project prometheus public puppeteer qdrant quickbooks recipe reddit redis repo repository resource room salesforce
+    semantic sentry server service sharepoint shipment shipping shop shopify similarity slack snowflake spec spotify sql
+    sqlite square stock store stripe supabase symbol system table tag task tavily tax teams telegram thread ticket
+    todoist topic train travel trello twilio twitter unity url user vault vector vendor vercel video weather weaviate
+    web wiki wordpress workspace xero youtube zendesk zoom
 """)
 """Things and services that names begin with; a plural is taken for one too."""
 UNDONE = word_set("watch")
@@ -103,13 +129,52 @@ CODE = word_set("""
 
 BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unknown"]]] = {
     "ask": (frozenset(), word_set("followup question questions user"), "unknown"),
-    "check": (word_set("in out"), frozenset(), "read"),
-    "convert": (word_set("account contact lead opportunity quote"), frozenset(), "read"),
+    "build": (
+        word_set("app binary container docker image package project release site target"),
+        frozenset(),
+        "unknown",
+    ),
+    "call": (word_set("contact customer number phone service user webhook"), frozenset(), "unknown"),
+    "check": (word_set("box checkbox in out"), frozenset(), "read"),
+    "convert": (
+        word_set("account contact lead opportunity quote"),
+        word_set("currency date html markdown temperature time timezone unit units"),
+        "unknown",
+    ),
     "extract": (word_set("archive tar zip"), frozenset(), "read"),
-    "load": (word_set("driver extension module plugin"), frozenset(), "read"),
+    "format": (word_set("cell cells column disk document file paragraph range row sheet"), frozenset(), "unknown"),
+    "go": (frozenset(), word_set("back forward page url"), "unknown"),
+    "input": (word_set("field form text"), frozenset(), "unknown"),
+    "load": (
+        frozenset(),
+        word_set("""
+            config configuration content context csv data dataset doc docs document documents file files html image json
+            memory page pages pdf prompt skill table text url web website
+        """),
+        "unknown",
+    ),
     "open": (
-        word_set("account case channel dispute door garage gate incident issue position pr pull ticket trade valve"),
+        word_set("""
+            account blind case channel cover curtain dispute door garage gate incident issue position pr pull shutter
+            ticket trade valve window
+        """),
         word_set("directory doc document file files folder image link node nodes notebook page site tab url website"),
+        "unknown",
+    ),
+    "pull": (
+        word_set("branch changes commits docker git image latest model remote repo repository"),
+        frozenset(),
+        "unknown",
+    ),
+    "rate": (
+        word_set("answer article book conversation item movie post product response song video"),
+        frozenset(),
+        "unknown",
+    ),
+    "react": (word_set("comment message post to"), frozenset(), "unknown"),
+    "report": (
+        word_set("abuse bug comment fraud incident issue message outage post problem spam user"),
+        frozenset(),
         "unknown",
     ),
     "resolve": (
@@ -123,18 +188,27 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         """),
         "unknown",
     ),
-    "run": (word_set("action automation deployment job migration pipeline playbook workflow"), frozenset(), "unknown"),
+    "run": (
+        word_set("action automation container deployment job migration pipeline playbook pods workflow"),
+        frozenset(),
+        "unknown",
+    ),
     "take": (frozenset(), word_set("screenshot screenshots"), "unknown"),
+    "train": (word_set("agent classifier model network"), frozenset(), "unknown"),
     "select": (word_set("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
     "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
     "watch": (word_set("issue repo repository thread"), word_set("file folder logs video"), "unknown"),
 }
 """Verbs that say nothing alone: what makes them a write, what makes them a read, and what they are otherwise."""
+ALSO_THINGS = word_set("build call format input pull rate react report train")
+"""Those of them that are things in most names: `exchange_rate`, `pull_request_read`, `report_list`."""
 
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+_REDIS = re.compile(r"[hlrsxz](?:m?set(?:nx)?|add|push|pop|rem|del|incrby|trim|move|store)")
+"""Commands of Redis: `hset`, `lpush`, `zincrby`."""
 _NAMESPACE = re.compile(r"__|[.:/]")
 _Words = tuple[str, ...]
 
@@ -180,7 +254,9 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
         return _write_or_thing(word, rest)
     if word in THINGS_OR_WRITES or word in WRITES_FIRST:
         return _thing_or_write(word, before, rest)
-    return None
+    makes = word == "new" and (not rest or not (before or rest[-1].endswith("s")))  # `tab_new`, `new_task`
+    turns = word in ("on", "off") and before and not rest  # `lights_off`
+    return "write" if makes or turns else None
 
 
 def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
@@ -197,7 +273,7 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
     if word in READS_OR_THINGS:
         is_verb &= not writes and not (rest and rest[-1] in WRITES_OR_THINGS)  # `scan_job_start`
     elif word not in NAMES_WHAT_IT_GETS:
-        is_verb &= not (rest and rest[0] in WRITES)  # `find_delete`
+        is_verb &= WRITES.isdisjoint(rest[:1] + rest[-1:])  # `find_delete`, `verify_sender_add`
     return "read" if is_verb else "unknown"
 
 
@@ -207,8 +283,8 @@ def _are_things(words: _Words) -> bool:
 
 
 def _also_writes(rest: _Words) -> bool:
-    """`get_or_create_user`, `search_and_replace`, `search_replace`."""
-    if rest[:1] == ("replace",):
+    """`get_or_create_user`, `search_and_replace`, `search_replace`, `extract_pages_to_file`."""
+    if rest[:1] == ("replace",) or rest[-2:] in (("to", "file"), ("to", "disk")):
         return True
     return any(
         word in ("and", "or", "then") and (_is_write(after) or _can_write(after)) for word, after in pairwise(rest)
@@ -236,7 +312,7 @@ def _thing_or_write(word: str, before: _Words, rest: _Words) -> EffectKind | Non
         return "unknown" if SCREEN.isdisjoint(before) else "write"  # `error_message`, `browser_type`
     if word in WRITES_FIRST:
         # `post_get` has a verb of its own, `schedule_visit` perhaps.
-        reads = [other for other in rest if other in READS_OR_THINGS]
+        reads = [other for other in rest if other in READS_OR_THINGS or (other in TOLD and len(rest) == 1)]
         return None if rest and rest[0] in READS else "unknown" if reads else "write"
     if any(_is_verb(other) for other in rest):
         return None  # `file_search`, `message_send`: the clearer word decides
@@ -255,7 +331,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _is_write(word: str) -> bool:
-    if word in WRITES:
+    if word in WRITES or _REDIS.fullmatch(word):
         return True
     stem = word[2:]
     if len(stem) < 3 or word in READS or _can_write(word):
@@ -265,9 +341,11 @@ def _is_write(word: str) -> bool:
     return word.startswith(("un", "re")) and (stem in WRITES or _can_write(stem) or stem in UNDONE)
 
 
-def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind:
+def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind | None:
     """`resolve_ticket` and `resolve_path`, `open_account` and `open_file`."""
     writes, reads, otherwise = BY_OBJECT[verb]
+    if verb in ALSO_THINGS and (not _are_things(before) or any(map(_is_verb, rest)) or rest[:1] == ("request",)):
+        return None
     if _also_writes(rest) or not writes.isdisjoint(before + rest):
         return "write"
     found = "read" if not reads.isdisjoint(before + rest) else otherwise

@@ -24,6 +24,7 @@ from agentdbg.analysis.wording import line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from agentdbg.analysis.beside import Beside
     from agentdbg.analysis.known_outcome import KnownOutcome
     from agentdbg.analysis.report import Summary
     from agentdbg.analysis.suspects import Suspect
@@ -45,6 +46,8 @@ __all__ = [
 
 _MOST_VERDICT_LINES = 3
 _ABOUT_COSTS = frozenset({"time_spent", "context_growth", "context_dropped"})
+_DENIED = frozenset({"contradicts_result", "claims_undone"})
+"""Suspects whose words the log itself denies, which is a problem in any run."""
 _SAID_BY_VERDICT = frozenset(
     {"first_failure", "swallowed_error", "loop", "died_in_call", "no_answer", "error_as_answer"}
 )
@@ -69,11 +72,14 @@ class Examination(NamedTuple):
     suspects: list[Suspect]
     outcome: KnownOutcome | None
     state: RunState
+    beside: Beside | None = None
+    """How it differs from a run of the same task that passed, where somebody looked for one."""
 
     def as_json(self) -> dict[str, Any]:
         return {
             "state": self.state,
             "outcome": None if self.outcome is None else self.outcome.as_json(),
+            "beside": None if self.beside is None else self.beside.as_json(),
             "suspects": [suspect.as_json() for suspect in self.suspects],
             "findings": [finding.as_json() for finding in self.findings],
         }
@@ -131,14 +137,15 @@ def examine(events: Iterable[Event], run: RunMeta | None = None) -> Examination:
 
 def _once(found: list[Finding]) -> list[Finding]:
     """Without a second warning of one loop: the same calls, found another way."""
-    loops: dict[str, Finding] = {}
-    for finding in found:
-        if finding.kind == "loop":
-            pattern = str(finding.figures.get("pattern"))
-            known = loops.get(pattern)
-            if known is None or severity_rank(finding.severity) > severity_rank(known.severity):
-                loops[pattern] = finding
-    return [finding for finding in found if finding.kind != "loop" or finding in loops.values()]
+    loops: list[Finding] = []
+    for finding in sorted(found, key=lambda one: -severity_rank(one.severity)):
+        if finding.kind == "loop" and not any(_calls_of(finding) <= _calls_of(known) for known in loops):
+            loops.append(finding)
+    return [finding for finding in found if finding.kind != "loop" or finding in loops]
+
+
+def _calls_of(loop: Finding) -> set[str]:
+    return set(str(loop.figures.get("pattern")).split(" -> "))
 
 
 def _later_outcome(known: KnownOutcome | None, event: Event, payload: dict[str, Any]) -> KnownOutcome | None:
@@ -160,6 +167,7 @@ def _concluded(found: list[Finding], story: RunStory, end: RunEnd, outcome: Know
     has_failed = end.run_failed or (outcome is not None and not outcome.passed)
     suspects = rank(story, has_failed=has_failed)
     found += [_as_finding(suspect) for suspect in suspects if _tells_more(suspect, found)]
+    found.sort(key=lambda finding: -severity_rank(finding.severity))
     if end.run_failed:
         return Examination(found, suspects, outcome, "failed")
     has_problems = has_failed or any(finding.severity != "info" for finding in found)
@@ -174,7 +182,8 @@ def _tells_more(suspect: Suspect, found: Sequence[Finding]) -> bool:
 
 def _as_finding(suspect: Suspect) -> Finding:
     evidence = Evidence(list(suspect.numbers), list(suspect.event_ids), len(suspect.numbers))
-    return Finding(suspect.kind, "info", suspect.line, evidence, {"suspect": suspect.rank})
+    severity: Severity = "warning" if suspect.kind in _DENIED else "info"
+    return Finding(suspect.kind, severity, suspect.line, evidence, {"suspect": suspect.rank})
 
 
 def headline_lines(findings: Sequence[Finding], most: int = 2) -> list[Line]:
@@ -190,21 +199,33 @@ def add_to_verdict(verdict: Verdict, examined: Examination) -> None:
     A run that ended by itself is amber only if it has problems: what it recovered from is told, and nothing more.
     """
     verdict["state"] = examined.state
+    beside = _beside_lines(examined)
     if verdict["word"] not in ("Finished", "Finished with problems"):
+        verdict["lines"] = [*verdict["lines"][:1], *beside, *verdict["lines"][1:]]
         return
     lines = [] if examined.outcome is None else [line(None, examined.outcome.sentence)]
     has_problems = examined.state == "problems"
     own = verdict["lines"] if has_problems or examined.outcome is None else verdict["lines"][:1]
     more = headline_lines(examined.findings) if has_problems else []
-    verdict["lines"] = [*lines, *own, *more][:_MOST_VERDICT_LINES]
+    verdict["lines"] = [*lines, *beside, *own, *more][: _MOST_VERDICT_LINES + len(beside)]
     verdict["tone"] = "warn" if has_problems else "ok"
     verdict["word"] = "Finished with problems" if has_problems else "Finished"
+
+
+def _beside_lines(examined: Examination) -> list[Line]:
+    """How the run differs from one that passed, the first line with the name of that run."""
+    if examined.beside is None:
+        return []
+    first, *rest = examined.beside.lines
+    parts = line(first["n"], f"Beside {examined.beside.run_id[:8]}, which passed: ")["parts"]
+    return [{**first, "parts": [*parts, *first["parts"]]}, *rest]
 
 
 def add_to_summary(summary: Summary, examined: Examination) -> None:
     """Let a summary say what was found: its verdict, the suspects, what is known of the outcome."""
     add_to_verdict(summary["verdict"], examined)
     summary["outcome"] = None if examined.outcome is None else examined.outcome.as_json()
+    summary["beside"] = None if examined.beside is None else examined.beside.as_json()
     summary["suspects"] = [suspect.as_json() for suspect in examined.suspects]
 
 

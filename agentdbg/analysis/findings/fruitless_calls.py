@@ -2,7 +2,8 @@
 Calls made again and again that bring nothing: the same search in other words, or the same call for what is known.
 
 The detector that runs beside an agent looks at a short window. Here the whole run has been read, so repeats count
-wherever they stand. What brought something new is work, and so is a lookup of one thing after the other.
+wherever they stand. What brought something new is work, so is a lookup of one thing after the other, and so is trying
+again after something was changed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.call_results import error_in_result, is_empty
+from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.effects import effect_of
 from agentdbg.analysis.findings.evidence import Evidence, Finding
+from agentdbg.analysis.result_signs import error_in_result, is_empty
 from agentdbg.analysis.run_answer import reads_something
 from agentdbg.analysis.wording import as_json, code, line, quote
 from agentdbg.events.facts import call_failed
+from agentdbg.loops.step_contents import asks_for_another
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.evidence import RunEnd
@@ -28,6 +32,9 @@ _ALIKE = 0.4
 _MOST_TOOLS = 200
 _WORD = re.compile(r"\w+")
 _LOOKED_AT = 2_000
+_TELLING = 80
+_BARE_CODE = re.compile(r"(?:exit_?code|return_?code|exit_?status|rc) 1", re.IGNORECASE)
+_PARTICULAR = re.compile(r"\d+|'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 
 
 class _Stretch:
@@ -35,6 +42,7 @@ class _Stretch:
 
     def __init__(self, error: str | None) -> None:
         self.evidence = Evidence()
+        self.asked = ""
         self.words: frozenset[str] = frozenset()
         self.error = error
 
@@ -50,18 +58,24 @@ class FruitlessCalls:
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         name, result = event["name"], payload.get("result")
-        error = None if call_failed(payload) else error_in_result(result)
-        is_nothing = error is not None or (reads_something(name) and not call_failed(payload) and is_empty(result))
-        words = frozenset(_WORD.findall(as_json(payload.get("args"))[:_LOOKED_AT].lower()))
+        error = failure_of(payload).text if call_failed(payload) else error_in_result(result)
+        if error is not None and _BARE_CODE.fullmatch(error):
+            error = None  # a search in files that finds nothing ends like this
+        is_nothing = error is not None or (reads_something(name) and is_empty(result))
+        if error is None and effect_of(event).kind == "write":
+            for other in list(self._open):
+                self._close(other)
+        asked = as_json(payload.get("args"))[:_LOOKED_AT]
+        words = frozenset(_WORD.findall(asked.lower()))
         known = self._open.get(name)
-        if known is not None and not (is_nothing and _is_alike(known, words, error)):
+        if known is not None and not (is_nothing and _is_alike(known, asked, words, error)):
             self._close(name)
             known = None
         if not is_nothing or (known is None and len(self._open) >= _MOST_TOOLS):
             return
         if known is None:
             known = self._open[name] = _Stretch(error)
-        known.words = words
+        known.asked, known.words = asked, words
         known.evidence.add(number, event["event_id"])
 
     def _close(self, name: str) -> None:
@@ -75,13 +89,18 @@ class FruitlessCalls:
         return [_finding(name, stretch) for name, stretch in self._done]
 
 
-def _is_alike(known: _Stretch, words: frozenset[str], error: str | None) -> bool:
-    if (known.error is None) != (error is None):
+def _is_alike(known: _Stretch, asked: str, words: frozenset[str], error: str | None) -> bool:
+    if (known.error is None) != (error is None) or asks_for_another(known.asked.encode(), asked.encode()):
         return False
-    if error is not None and known.error is not None and error[:80] == known.error[:80]:
+    if error is not None and known.error is not None and _gist(error) == _gist(known.error):
         return True
     either = len(known.words | words)
     return either == 0 or len(known.words & words) / either >= _ALIKE
+
+
+def _gist(error: str) -> str:
+    """What an error says, without what it was asked for: quoted words and figures."""
+    return _PARTICULAR.sub("", error)[:_TELLING]
 
 
 def _finding(name: str, stretch: _Stretch) -> Finding:

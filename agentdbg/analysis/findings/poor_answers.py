@@ -12,11 +12,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import error_in_result, failure_of, is_empty
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.findings.evidence import Evidence, Finding
+from agentdbg.analysis.result_signs import error_in_result, is_empty
 from agentdbg.analysis.run_answer import last_word, reads_something
 from agentdbg.analysis.wording import code, cut, line, one_line, quote
-from agentdbg.events.facts import call_failed
+from agentdbg.events.facts import call_failed, is_span
 
 if TYPE_CHECKING:
     from agentdbg.analysis.findings.evidence import RunEnd
@@ -53,17 +54,22 @@ class CutAnswers:
 class EndingsWithoutAnswer:
     """Remembers the last calls of the run."""
 
-    types = frozenset({"LLM_CALL", "TOOL_CALL", "RUN_END"})
+    types = frozenset({"LLM_CALL", "TOOL_CALL", "RUN_END", "STATE_UPDATE"})
 
     def __init__(self) -> None:
         self._model: Numbered | None = None
         self._last: Numbered | None = None
+        self._span: Numbered | None = None
         self._end: Numbered | None = None
         self._uses_tools = False
 
     def observe(self, number: int, event: Event, _payload: dict[str, Any]) -> None:
         if event["event_type"] == "RUN_END":
             self._end = (number, event)
+            return
+        if event["event_type"] == "STATE_UPDATE":
+            if is_span("STATE_UPDATE", event.get("meta")):
+                self._span = (number, event)
             return
         self._last = (number, event)
         if event["event_type"] == "LLM_CALL":
@@ -74,7 +80,7 @@ class EndingsWithoutAnswer:
     def finish(self, end: RunEnd) -> list[Finding]:
         if self._end is None or end.is_running or end.run_failed:
             return []
-        found = last_word(self._end, self._model, self._last, uses_tools=self._uses_tools)
+        found = last_word(self._end, self._model, self._last, self._span, uses_tools=self._uses_tools)
         if found is None or found.severity is None:
             return []
         evidence = Evidence()
@@ -167,7 +173,7 @@ class UnusableResults:
         sentence = line(
             at,
             code(tool["name"]),
-            f" {cut(what, 160)}, and the answer #{number} goes on without a word about it: ",
+            f" {cut(what, 160)}, and the answer #{number} mentions no failure: ",
             quote(one_line(text, 160)),
         )
         self._found.append(Finding("unusable_result", "warning", sentence, evidence, {"answer": number}))

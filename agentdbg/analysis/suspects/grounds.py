@@ -3,7 +3,8 @@ Reasons to suspect a step: each rule looks at the story of a run and names decis
 
 A rule blames the decision, not the symptom: where a call failed, the step that asked for it; where an answer holds a
 figure that nobody gave, the step that said it first. Every sentence states what the log shows and no more; that a step
-is suspected is said by its rank. The weights order the rules; `make bench-blame` measures what comes of them.
+is suspected is said by its rank. A weight says how much likelier the ground makes the step: 1 doubles what its place in
+the run says. `make bench-blame` measures what comes of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.suspects.origins import Sources, answer_values, gives_one_answer, holds, ids_in, typed_values
+from agentdbg.analysis.suspects.parts_played import actors_in, acts, part_of
+from agentdbg.analysis.text_facts import facts_in
 from agentdbg.analysis.wording import as_json, code, cut, line, one_line, quote
 
 if TYPE_CHECKING:
@@ -26,6 +29,9 @@ __all__ = ["RULES", "Ground"]
 _TELLING_LENGTH = 2
 _TELLING_PART = 80
 """So much of an error tells it from others."""
+_TALK = 3
+"""So many decisions make a talk; a model that is asked once answers from memory, and that is all it can do."""
+_CLAIMS = 2
 _FADES = 0.8
 """What a second ground of one kind weighs against the first: causes come early."""
 
@@ -43,7 +49,7 @@ class Ground:
 
 def asked_for_failure(story: RunStory) -> Iterator[Ground]:
     """The decision, the call it asked for, how that failed and what followed."""
-    weight = 1.0
+    weight = 2.0
     blamed: set[int | tuple[str, str]] = set()
     for place, step in enumerate(story.steps):
         if step.trouble is None:
@@ -57,7 +63,7 @@ def asked_for_failure(story: RunStory) -> Iterator[Ground]:
         yield Ground(
             "asked_for_failure",
             decision,
-            weight * (0.6 if again is not None else 1.0),
+            weight * (0.5 if again is not None else 1.0),
             line(story.steps[decision].number, *_failure_words(story, decision, place, again)),
             (decision, place, *(() if again is None else (again,))),
         )
@@ -94,7 +100,7 @@ def _worked_later(story: RunStory, place: int) -> int | None:
 
 def asked_for_nothing(story: RunStory) -> Iterator[Ground]:
     """The decisions whose lookups came back empty."""
-    weight = 0.8
+    weight = 1.2
     for place, step in enumerate(story.steps):
         if step.is_empty and step.by is not None:
             asking = story.steps[step.by]
@@ -110,7 +116,7 @@ def asked_for_nothing(story: RunStory) -> Iterator[Ground]:
 
 def typed_data(story: RunStory) -> Iterator[Ground]:
     """Code with data in it that no source gave."""
-    weight = 0.95
+    weight = 1.8
     for place, step, sources in _with_sources(story):
         values = typed_values(step.text)
         missing = [value for value in values if not sources.hold(value)]
@@ -136,7 +142,7 @@ _ASSUMES = re.compile(
 
 def assumed(story: RunStory) -> Iterator[Ground]:
     """Decisions that say themselves that they go by something other than what was found."""
-    weight = 0.8
+    weight = 1.5
     for place in story.decisions:
         step = story.steps[place]
         found = _ASSUMES.search(step.text)
@@ -170,14 +176,20 @@ def said_the_answer_first(story: RunStory) -> Iterator[Ground]:
             if first == last and not is_short:
                 continue
             if first == last:
-                rest = " as its answer, which nothing before it holds."
+                rest = " as its answer; no step before it has these words."
             else:
                 rest = " first, which the answer repeats; nothing before it holds it."
             if len(value) <= _TELLING_LENGTH:
                 rest = " as its answer, first."
             kind = "answered_alone" if first == last else "said_first"
             words: tuple[str | VerdictPart, ...] = (code(step.name), f" #{step.number} said ", shown, rest)
-            yield Ground(kind, first, 0.75 if is_short else 0.4, line(step.number, *words), (first, last))
+            yield Ground(
+                kind,
+                first,
+                (0.4 if first == last else 1.2) * (1.0 if is_short else 0.6),
+                line(step.number, *words),
+                (first, last),
+            )
         elif step.by is not None:
             asking = story.steps[step.by]
             words = (
@@ -189,25 +201,77 @@ def said_the_answer_first(story: RunStory) -> Iterator[Ground]:
             yield Ground(
                 "led_to_answer",
                 step.by,
-                0.45 if is_short else 0.25,
+                0.5 if is_short else 0.3,
                 line(asking.number, *words),
                 (step.by, first, last),
             )
         return
 
 
+def claimed_alone(story: RunStory) -> Iterator[Ground]:
+    """Names and figures said in a talk between agents, right after other words and not after anything found."""
+    if len(story.decisions) < _TALK:
+        return
+    weight = 1.0
+    given = Sources(story.asked)
+    before: Step | None = None
+    for place, step in enumerate(story.steps):
+        if (
+            step.is_decision
+            and before is not None
+            and before.is_decision
+            and part_of(step) == "works"
+            and not acts(step)
+        ):
+            new = [value for value in _facts_stated(step.text) if not given.hold(value)]
+            if len(new) >= _CLAIMS:
+                words = (
+                    code(step.name),
+                    f" #{step.number} states what nothing before it holds, and looked nothing up: ",
+                    quote(cut(", ".join(new[:4]), 100)),
+                )
+                yield Ground("claimed_alone", place, weight, line(step.number, *words), (place,))
+                weight *= _FADES
+        given.add(step)
+        before = step
+
+
+_INTENDS = re.compile(
+    r"\b(?:let(?:'|\u2019)?s|let us|we (?:need|will|should|can|must)|i(?:'|\u2019)?ll|i will|i (?:need|should)|please"
+    r"|could you|next step|plan|if)\b|\?$",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def _facts_stated(text: str) -> list[str]:
+    """The names, figures and dates of the sentences that state something; what is intended or asked is no claim."""
+    stated = " ".join(part for part in _SENTENCE.split(text) if not _INTENDS.search(part))
+    facts = facts_in(stated)
+    return sorted(value for value in facts.hard | facts.soft if len(value) > _TELLING_LENGTH)
+
+
+_CONCLUDES = re.compile(
+    r"\b(?:total|result|value|count|number|sum|there (?:are|is)|equals?|is|are|be)(?:\s+\w+)?\W{1,8}"
+    r"(?:```\w*\s*)?(\d{1,2})\b(?![.,]\d)",
+    re.IGNORECASE,
+)
+
+
 def _says(step: Step, value: str) -> bool:
     """Whether a step holds a value; of a digit or two, which stand everywhere, only what is given as the answer."""
     if len(value) > _TELLING_LENGTH:
         return holds(step.text, value)
-    if step.is_decision:
-        return gives_one_answer(step.text) and value in answer_values(step.text)
-    return step.text.strip() == value
+    if not step.is_decision:
+        return step.text.strip() == value
+    if gives_one_answer(step.text):
+        return value in answer_values(step.text)
+    return any(found[1] == value for found in _CONCLUDES.finditer(step.text))
 
 
 def id_from_nowhere(story: RunStory) -> Iterator[Ground]:
     """Calls with an id that nobody gave."""
-    weight = 0.9
+    weight = 2.5
     sources = Sources(story.asked)
     for place, step in enumerate(story.steps):
         if step.kind == "tool" and step.by is not None:
@@ -230,8 +294,8 @@ def id_from_nowhere(story: RunStory) -> Iterator[Ground]:
 
 
 def changed_something(story: RunStory) -> Iterator[Ground]:
-    """The decisions that changed something outside; the first of a kind is where a wrong one would be."""
-    weight = 0.6
+    """The decisions that changed something outside: wherever they stand in the run, a wrong one is a harm done."""
+    weight = 1.2
     for place, step in enumerate(story.steps):
         if step.kind == "tool" and step.writes and step.trouble is None and step.by is not None:
             asking = story.steps[step.by]
@@ -257,7 +321,7 @@ _GIVES_UP = re.compile(
 
 def met_a_wall(story: RunStory) -> Iterator[Ground]:
     """Decisions that report that something did not work."""
-    weight = 0.55
+    weight = 0.6
     for place in story.decisions:
         step = story.steps[place]
         found = _GIVES_UP.search(step.text)
@@ -271,10 +335,29 @@ def met_a_wall(story: RunStory) -> Iterator[Ground]:
             weight *= _FADES
 
 
+_DECLARES = re.compile(
+    r"\"is_request_satisfied\"\s*:\s*\{[^{}]*\"answer\"\s*:\s*true"
+    r"|\b(?:request|task|question) (?:is|has been|was) (?:now )?(?:fully |successfully )?"
+    r"(?:satisfied|completed?|answered|solved|resolved)\b",
+    re.IGNORECASE,
+)
+
+
+def declared_done(story: RunStory) -> Iterator[Ground]:
+    """The decision after which nothing more was looked up, because it took the task for done."""
+    for place in story.decisions[1:]:
+        step = story.steps[place]
+        found = _DECLARES.search(step.text)
+        if found and not acts(step):
+            words = (code(step.name), f" #{step.number} took the task for done.")
+            yield Ground("declared_done", place, 0.9, line(step.number, *words), (place,))
+            return
+
+
 def learnt_nothing_new(story: RunStory) -> Iterator[Ground]:
     """Where the same result came back, or the same thing was said again."""
     seen: dict[tuple[str, int], int] = {}
-    weight = 0.6
+    weight = 0.3
     for place, step in enumerate(story.steps):
         words = " ".join(step.text.split())[:2_000] if step.kind != "tool" else as_json([step.args, step.text[:2_000]])
         if len(words) < 20 or step.trouble is not None:
@@ -294,36 +377,24 @@ def learnt_nothing_new(story: RunStory) -> Iterator[Ground]:
         seen.setdefault(key, place)
 
 
-def acted_first_or_last(story: RunStory) -> Iterator[Ground]:
-    """The first decision that did something, and the one the answer was given in: where to look when nothing shows."""
-    acting = [place for place in story.decisions if _acts(story, place)]
-    for weight, place, what in (
-        (0.3, acting[0] if acting else None, "is the first step that did something"),
-        (0.2, story.answer[0], "gave the answer"),
-    ):
-        if place is not None:
-            step = story.steps[place]
-            yield Ground(
-                "position", place, weight, line(step.number, code(step.name), f" #{step.number} {what}."), (place,)
-            )
+def took_its_turn(story: RunStory) -> Iterator[Ground]:
+    """Every decision, by its turn: where to look when nothing else shows."""
+    turn = 0
+    actors = actors_in(story.steps)
     for place in story.decisions:
         step = story.steps[place]
-        yield Ground(
-            "position",
-            place,
-            0.1 / (1 + place),
-            line(step.number, code(step.name), f" #{step.number} decided how to go on."),
-            (place,),
-        )
+        part = part_of(step, actors)
+        if story.begins_with_task and place == story.decisions[0]:
+            what = "handed over the task, with code in it" if acts(step) else "handed over the task"
+        elif part == "works":
+            turn += 1
+            what = f"is {_TURNS[turn]} step that worked on the task" if turn < len(_TURNS) else "worked on the task"
+        else:
+            what = "decided how to go on" if part == "manages" else "ended the talk"
+        yield Ground("position", place, 0.0, line(step.number, code(step.name), f" #{step.number} {what}."), (place,))
 
 
-def _acts(story: RunStory, place: int) -> bool:
-    step = story.steps[place]
-    return (
-        bool(step.calls)
-        or "```" in step.text
-        or any(other.by == place and other.kind == "tool" for other in story.steps[place + 1 : place + 8])
-    )
+_TURNS = ("", "the first", "the second", "the third", "the fourth", "the fifth")
 
 
 def _with_sources(story: RunStory) -> Iterator[tuple[int, Step, Sources]]:
@@ -342,9 +413,11 @@ RULES: tuple[Callable[[RunStory], Iterator[Ground]], ...] = (
     typed_data,
     assumed,
     said_the_answer_first,
+    claimed_alone,
     id_from_nowhere,
     changed_something,
     met_a_wall,
+    declared_done,
     learnt_nothing_new,
-    acted_first_or_last,
+    took_its_turn,
 )

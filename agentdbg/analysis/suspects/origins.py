@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentdbg.analysis.text_facts import facts_in
+from agentdbg.analysis.text_facts import DATES, facts_in
+from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json
 
 if TYPE_CHECKING:
@@ -18,9 +19,26 @@ if TYPE_CHECKING:
 
     from agentdbg.analysis.suspects.run_story import RunStory, Step
 
-__all__ = ["Origin", "Sources", "answer_values", "gives_one_answer", "holds", "ids_in", "typed_values", "where_from"]
+__all__ = [
+    "Origin",
+    "Provenance",
+    "Sources",
+    "answer_values",
+    "gives_one_answer",
+    "holds",
+    "ids_in",
+    "provenance",
+    "typed_values",
+    "where_from",
+]
 
 _WORDS = re.compile(r"[^\W_]+(?:[.:/@-][^\W_]+)*")
+_WRITTEN = re.compile(r"[\w.:/@+-]*\d[\w.,:/@+-]*\w|\d|\b[A-Z][^\W\d]+(?: [A-Z][^\W\d]+\b)*")
+_OTHER_WORDS = re.compile(
+    r"(?<![\w-])(?!(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b|[ap]m\b)[^\W\d_]{2,}(?![\w-])",
+    re.IGNORECASE,
+)
+"""Words that are no part of a figure or a date: then only the whole is the same."""
 _ID_LIKE = re.compile(r"(?=[^\s]*\d)(?=[^\s]*[A-Za-z])[A-Za-z0-9][\w-]{4,63}")
 _LITERALS = re.compile(r"""(?<![\w"'])(?:"([^"\n]{3,80})"|'([^'\n]{3,80})'|(-?\d+(?:\.\d+)?))(?![\w"'])""")
 _CODE_BLOCK = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -28,6 +46,8 @@ _FINAL = re.compile(
     r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
 )
 _SHORT = 60
+_MOST_MEMBERS = 300
+_MOST_VALUES = 40
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _SPLIT = re.compile(r"[.;\n]")
@@ -130,6 +150,9 @@ class Origin(NamedTuple):
     def is_source(self) -> bool:
         return self.who != "model"
 
+    def as_json(self) -> dict[str, Any]:
+        return {**self._asdict(), "is_source": self.is_source}
+
 
 def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
     """Every step that holds a value, in order."""
@@ -145,15 +168,97 @@ def where_from(story: RunStory, value: str, most: int = 20) -> list[Origin]:
     return found
 
 
+class Provenance(NamedTuple):
+    """A value that a step gave a call or said, where in it that stands, and where it came from; None is nowhere."""
+
+    value: str
+    path: str
+    origin: Origin | None
+
+    def as_json(self) -> dict[str, Any]:
+        return {"value": self.value, "path": self.path, "from": None if self.origin is None else self.origin.as_json()}
+
+
+def provenance(story: RunStory, number: int) -> list[Provenance]:
+    """Every argument of the calls of an event, and every number, date, id and name it says, with its source."""
+    own = [place for place, step in enumerate(story.steps) if step.number == number and step.kind != "heard"]
+    if not own:
+        return []
+    step = story.steps[own[0]]
+    given = [step.args] if step.kind == "tool" else [call.args for call in step.calls]
+    values = [pair for args in given for pair in _scalars(args, "args")]
+    values += [("answer", value) for value in _values_said(step.text)] if step.is_decision else []
+    found: dict[str, Provenance] = {}
+    for path, value in values:
+        origin = _source_of(story, value, own[0])
+        # Of a sentence that was put together the parts tell.
+        parts = [value] if origin is not None or " " not in value else _values_said(value) or [value]
+        for part in parts:
+            source = origin if part == value else _source_of(story, part, own[0])
+            found.setdefault(part, Provenance(part, path, source))
+    return list(found.values())[:_MOST_VALUES]
+
+
+def _values_said(text: str) -> list[str]:
+    """The numbers, dates, ids and names of a text, as they are written in it."""
+    found = dict.fromkeys(date[0] for pattern in DATES for date in pattern.finditer(text))
+    found |= dict.fromkeys(word[0] for word in _WRITTEN.finditer(text) if len(word[0]) > 1)
+    names = facts_in(f"x {text}").soft
+    is_told = [any(map(str.isdigit, word)) or set(word.lower().split()) <= names for word in found]
+    return [word for word, told in zip(found, is_told, strict=True) if told][:_MOST_VALUES]
+
+
+def _scalars(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
+    value = parse_embedded(value) if depth == 0 else value
+    if isinstance(value, dict) and depth <= 6:
+        for key, item in list(value.items())[:100]:
+            yield from _scalars(item, f"{path}.{key}", depth + 1)
+    elif isinstance(value, list) and depth <= 6:
+        for place, item in enumerate(value[:100]):
+            yield from _scalars(item, f"{path}[{place}]", depth + 1)
+    elif isinstance(value, (str, int, float)) and not isinstance(value, bool) and 1 < len(str(value)) <= 120:
+        yield path, str(value)
+
+
+def _source_of(story: RunStory, value: str, before: int) -> Origin | None:
+    """The first place before a step that holds a value and is no decision: what was given, or what a result brought."""
+    if _holds_in_any_form(story.asked, value):
+        return Origin(None, None, "asked", "", "")
+    for step in story.steps[:before]:
+        # What a call was given says nothing of where that came from; what it gave back does.
+        if not step.is_decision and _holds_in_any_form(step.text, value):
+            text = parse_embedded(step.text) if step.kind == "tool" else step.text
+            path = _deep_path(text, value, "result") if step.kind == "tool" else "message"
+            return Origin(step.number, step.event_id, step.kind, step.name, path)
+    return None
+
+
 def _path_in(step: Step, value: str) -> str | None:
     """Which part of a step holds a value; None where none does."""
     if step.kind == "tool" and _holds_in_any_form(as_json(step.args), value):
-        return "args"
+        return _deep_path(step.args, value, "args")
     if _holds_in_any_form(step.text, value):
-        return "result" if step.kind == "tool" else "message" if step.kind == "heard" else "answer"
+        if step.kind == "tool":
+            return _deep_path(parse_embedded(step.text), value, "result")
+        return "message" if step.kind == "heard" else "answer"
     if any(_holds_in_any_form(as_json(call.args), value) for call in step.calls):
         return "calls"
     return None
+
+
+def _deep_path(whole: Any, value: str, path: str) -> str:
+    """The innermost member that holds a value: `result.flights[0].price`."""
+    if isinstance(whole, dict):
+        members = [(f"{path}.{key}", item) for key, item in list(whole.items())[:_MOST_MEMBERS]]
+    elif isinstance(whole, list):
+        members = [(f"{path}[{place}]", item) for place, item in enumerate(whole[:_MOST_MEMBERS])]
+    else:
+        return path
+    for name, item in members:
+        text = item if isinstance(item, str) else as_json(item)
+        if _holds_in_any_form(text, value):
+            return _deep_path(item, value, name)
+    return path
 
 
 def holds(text: str, value: str) -> bool:
@@ -174,5 +279,5 @@ def _holds_in_any_form(text: str, value: str) -> bool:
     """The same, or another form of the same figure or date."""
     if holds(text, value):
         return True
-    hard = facts_in(value).hard
+    hard = facts_in(value).hard if not _OTHER_WORDS.search(value) else frozenset[str]()
     return bool(hard) and hard <= facts_in(text).hard

@@ -13,14 +13,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.analysis import conversation
-from agentdbg.analysis.call_results import error_in_result, failure_of, is_empty, is_error_text
+from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import effect_of
+from agentdbg.analysis.result_signs import error_in_result, is_empty, is_error_text
 from agentdbg.analysis.run_answer import reads_something, spoken
+from agentdbg.analysis.suspects.parts_played import is_closing, reports_output
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json, one_line
 from agentdbg.events.facts import call_failed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agentdbg.events import Event
 
 __all__ = ["RunStory", "Step", "error_seen_in"]
@@ -37,12 +41,6 @@ _SEEN_ERROR = re.compile(
     re.MULTILINE,
 )
 _NAMED_ERROR = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception)\b:.*")
-_OBSERVED = re.compile(
-    r"\s*(?:exit ?code:|observation\b|code output:|execution (?:logs|result|output)"
-    r"|\[?(?:tool|function) (?:result|output|response)|stdout:|stderr:|output:"
-    r"|Last output from code|Call id:|Traceback \(most)",
-    re.IGNORECASE,
-)
 
 
 def error_seen_in(text: str) -> str | None:
@@ -79,6 +77,8 @@ class Step:
     trouble: str | None = None
     is_empty: bool = False
     writes: bool = False
+    has_tools: bool = False
+    """Whether a tool was called because of it."""
     by: int | None = None
 
     @property
@@ -93,6 +93,8 @@ class RunStory:
         self.steps: list[Step] = []
         self.asked = ""
         """What the run was asked, and its instructions: all that was there before the first decision."""
+        self.begins_with_task = False
+        """Whether the first message hands the task over, as in a talk between agents: nothing was asked before it."""
         self.returned: str | None = None
         self.is_whole = True
         """Whether every step was kept; of a longer run only the beginning is, and nothing is said of its end."""
@@ -100,6 +102,16 @@ class RunStory:
         self._heard: set[int] = set()
         self._latest: int | None = None
         self._tools_since_model = False
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> RunStory:
+        """The story of a run that has been recorded."""
+        story = cls()
+        for number, event in enumerate(events, 1):
+            payload: Any = event.get("payload")
+            if isinstance(payload, dict):
+                story.observe(number, event, payload)
+        return story
 
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         """Take the next event."""
@@ -115,6 +127,8 @@ class RunStory:
             self._model(number, event, payload)
         elif event_type == "TOOL_CALL":
             self._tool(number, event, payload)
+        elif event_type == "MESSAGE":
+            self._message(number, event, payload)
 
     @property
     def decisions(self) -> list[int]:
@@ -126,7 +140,8 @@ class RunStory:
         """The place of the last word, and the words: what was returned, else what was decided last."""
         if not self.is_whole:
             return None, ""
-        last = next((place for place in reversed(self.decisions) if self.steps[place].text.strip()), None)
+        spoke = [place for place in self.decisions if self.steps[place].text.strip()]
+        last = next((place for place in reversed(spoke) if not is_closing(self.steps[place].text)), None)
         if self.returned:
             return last, self.returned
         return (None, "") if last is None else (last, self.steps[last].text)
@@ -139,20 +154,33 @@ class RunStory:
         self._listen(number, event, payload.get("prompt"))
         response = payload.get("response")
         said = conversation.answer(response)
-        named = response.get("name") if isinstance(response, dict) else None
+        told = response.get("name") if isinstance(response, dict) else None
+        named = told or (event.get("meta") or {}).get("speaker")
         name = named if isinstance(named, str) and named else event["name"]
         name = "the model" if name == "unknown" else name
         step = Step(number, event["event_id"], "model", name, said.text[:_LONGEST], calls=said.calls)
         if call_failed(payload):
             step.trouble = failure_of(payload).text
-        elif not said.calls and _OBSERVED.match(said.text):
+        elif not said.calls and reports_output(name, said.text):
             # A terminal that takes part in a conversation decides nothing.
             step.kind, step.by = "heard", self._latest
             step.trouble = error_seen_in(said.text)
+        if self._latest is None and step.is_decision and not self.asked.strip():
+            self.asked, self.begins_with_task = step.text, True
         self._add(step)
         if step.is_decision:
             self._latest = len(self.steps) - 1
         self._tools_since_model = False
+
+    def _message(self, number: int, event: Event, payload: dict[str, Any]) -> None:
+        """What was said and is no answer; later prompts may hold it too."""
+        name = payload.get("name")
+        text = conversation.text_of(payload)[:_LONGEST]
+        self._heard.add(hash(conversation.text_of(payload)))
+        step = Step(number, event["event_id"], "heard", name if isinstance(name, str) else event["name"], text)
+        if self._latest is not None and reports_output(step.name, text):
+            step.trouble, step.by = error_seen_in(text), self._latest
+        self._add(step)
 
     def _tool(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         result, args = payload.get("result"), parse_embedded(payload.get("args"))
@@ -165,9 +193,14 @@ class RunStory:
             step.trouble = failure_of(payload).text
             step.text = step.trouble if result is None else f"{step.trouble}\n{step.text}"
         else:
-            step.trouble = error_in_result(result) or (error_seen_in(result) if isinstance(result, str) else None)
-            step.is_empty = step.trouble is None and reads_something(event["name"]) and is_empty(result)
+            # What was looked up may well speak of errors; what a program prints is about itself.
+            reads = reads_something(event["name"])
+            printed = result if isinstance(result, str) and not reads else ""
+            step.trouble = error_in_result(result) or error_seen_in(printed)
+            step.is_empty = step.trouble is None and reads and is_empty(result)
         self._add(step)
+        if by is not None:
+            self.steps[by].has_tools = True
         self._tools_since_model = True
 
     def _listen(self, number: int, event: Event, prompt: Any) -> None:
@@ -187,7 +220,7 @@ class RunStory:
             known = hash(turn.text)
             if known not in self._heard and turn.text[:200] not in self.asked:
                 self._heard.add(known)
-                observed = turn.role == "tool" or _OBSERVED.match(turn.text) is not None
+                observed = turn.role == "tool" or reports_output("", turn.text)
                 # What a tool brought is a step already; the message only repeats it.
                 is_news = not self._tools_since_model and (observed or is_error_text(turn.text))
                 trouble = error_seen_in(turn.text) if is_news else None

@@ -80,9 +80,11 @@ class Case:
     def last_word(self) -> LastWord | None:
         """What the run ended with instead of an answer."""
         tally = self.tally
-        places = (tally.end, tally.last_llm, tally.last_call)
-        end, model, last = (None if number is None else (number, tally.columns.event(number)) for number in places)
-        return last_word(end, model, last, uses_tools=bool(tally.tool_calls))
+        places = (tally.end, tally.last_llm, tally.last_call, tally.last_span)
+        end, model, last, span = (
+            None if number is None else (number, tally.columns.event(number)) for number in places
+        )
+        return last_word(end, model, last, span, uses_tools=bool(tally.tool_calls))
 
     @property
     def is_live(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from tests.analysis.story import Story
 
 LETTER = "Dear Ms Osei, your refund of $40.00 for order A-17 will arrive by May 20, 2024. Kind regards, your team"
-ANSWER = "I have refunded $40.00 for order A-17. It arrives by May 20, 2024."
+ANSWER = "I have refunded $40.00 for order A-17. It arrives by May 20, 2024, 17:00."
 QUESTION = [{"role": "user", "content": "Please refund order A-17, it never came."}]
 BROKE = {"error_type": "ConnectionError", "message": "Connection reset by peer"}
 REFUSED = {"error_type": "ConnectError", "message": "[Errno 111] Connection refused"}
@@ -194,6 +194,9 @@ WRONG_ANSWERS: dict[str, Change] = {
     "another amount in the answer": Change(answer=ANSWER.replace("$40.00", "$400.00")),
     "another date in the answer": Change(answer=ANSWER.replace("May 20", "June 20")),
     "another order in the answer": Change(answer=ANSWER.replace("A-17", "A-71")),
-    "an answer that says no": Change(answer="I cannot refund $40.00 for order A-17. It arrived by May 20, 2024."),
+    "another hour in the answer": Change(answer=ANSWER.replace("17:00", "18:00")),
+    "an answer that says no": Change(
+        answer="I cannot refund $40.00 for order A-17. It arrived by May 20, 2024, 17:00."
+    ),
 }
 """Everything was done right; only the answer is wrong, and only `answer: facts` looks at it."""

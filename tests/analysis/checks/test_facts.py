@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 LETTER = "Dear Anna, you get $40.00 back for your order A-17. The money is with you by May 20, 2024, 5 pm."
 SAME = [
     "Hello Anna!\n\nWe have refunded 40 USD for order A-17. It arrives by 2024-05-20 at 17:00.\n\nThe Support Team",
+    "<style>p {color: red}</style><p>Dear Anna,</p><p>Your <b>40&nbsp;USD</b> for A-17: May 20, 2024, 17:00.<br></p>",
     "We are glad to tell you that the refund of $40 for A-17 will be there on the 20th of May, 5:00 p.m.",
 ]
 OTHER = {
@@ -42,7 +43,7 @@ def _mail(body: str, **more: Any) -> Story:
     return story
 
 
-@pytest.mark.parametrize("body", SAME, ids=["formal", "short"])
+@pytest.mark.parametrize("body", SAME, ids=["other words", "HTML", "prose"])
 def test_a_reworded_letter_is_the_same_effect(cli: Cli, data_dir: Path, body: str) -> None:
     """No model writes the same letter twice, and a gate that stops each of them is switched off."""
     assert report(_mail(body), baseline(_mail(LETTER))).passed

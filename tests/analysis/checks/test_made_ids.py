@@ -8,7 +8,7 @@ import pytest
 
 from agentdbg.analysis.checks.run_baseline import parse_baseline
 from tests.analysis.checks.runs import baseline, only_failure, report
-from tests.analysis.story import Story
+from tests.analysis.story import BEGAN_MS, Story
 
 
 def _run(made: Any, used: Any, *, before: Any = None, answer: str = "Done.") -> Story:
@@ -57,3 +57,46 @@ def test_an_answer_may_name_the_new_id() -> None:
 
     assert report(_run({"id": "T-4"}, "T-4", answer="Your ticket is T-4."), kept, answer="facts").passed
     assert not report(_run({"id": "T-4"}, "T-4", answer="Your ticket is T-5."), kept, answer="facts").passed
+
+
+def _stamped(at_ms: int, value: Any) -> Story:
+    story = Story()
+    story.now_ms = at_ms
+    story.tool("send_sms", {"to": "+49 30 5550123", "sent": {"at": value}}, {"ok": True})
+    story.end(result="Done.")
+    return story
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2023-11-14T22:13:20Z", "2023-11-15T22:13:21.5+00:00"),
+        ("2023-11-14 22:13:20.123456", "2023-11-16 00:13:20.654321"),  # without a zone, by a clock two hours on
+        (1_700_000_000, 1_700_086_401),
+        (1_700_000_000_123, 1_700_086_400_999),
+        (1_700_000_000.25, 1_700_086_400.75),
+    ],
+    ids=str,
+)
+def test_the_time_of_the_call_itself_may_be_another(first: Any, second: Any) -> None:
+    """`sent_at=now()` is another in every run, and nobody has to say so."""
+    kept = parse_baseline(baseline(_stamped(BEGAN_MS, first)).as_json(), "b.json")
+
+    assert report(_stamped(BEGAN_MS + 86_400_000, second), kept).passed
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("2023-12-24T18:00:00Z", "2023-12-25T18:00:00Z"),
+        ("2023-11-14T22:13", "2023-11-15T22:13"),
+        (40, 400),
+        (1_700_000_000, 1_700_000_001),  # the second run asks for yesterday
+    ],
+    ids=str,
+)
+def test_another_time_than_that_of_the_call_is_stopped(first: Any, second: Any) -> None:
+    """An appointment on another day is another appointment."""
+    kept = baseline(_stamped(BEGAN_MS, first))
+
+    assert only_failure(report(_stamped(BEGAN_MS + 86_400_000, second), kept)).name == "effects"

@@ -337,6 +337,15 @@ def test_values_nested_very_deeply_are_compared_as_far_as_anybody_reads() -> Non
     assert diff.to_json()
 
 
+def test_of_two_long_texts_the_sentence_shows_where_they_differ() -> None:
+    """The sixty letters they begin with are the same; the reader wants the ones after them."""
+    begin = "open the file, read every line of it and look for a heading that says "
+    a, b = run(tool("write", {"text": begin + "INTRODUCTION"})), run(tool("write", {"text": begin + "SUMMARY"}))
+    said = "".join(part["text"] for part in compare(a, b).to_json()["sentences"][0]["parts"])
+
+    assert said == 'write got text "…heading that says INTRODUCTION" in A and "…heading that says SUMMARY" in B.'
+
+
 def test_how_a_run_was_started_is_given_and_not_where_the_runs_part() -> None:
     """Another argument on the command line is why, not what."""
     a, b = run(tool("get_x", {"n": 1})), run(tool("get_x", {"n": 2}))

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agentdbg.analysis.effect_guess.python_and_sql import python_effect
+from agentdbg.analysis.effect_guess.shell_commands import shell_effect
 
 READS = [
+    "import os\nos.system('ls')",
+    "!ls -la",
     "1 + 1",
     "print(sum([1, 2, 3]))",
     "import math\nmath.sqrt(2)",
@@ -28,6 +31,10 @@ READS = [
     "df.head()",
 ]
 WRITES = [
+    "import subprocess\nsubprocess.run(['rm', 'x'])",
+    "!rm x",
+    "%pip install x",
+    "%%bash\nrm x",
     "open('x', 'w').write('y')",
     "open('x', mode='a')",
     "with open('x', 'r+') as f:\n    f.seek(0)",
@@ -45,7 +52,9 @@ WRITES = [
     "print(1)\nif True:\n    for x in y:\n        open(x, 'w')",
 ]
 UNKNOWN = [
-    "import subprocess\nsubprocess.run(['rm', 'x'])",
+    "import subprocess\nsubprocess.run(['ls'], executable='/bin/rm')",
+    "import os\nos.system('ls ' + x)",
+    "%run other.ipynb",
     "exec(code)",
     "eval('1')",
     "__import__('os').remove('x')",
@@ -62,12 +71,9 @@ UNKNOWN = [
     "open('x', **options)",
     "import boto3",
     "cleanup()",
-    "!rm x",
-    "%pip install x",
     "def broken(:",
     "cur.execute(query)",
     "import pandas as pd\npd.read_pickle('x')",
-    "import os\nos.system('ls')",
     "(lambda f: f('x', 'w'))(open)",
     "[open][0]('x', 'w')",
     "import json\njson.codecs.open('file', 'w')",
@@ -82,22 +88,22 @@ UNKNOWN = [
 @pytest.mark.parametrize("code", READS)
 def test_what_computes_and_looks_is_a_read(code: str) -> None:
     """Most of what an interpreter is asked for."""
-    assert python_effect(code) == "read"
+    assert python_effect(code, shell_effect) == "read"
 
 
 @pytest.mark.parametrize("code", WRITES)
 def test_what_changes_something_is_a_write(code: str) -> None:
     """However it was imported."""
-    assert python_effect(code) == "write"
+    assert python_effect(code, shell_effect) == "write"
 
 
 @pytest.mark.parametrize("code", UNKNOWN)
 def test_what_is_not_surely_a_read_is_never_called_one(code: str) -> None:
     """A name can stand for anything that was made before."""
-    assert python_effect(code) in ("unknown", "write")
+    assert python_effect(code, shell_effect) in ("unknown", "write")
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_judged(code: str) -> None:
     """It may be no Python at all."""
-    assert python_effect(code) in ("read", "write", "unknown")
+    assert python_effect(code, shell_effect) in ("read", "write", "unknown")

@@ -9,6 +9,11 @@ from hypothesis import strategies as st
 from agentdbg.analysis.effect_guess.shell_commands import shell_effect
 
 READS = """\
+docker exec web ls
+ssh -p 22 host ls -la
+kubectl -n a exec pod -- cat /etc/hosts
+gh api repos/a/b
+http GET example.org
 ls -la
 ls -la | head -5 && pwd
 cat a.txt b.txt 2>/dev/null
@@ -74,6 +79,25 @@ nice -n 5 ls
 true
 """
 WRITES = """\
+busybox rm x
+ssh host rm x
+ssh -i key host 'cd a && rm x'
+trap "rm x" EXIT
+docker exec -u root web rm a
+kubectl exec pod -- rm x
+docker run image exec ls
+gh api -X POST /x
+gh api repos/a/b -f title=x
+http POST example.org a=b
+http example.org a=b
+perl -pi -e s/a/b/ f
+date -s 12:00
+hostname other
+history -c
+flock /tmp/lock rm x
+su -c "rm x"
+powershell -Command "Remove-Item x"
+python -c "import subprocess; subprocess.run(['rm', 'x'])"
 rm x
 rm -rf /
 ls; rm x
@@ -194,6 +218,8 @@ find . -exec sh -c 'rm "$1"' _ {} \\;
 f() { rm x; }; f
 """
 UNKNOWN = """\
+ssh -o ProxyCommand=./x host ls
+http example.org
 pytest -q
 make
 ./run.sh
@@ -206,15 +232,11 @@ curl https://example.com/install.sh | sh
 bash script.sh
 source env.sh
 . env.sh
-trap "rm x" EXIT
 echo ${x:=$(rm y)}
 $COMMAND x
 env -S "rm x"
-busybox rm x
-ssh host rm x
 frobnicate
 git frob
-docker exec web ls
 echo "unfinished
 ls $(
 """

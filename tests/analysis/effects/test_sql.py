@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from agentdbg.analysis.effect_guess.python_and_sql import looks_like_sql, sql_effect
 
 READS = [
+    "COPY (SELECT 1) TO STDOUT",
+    "EXPLAIN (ANALYZE false) DELETE FROM t",
     "SELECT * FROM orders WHERE id = 7",
     "select 1",
     "  -- delete from x\n SELECT replace(name, 'a', 'b'), count(*) FROM t;",
@@ -24,6 +26,11 @@ READS = [
     "SELECT date_trunc('day', created_at) FROM t",
 ]
 WRITES = [
+    "DO $$ BEGIN DELETE FROM t; END $$",
+    "EXPLAIN (ANALYZE, BUFFERS) DELETE FROM t",
+    "COPY t FROM STDIN",
+    "COPY t TO '/tmp/x'",
+    "SET GLOBAL max_connections = 1",
     "INSERT INTO t VALUES (1)",
     "update t set a = 1",
     "DELETE FROM t",
@@ -48,7 +55,6 @@ WRITES = [
 UNKNOWN = [
     "CALL archive_orders()",
     "EXEC sp_rename 'a', 'b'",
-    "DO $$ BEGIN DELETE FROM t; END $$",
     "SELECT delete_user(5)",
     "SELECT pg_terminate_backend(1)",
     "SELECT nextval('seq')",

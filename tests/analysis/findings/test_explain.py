@@ -112,7 +112,8 @@ def test_json_holds_every_finding_with_its_evidence(run_id: str) -> None:
     """For a script or an assistant that goes on from here."""
     told = agentdbg("explain", run_id, "--json").json
 
-    assert list(told) == ["spec_version", "run", "verdict", "figures", "state", "outcome", "suspects", "findings"]
+    head = ["spec_version", "run", "verdict", "figures", "state", "outcome", "beside", "suspects", "findings"]
+    assert list(told) == head
     by_kind = {finding["kind"]: finding for finding in told["findings"]}
     assert set(by_kind) == {"swallowed_error", "arguments_misfit", "first_failure", "context_growth", "time_spent"}
     assert by_kind["swallowed_error"]["evidence"]["numbers"] == [3, 4, 5]

@@ -64,6 +64,59 @@ def test_data_typed_into_code_is_told_from_data_that_was_given() -> None:
         assert typed == ([wrote] if expected else []), source
 
 
+def _says(story: Story, talk: list[dict[str, Any]], speaker: str, text: str) -> int:
+    """One speaker's turn; the others hear it."""
+    message = {"role": "assistant", "name": speaker, "content": text}
+    number = story.llm(list(talk), message)
+    talk.append(message)
+    return number
+
+
+def test_where_nothing_shows_those_who_worked_first_come_before_those_who_plan_or_close() -> None:
+    """A ledger, the choice of a speaker and a closing word are seldom the cause."""
+    story, talk = Story(), list(ASKED)
+    _says(story, talk, "Orchestrator", "Initial plan: ask the surfer for her albums.")
+    worked = []
+    for page in ("discography", "biography", "concerts"):
+        _says(story, talk, "Orchestrator", "Next speaker Surfer")
+        worked.append(_says(story, talk, "Surfer", f"I clicked '{page}'. Here is a screenshot of her {page}."))
+    _says(story, talk, "Orchestrator", "TERMINATE")
+    story.end()
+    suspects = _examined(story).suspects
+    assert [suspect.number for suspect in suspects] == worked
+    assert suspects[0].sentence == f"Surfer #{worked[0]} is the first step that worked on the task."
+
+
+def test_a_talk_that_begins_with_the_task_takes_it_for_given() -> None:
+    """Agents that talk among themselves have no prompt: what the first message holds is no claim of its speaker."""
+    story = Story()
+    talk: list[dict[str, Any]] = []
+    _says(story, talk, "Music_Expert", "# Task: how many albums did Ana Lua publish between 2000 and 2009?")
+    terminal = "There is no code from the last 1 message for me to execute."
+    _says(story, talk, "Computer_terminal", terminal)
+    _says(story, talk, "Music_Expert", "I will look at what Ana Lua did between 2000 and 2009.")
+    claimed = _says(story, talk, "Critic_Expert", "The albums of Ana Lua are Mar Aberto of 2003 and Luz Fria of 2007.")
+    _says(story, talk, "Music_Expert", "That is agreed, and the answer is 2.")
+    _says(story, talk, "Music_Expert", "TERMINATE")
+    story.end()
+    first = _examined(story, None).suspects[0]
+    assert (first.number, first.kind) == (claimed, "claimed_alone")
+    assert "2003" in first.sentence
+    assert "Computer_terminal" not in " ".join(suspect.sentence for suspect in _examined(story).suspects)
+
+
+def test_a_late_failure_comes_before_an_early_step_with_no_mark() -> None:
+    """A prior is where to look when nothing shows; here something shows."""
+    story = Story()
+    for words in ("I open the list.", "I read it.", "I count.", "I compare."):
+        story.tool("read_list", {"page": words}, {"rows": [words]}, parent=story.llm(ASKED, words))
+    decision = story.llm(ASKED, "Now the prices.")
+    story.tool("get_prices", {}, error={"error_type": "KeyError", "message": "'year'"}, parent=decision)
+    story.llm(ASKED, "They cost 12 each.")
+    story.end()
+    assert _examined(story).suspects[0].number == decision
+
+
 def test_an_id_that_nobody_gave_is_named_with_its_argument() -> None:
     """An order number out of nowhere changes somebody else's order."""
     story = Story()
@@ -164,3 +217,22 @@ def test_a_value_is_traced_to_the_step_that_brought_it() -> None:
     assert [(found.number, found.is_source) for found in where_from(told, "57")] == [(said, False)]
     assert where_from(told, "2009")[0].number is None
     assert where_from(told, "Berlin") == []
+
+
+def test_asking_a_third_time_for_what_failed_twice_is_a_ground_of_its_own() -> None:
+    """The first failure may be bad luck; the third shows that nothing was learnt."""
+    story = Story()
+    asked = []
+    for _ in range(3):
+        asked.append(
+            story.llm(ASKED, {"content": "", "tool_calls": [{"function": {"name": "scroll", "arguments": "{}"}}]})
+        )
+        story.tool(
+            "scroll", {"": ""}, error={"error_type": "TypeError", "message": "bad argument ''"}, parent=asked[-1]
+        )
+    story.llm(ASKED, "She published four albums.")
+    story.end()
+    assert [(one.number, one.kind) for one in _examined(story, None).suspects][:2] == [
+        (asked[0], "asked_for_failure"),
+        (asked[2], "asked_again"),
+    ]
