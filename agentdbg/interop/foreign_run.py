@@ -93,7 +93,7 @@ class ForeignRun(EventWalk):
     @property
     def dropped(self) -> int:
         """How many of them the disk did not take."""
-        return self._log.dropped
+        return self._log.dropped + self.counters.whole("dropped")
 
     def begin(self, at_ms: float, meta: dict[str, Any], known: dict[str, Any] | None = None) -> None:
         """Write RUN_START; `known` is what its payload says beyond what everybody's does."""

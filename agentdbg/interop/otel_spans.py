@@ -36,6 +36,7 @@ __all__ = [
     "depths_of",
     "fill_from_around",
     "is_span_document",
+    "plain_value",
     "read_spans",
 ]
 
@@ -138,7 +139,7 @@ def attributes_of(given: Any) -> dict[str, Any]:
         return _flat(given)
     if not isinstance(given, list):
         return {}
-    return {item["key"]: _value(item.get("value")) for item in given if as_word(as_dict(item).get("key"))}
+    return {item["key"]: plain_value(item.get("value")) for item in given if as_word(as_dict(item).get("key"))}
 
 
 def depths_of(spans: list[Span]) -> dict[str, int]:
@@ -259,14 +260,14 @@ def _duration_ms(value: Any) -> float | None:
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000
 
 
-def _value(wrapped: Any) -> Any:
+def plain_value(wrapped: Any) -> Any:
     if not isinstance(wrapped, dict):
         return wrapped
     for kind, value in wrapped.items():
         if kind in ("intValue", "int_value"):
             return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
         if kind in ("arrayValue", "array_value"):
-            return [_value(item) for item in as_list(as_dict(value).get("values"))]
+            return [plain_value(item) for item in as_list(as_dict(value).get("values"))]
         if kind in ("kvlistValue", "kvlist_value"):
             return attributes_of(as_list(as_dict(value).get("values")))
         return value

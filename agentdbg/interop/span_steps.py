@@ -12,6 +12,9 @@ cache are part of the input, whichever way they were counted.
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from agentdbg.events.facts import whole_number
@@ -64,11 +67,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "gen_ai.usage.cache_read_input_tokens",
         "gen_ai.usage.input_tokens.cached",
         "ai.usage.cachedInputTokens",
+        "ai.usage.inputTokenDetails.cacheReadTokens",
     ),
     "cache_write_tokens": (
         OpenInference.CACHE_WRITE_TOKENS,
         GenAI.CACHE_WRITE_TOKENS,
         "gen_ai.usage.cache_creation_input_tokens",
+        "ai.usage.inputTokenDetails.cacheWriteTokens",
     ),
     "reasoning_tokens": (
         OpenInference.REASONING_TOKENS,
@@ -76,6 +81,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "gen_ai.usage.reasoning_tokens",
         "llm.usage.reasoning_tokens",
         "ai.usage.reasoningTokens",
+        "ai.usage.outputTokenDetails.reasoningTokens",
     ),
     "tool_name": (GenAI.TOOL_NAME, OpenInference.TOOL_NAME, "ai.toolCall.name", "traceloop.entity.name"),
     "input": (
@@ -148,6 +154,8 @@ def step_of(found: Span) -> Step:
         return _embedding_step(found, said, error, place)
     given, output = _input_of(said), read_arguments(said.get("output"))
     if kind == "tool":
+        given, output, failed = _unwrapped_call(given, output)
+        error = error or ({"error_type": "Error", "message": str(output)} if failed else None)
         return tool_call(said.get("tool_name") or found.name, given, None if error else output, error=error, **place)
     return span(found.name, error=error, input=given, output=output, **place)
 
@@ -286,6 +294,36 @@ def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
     if reasoning is not None:
         usage["completion_tokens_details"] = {"reasoning_tokens": reasoning}
     return usage
+
+
+def _unwrapped_call(given: Any, output: Any) -> tuple[Any, Any, bool]:
+    """
+    The arguments and the result of a tool without what LangChain puts around them, and whether that says it failed.
+
+    The arguments come as the text of a dict, or beside that text; the result as a message, as a message with its class
+    named, or as the text of a message.
+    """
+    if isinstance(given, dict) and "input_str" in given:
+        given = given.get("inputs") or given["input_str"]
+    if isinstance(given, str) and given.startswith("{") and len(given) <= _LONGEST_TEXT:
+        with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            given = ast.literal_eval(given)
+    if isinstance(output, dict) and "output" in output and output.keys() <= {"output", "kwargs"}:
+        output = read_arguments(output["output"])
+    if isinstance(output, dict) and output.get("lc") and isinstance(output.get("kwargs"), dict):
+        output = output["kwargs"]
+    if isinstance(output, dict) and "content" in output and "tool_call_id" in output:
+        return given, output["content"], output.get("status") == "error"
+    if isinstance(output, str) and (said := _MESSAGE_TEXT.match(output[:_LONGEST_TEXT])):
+        with contextlib.suppress(ValueError, SyntaxError):
+            return given, ast.literal_eval(said[1]), "status='error'" in output[said.end() :]
+    return given, output, False
+
+
+_LONGEST_TEXT = 50_000
+_MESSAGE_TEXT = re.compile(
+    r"content=('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") (?:name='[^']*' )?(?:id='[^']*' )?tool_call_id=", re.DOTALL
+)
 
 
 def _input_of(said: dict[str, Any]) -> Any:

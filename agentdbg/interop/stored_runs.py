@@ -65,8 +65,10 @@ def store_copy(copy: StoredCopy, config: Config) -> StoredRun:
         if run is None or run.get("run_id") != copy.run_id:
             run = dict(rebuild_run(str(folder), copy.run_id))
         kept = {key: value for key, value in run.items() if key not in _NOT_COPIED}
-        if not (folder / TAPE_FILE).exists():
-            kept["replay"] = {"state": "none", "why": "imported without a tape"}
+        known = kept.get("replay")
+        replay = known if isinstance(known, dict) else {}
+        if not (folder / TAPE_FILE).exists() and replay.get("state") != "none":
+            kept["replay"] = {**replay, "state": "none", "why": "imported without a tape"}
         replace_file(folder / "run.json", encode_json(kept) + b"\n")
         if copy.label is not None:
             replace_file(folder / LABEL_FILE, copy.label)

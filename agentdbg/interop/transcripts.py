@@ -2,7 +2,8 @@
 A conversation between a program and a model, as steps: each answer a model call, each tool result a tool call.
 
 Understands OpenAI chat messages (`tool_calls`, role `tool`), the older `function_call`, and content blocks
-(`tool_use`, `tool_result`). A message's own time, usage and model are kept where it has them.
+(`tool_use`, `tool_result`). A message's own time, usage and model are kept where it has them. In a chat of several
+agents every message is a step, called by its speaker.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from typing import Any
 
 from agentdbg.interop.drafts import Step, message_step, model_call, tool_call, unanswered_call
+from agentdbg.interop.group_chats import KNOWN_ROLES, is_spoken, roles_of_a_group
 from agentdbg.interop.shapes import as_list, as_word
 from agentdbg.interop.sources import moment_ms
 
@@ -26,7 +28,6 @@ __all__ = [
     "words_of",
 ]
 
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function", "human", "ai"})
 _MODEL = frozenset({"assistant", "ai"})
 _ERROR_TEXT = re.compile(
     r"\s*(?:(?P<type>(?:[A-Za-z_][\w.]*)?(?:Error|Exception))\s*:\s*|Traceback \(most recent call last\))"
@@ -38,18 +39,21 @@ class NoTranscript(ValueError):
 
 
 def is_message(value: Any) -> bool:
-    return isinstance(value, dict) and as_word(value.get("role")) in _ROLES
+    return isinstance(value, dict) and as_word(value.get("role")) in KNOWN_ROLES
 
 
 def is_transcript(value: Any) -> bool:
     """Whether this is a list of messages."""
-    return isinstance(value, list) and bool(value) and all(is_message(item) for item in value[:3])
+    if not isinstance(value, list) or not value:
+        return False
+    return all(is_message(item) for item in value[:3]) or (len(value) > 1 and all(map(is_spoken, value)))
 
 
 def steps_of(messages: list[Any], *, model: Any = None, tools: Any = None) -> list[Step]:
     """The steps of a whole conversation; NoTranscript says which message is none."""
-    conversation = Conversation(model=model, tools=tools)
-    for number, message in enumerate(messages, 1):
+    group = roles_of_a_group(messages)
+    conversation = Conversation(model=model, tools=tools, all_speak=group is not None)
+    for number, message in enumerate(messages if group is None else group, 1):
         if not isinstance(message, dict):
             raise NoTranscript(f"message {number} is {_kind(message)}, not an object with a role")
         conversation.add(message)
@@ -57,10 +61,11 @@ def steps_of(messages: list[Any], *, model: Any = None, tools: Any = None) -> li
 
 
 class Conversation:
-    """Messages one after the other; `steps` is what they amount to so far."""
+    """Messages one after the other; `steps` is what they amount to so far. In a group of agents `all_speak`."""
 
-    def __init__(self, *, model: Any = None, tools: Any = None) -> None:
+    def __init__(self, *, model: Any = None, tools: Any = None, all_speak: bool = False) -> None:
         self.steps: list[Step] = []
+        self._all_speak = all_speak
         self._model = model
         self._tools = tools
         self._messages: list[dict[str, Any]] = []
@@ -82,19 +87,31 @@ class Conversation:
                 if isinstance(block, dict) and block.get("type") == "tool_result":
                     self._result(block, block.get("content"), more)
         self.remember(message)
+        if self._all_speak:
+            self._tell_unheard()
 
     def close(self) -> list[Step]:
         """All steps; what was said after the last answer, which no prompt holds, and calls that got no result, too."""
-        for message in self._unheard:
-            place = {"at_ms": _moment(message), "meta": {"speaker": message["name"]} if message.get("name") else {}}
-            role = as_word(message.get("role")) or "user"
-            said = {key: message[key] for key in ("name",) if message.get(key)}
-            self.steps.append(message_step(role, message.get("content"), said=said, **place))
+        self._tell_unheard()
         for call_id, (name, args, parent) in self._asked.items():
             if call_id not in self._resolved:
                 key = f"call {call_id}"
                 self.steps.append(unanswered_call(name, args, call=key, parent=parent, meta={"source_id": call_id}))
         return self.steps
+
+    def _tell_unheard(self) -> None:
+        for message in self._unheard:
+            place = {"at_ms": _moment(message), "meta": {"speaker": message["name"]} if message.get("name") else {}}
+            role = as_word(message.get("role")) or "user"
+            said = {key: message[key] for key in ("name",) if message.get(key)}
+            self._append(message_step(role, message.get("content"), said=said, **place))
+        self._unheard = []
+
+    def _append(self, step: Step) -> None:
+        """The next step; among several who speak it is called by the speaker."""
+        if self._all_speak:
+            step.name = step.meta.get("speaker") or step.name
+        self.steps.append(step)
 
     def remember(self, message: dict[str, Any]) -> None:
         """A message that later prompts hold."""
@@ -121,8 +138,7 @@ class Conversation:
         if as_word(message.get("name")):
             given["meta"] = {"speaker": message["name"]}
         model = message.get("model") or self._model
-        step = model_call(model, self.prompt(), message, tools=self._tools, key=self._latest, **given)
-        self.steps.append(step)
+        self._append(model_call(model, self.prompt(), message, tools=self._tools, key=self._latest, **given))
         for call_id, name, args in calls_in(message):
             self._asked[call_id] = (name, args, self._latest)
 

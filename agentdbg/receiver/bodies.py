@@ -28,15 +28,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 __all__ = [
+    "IDS",
     "JSON",
     "LARGEST_BODY",
+    "LOGS",
+    "MOST_SPANS",
     "PROTOBUF",
+    "TOO_MANY",
     "Batch",
     "Malformed",
     "Refused",
     "answer_of",
     "has_too_many_messages",
+    "has_too_many_values",
     "media_type_of",
+    "proto_attributes",
+    "proto_value",
     "read_batch",
     "unpack",
 ]
@@ -55,12 +62,12 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST_BODY = 64 << 20
 """Bytes, as they are sent and once they are unpacked."""
 _CHUNK = 1 << 20
-_IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
+IDS = re.compile(r"[0-9a-f]{32} [0-9a-f]{16}")
 _MOST_REASONS = 5
-_MOST_SPANS = 100_000
+MOST_SPANS = 100_000
 """In one request; exporters send some hundreds at a time."""
 _FEW = 1000
-_TOO_MANY = "the body holds more attributes and events than are taken at a time; send it in parts"
+TOO_MANY = "the body holds more attributes and events than are taken at a time; send it in parts"
 
 
 class Refused(Exception):
@@ -120,11 +127,11 @@ def read_batch(body: bytes, media_type: str) -> Batch:
         found = _from_protobuf(body) if media_type == PROTOBUF else _from_json(body)
         batch = Batch()
         for number, span in enumerate(found):
-            if number == _MOST_SPANS:
-                raise Refused(413, f"a request has at most {_MOST_SPANS:,} spans")
+            if number == MOST_SPANS:
+                raise Refused(413, f"a request has at most {MOST_SPANS:,} spans")
             if isinstance(span, str):
                 batch.rejected.append(span)
-            elif not _IDS.fullmatch(f"{span.trace_id} {span.span_id}"):
+            elif not IDS.fullmatch(f"{span.trace_id} {span.span_id}"):
                 batch.rejected.append(f"{span.name[:60]!r} has no valid trace id and span id")
             else:
                 batch.spans.append(span)
@@ -154,7 +161,7 @@ def _reasons(rejected: list[str]) -> str:
 
 def _from_json(body: bytes) -> Iterator[Span | str]:
     if has_too_many_values(body):
-        raise Refused(413, _TOO_MANY)
+        raise Refused(413, TOO_MANY)
     try:
         document = read_json(body)
     except ValueError as error:
@@ -169,12 +176,12 @@ def _from_protobuf(body: bytes) -> Iterator[Span | str]:
     request = ExportTraceServiceRequest()
     try:
         if has_too_many_messages(body):
-            raise Refused(413, _TOO_MANY)
+            raise Refused(413, TOO_MANY)
         request.ParseFromString(body)
     except (DecodeError, ValueError) as error:
         raise Refused(400, f"the body is no ExportTraceServiceRequest ({error})") from None
     for group in request.resource_spans:
-        resource = _attributes(group.resource.attributes)
+        resource = proto_attributes(group.resource.attributes)
         for part in group.scope_spans:
             scope = part.scope.name
             for span in part.spans:
@@ -189,11 +196,11 @@ def _span(span: Any, resource: dict[str, Any], scope: str) -> Span:
         name=span.name or "span",
         started_ms=_moment_ms(span.start_time_unix_nano),
         ended_ms=_moment_ms(span.end_time_unix_nano),
-        attributes=_attributes(span.attributes),
+        attributes=proto_attributes(span.attributes),
         failed=span.status.code == 2,
         message=span.status.message,
         events=[
-            SpanEvent(event.name, _moment_ms(event.time_unix_nano), _attributes(event.attributes))
+            SpanEvent(event.name, _moment_ms(event.time_unix_nano), proto_attributes(event.attributes))
             for event in span.events
         ],
         resource=resource,
@@ -212,22 +219,24 @@ def _moment_ms(nanoseconds: int) -> float | None:
     return nanoseconds / 1e6 if 1e18 < nanoseconds < 4e18 else moment_ms(nanoseconds)
 
 
-def _attributes(pairs: Sequence[Any]) -> dict[str, Any]:
+def proto_attributes(pairs: Sequence[Any]) -> dict[str, Any]:
+    """Attributes as Python has them."""
     # Nearly all are texts, and asking which kind a value is takes longer than asking for one. A slice is a list, which
     # is walked through quicker than what holds the messages, but keeps all of them in memory at once.
     few = pairs[:] if len(pairs) < _FEW else pairs
-    return {pair.key: pair.value.string_value or _value(pair.value) for pair in few}
+    return {pair.key: pair.value.string_value or proto_value(pair.value) for pair in few}
 
 
-def _value(value: Any) -> Any:
+def proto_value(value: Any) -> Any:
+    """One value as Python has it."""
     kind = value.WhichOneof("value")
     if kind is None:
         return None
     given = getattr(value, kind)
     if kind == "array_value":
-        return [_value(item) for item in given.values]
+        return [proto_value(item) for item in given.values]
     if kind == "kvlist_value":
-        return _attributes(given.values)
+        return proto_attributes(given.values)
     return base64.b64encode(given).decode() if kind == "bytes_value" else given
 
 
@@ -244,6 +253,7 @@ _PAIR: _Shape = {2: _VALUE}
 _VALUE.update({5: {1: _VALUE}, 6: {1: _PAIR}})
 _SPAN: _Shape = {9: _PAIR, 11: {3: _PAIR}, 13: {4: _PAIR}, 15: {}}
 _TRACES: _Shape = {1: {1: {1: _PAIR}, 2: {1: {3: _PAIR}, 2: _SPAN}}}
+LOGS: _Shape = {1: {1: {1: _PAIR}, 2: {1: {3: _PAIR}, 2: {5: _VALUE, 6: _PAIR}}}}
 """Which fields of a request hold messages, by number, and which fields those hold."""
 
 _VARINT, _FIXED_64, _BYTES, _FIXED_32 = 0, 1, 2, 5
@@ -260,11 +270,11 @@ def has_too_many_values(body: bytes) -> bool:
     return body.count(b"{") + body.count(b"[") > _MOST_OBJECTS or body.count(b":") > _MOST_KEYS
 
 
-def has_too_many_messages(body: bytes) -> bool:
+def has_too_many_messages(body: bytes, shape: _Shape = _TRACES) -> bool:
     """Whether a body of protobuf holds more messages than any honest request of its size. Raises Malformed."""
     if len(body) <= _SMALL:
         return False
-    found, at, end, shape = 0, 0, len(body), _TRACES
+    found, at, end = 0, 0, len(body)
     around: list[tuple[int, _Shape]] = []
     try:
         while at < end or around:

@@ -33,9 +33,11 @@ from starlette.routing import Route
 
 from agentdbg.encoding import encode_json
 from agentdbg.receiver.bodies import JSON, LARGEST_BODY, Refused, answer_of, media_type_of, read_batch, unpack
+from agentdbg.receiver.grpc_clients import HINT, telling
+from agentdbg.receiver.log_events import answer_to_logs, read_log_events
 from agentdbg.receiver.trace_run import NotStored
 from agentdbg.receiver.traces import IDLE_SECONDS, Traces
-from agentdbg.receiver.unsupported_signals import turn_down_logs, turn_down_metrics
+from agentdbg.receiver.unsupported_signals import turn_down_metrics
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy, on_this_machine, own_url
 from agentdbg.server.http_answers import error_response, json_response
 from agentdbg.server.lifecycle import listen, run_server
@@ -84,8 +86,16 @@ def serve(
     max_disk: int | None = None,
     on_ready: Callable[[Receiver], None] | None = None,
     on_news: Callable[[list[RunNews]], None] | None = None,
+    on_notice: Callable[[str], None] | None = None,
 ) -> None:
-    """Receive until Ctrl-C or SIGTERM; `on_ready` is called once the address answers."""
+    """Receive until Ctrl-C or SIGTERM; `on_ready` is called once the address answers, `on_notice` to tell a user."""
+    told: list[str] = []
+
+    def heard_grpc() -> None:
+        if on_notice is not None and HINT not in told:  # exporters try again and again
+            told.append(HINT)
+            on_notice(HINT)
+
     with contextlib.closing(listen(host, port)) as listener:
         token = kept_token(config.data_dir)
         receiver = Receiver(host, listener.getsockname()[1], token)
@@ -97,7 +107,7 @@ def serve(
             access_log=False,
             server_header=False,
             lifespan="on",
-            http=patient_protocol(),
+            http=telling(patient_protocol(), heard_grpc),
             proxy_headers=False,
             limit_concurrency=MOST_CONNECTIONS,
             timeout_keep_alive=75,
@@ -180,7 +190,7 @@ def create_app(
             Route("/", _about, methods=["GET"]),
             Route("/v1/traces", intake.take_traces, methods=["POST"]),
             Route("/v1/metrics", intake.turn_down_metrics, methods=["POST"]),
-            Route("/v1/logs", intake.turn_down_logs, methods=["POST"]),
+            Route("/v1/logs", intake.take_logs, methods=["POST"]),
         ],
         middleware=[Middleware(Guard, policy=policy)],
         exception_handlers={HTTPException: _http_error, BodyTooLarge: _too_large},
@@ -212,8 +222,8 @@ class _Intake:
     async def turn_down_metrics(self, request: Request) -> Response:
         return await self._answer(request, turn_down_metrics)
 
-    async def turn_down_logs(self, request: Request) -> Response:
-        return await self._answer(request, turn_down_logs)
+    async def take_logs(self, request: Request) -> Response:
+        return await self._answer(request, self._note)
 
     def close(self) -> None:
         """Wait for what is being stored."""
@@ -222,6 +232,10 @@ class _Intake:
     def _store(self, body: bytes, media_type: str) -> bytes:
         batch = read_batch(body, media_type)
         return answer_of(batch.rejected + self._traces.take(batch.spans), media_type)
+
+    def _note(self, body: bytes, media_type: str) -> bytes:
+        found, others = read_log_events(body, media_type)
+        return answer_to_logs(others + self._traces.note(found), media_type)
 
     async def _answer(self, request: Request, handle: Callable[[bytes, str], bytes]) -> Response:
         media_type, body = JSON, bytearray()

@@ -109,6 +109,8 @@ class TraceRun:
         self._told_run_id = ""
         self._began_untold = False
         self._services: set[str] = set()
+        self.awaits_messages = False
+        """Whether a call came without what was said in it, which its instrumentation may send as log records."""
         self._ended_ms = 0.0
         self._is_begun = False
         self._begun_with: Span | None = None
@@ -177,11 +179,26 @@ class TraceRun:
                 self._write(item)
             except UNREADABLE as error:
                 self._reject(item.name, error)
+        self._flush()
+        self._is_fresh = False
+        return len(fresh)
+
+    def has_span(self, span_id: str) -> bool:
+        """Whether the event of a span is written."""
+        return _id_of_span(self.trace_id, span_id) in self._overlaps
+
+    def add_messages(self, span_id: str, steps: Iterable[Step], now: float) -> None:
+        """Write what was said in a call that is written already. Raises NotStored."""
+        self.heard_at = now
+        for step in steps:
+            message_id = stable_id("message", self.trace_id, span_id, str(self._walk.written))
+            self._walk.take(step, message_id, _id_of_span(self.trace_id, span_id), step.at_ms or self._ended_ms)
+        self._flush()
+
+    def _flush(self) -> None:
         self._walk.flush()
         if self._walk.dropped:
             raise NotStored("the disk is full, or the data folder cannot be written to")
-        self._is_fresh = False
-        return len(fresh)
 
     def refresh(self, now: float) -> None:
         """Keep run.json up to date, about once a second; a run that is about to end gets it then."""
@@ -202,8 +219,6 @@ class TraceRun:
         if not self._is_fresh:
             self._walk.refresh()
         self._walk.let_go()
-
-    # Spans to steps.
 
     def _is_known(self, event_id: str, span: Span) -> bool:
         is_told_again = self._told is not None and told_run_id(span) == self._told_run_id and span.parent_id is None
@@ -254,6 +269,8 @@ class TraceRun:
 
     def _one_step(self, event_id: str, span: Span) -> Arrived:
         step, at_ms, parent_id = step_of(span), self._moment_of(span), self._parent_id(span)
+        if step.event_type == "LLM_CALL" and span.scope.startswith("opentelemetry.instrumentation."):
+            self.awaits_messages |= not (step.fields["prompt"] or step.fields["response"])
         if parent_id == self._walk.start_id:
             self._see_outermost(span, step, at_ms)
         elif parent_id not in self._overlaps:
@@ -303,8 +320,6 @@ class TraceRun:
     def _rename(self, told_id: str) -> str:
         return stable_id("event", self.trace_id, told_id)
 
-    # Steps to events.
-
     def _write(self, item: Arrived) -> None:
         step = item.step
         if step.is_told:
@@ -315,8 +330,6 @@ class TraceRun:
             step = as_plain_span(step, item.name)
         self._missing.pop(item.event_id, None)
         self._walk.take(step, item.event_id, item.parent_id, item.at_ms)
-
-    # The end.
 
     def _ending(self, quiet_s: float) -> Ending:
         if self._told is not None:

@@ -16,7 +16,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from agentdbg.encoding import encode_json
 from agentdbg.interop.foreign_run import Names, stable_id
+from agentdbg.receiver.log_events import messages_of
 from agentdbg.receiver.quota import DiskQuota
 from agentdbg.receiver.trace_run import (
     NOTHING_EARLIER,
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 
     from agentdbg.config import Config
     from agentdbg.events import Event
-    from agentdbg.interop.otel_spans import Span
+    from agentdbg.interop.otel_spans import Span, SpanEvent
+    from agentdbg.receiver.log_events import LogEvent
 
 __all__ = ["IDLE_SECONDS", "RunNews", "Traces"]
 
@@ -50,6 +53,10 @@ _MOST_PARTS = 1000
 _MOST_TRACES_IN_A_BODY = 1000
 """Each is a run; exporters send 512 spans at once."""
 _TOO_MANY_TRACES = f"one request may hold {_MOST_TRACES_IN_A_BODY:,} traces; send the rest in another"
+_MOST_NOTED = 32 << 20
+"""Bytes of log records that wait for their spans; when there are more, the oldest go."""
+_NOTE_BYTES = 500
+"""What a record takes besides what it says."""
 _QUOTA_SECONDS = 5.0
 _OVER_QUOTA = "removed: the runs received take more than --max-disk"
 
@@ -87,6 +94,9 @@ class Traces:
         self._clock = clock
         self._on_news = on_news
         self._news: list[RunNews] = []
+        self._notes: dict[tuple[str, str], list[tuple[int, SpanEvent]]] = {}
+        """What was said in calls whose spans have not come, by trace and span, with its size."""
+        self._noted = 0
         self._open: dict[str, TraceRun] = {}
         """By trace id, the one that was quiet longest first."""
         self._lock = threading.Lock()
@@ -97,6 +107,8 @@ class Traces:
         for span in spans:
             if span.attributes.get("logfire.span_type") != "pending_span":  # told again when it has ended
                 by_trace.setdefault(span.trace_id, []).append(span)
+        with self._lock:
+            by_trace = {trace_id: [self._with_notes(span) for span in group] for trace_id, group in by_trace.items()}
         rejected: list[str] = []
         with self._lock, self._telling():
             for at, (trace_id, group) in enumerate(by_trace.items()):
@@ -113,13 +125,52 @@ class Traces:
                     rejected += [why] * len(group)
         return rejected
 
+    def note(self, found: Sequence[LogEvent]) -> int:
+        """
+        Keep what was said in model calls until their spans come; says how much of it is not kept.
+
+        A call that is stored already gets it as messages of its own. Raises NotStored.
+        """
+        left_out = 0
+        with self._lock:
+            for item in found:
+                try:
+                    left_out += not self._is_noted(item)
+                except UNREADABLE:
+                    left_out += 1
+        return left_out
+
+    def _is_noted(self, item: LogEvent) -> bool:
+        run = self._open.get(item.trace_id)
+        if run is not None and run.has_span(item.span_id):
+            run.add_messages(item.span_id, messages_of(item.event), self._clock())
+            return True
+        size = _NOTE_BYTES + len(item.event.name) + len(encode_json(item.event.attributes))
+        if size > _MOST_NOTED:
+            return False
+        while self._noted + size > _MOST_NOTED:  # the spans of the oldest are the least likely to come
+            self._take_notes(next(iter(self._notes)))
+        self._notes.setdefault((item.trace_id, item.span_id), []).append((size, item.event))
+        self._noted += size
+        return True
+
+    def _take_notes(self, key: tuple[str, str]) -> list[SpanEvent]:
+        noted = self._notes.pop(key, ())
+        self._noted -= sum(size for size, _ in noted)
+        return [event for _, event in noted]
+
+    def _with_notes(self, span: Span) -> Span:
+        span.events = [*self._take_notes((span.trace_id, span.span_id)), *span.events]
+        return span
+
     def look_around(self) -> None:
         """End what has been quiet for long enough, and keep the others' run.json up to date; call it now and then."""
         with self._lock, self._telling():
             now = self._clock()
             for run in list(self._open.values()):
                 quiet_s = now - run.heard_at
-                patience_s = _MANY_SERVICES_SECONDS if run.has_many_services else _COMPLETE_SECONDS
+                waits_longer = run.has_many_services or run.awaits_messages
+                patience_s = _MANY_SERVICES_SECONDS if waits_longer else _COMPLETE_SECONDS
                 if quiet_s >= (min(patience_s, self._idle_s) if run.is_complete else self._idle_s):
                     self._end(run, quiet_s)
                 else:

@@ -1,5 +1,5 @@
 """
-Metrics and logs: not kept, and said so in the way OTLP has for it.
+Metrics: not kept, and said so in the way OTLP has for it.
 
 An exporter that is pointed here for its spans often sends these too. They are counted, so that the answer is true, and
 turned down as a partial success, which exporters report without trying again.
@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
     ExportMetricsServiceRequest,
     ExportMetricsServiceResponse,
@@ -19,40 +18,24 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 from agentdbg.encoding import encode_json
 from agentdbg.interop.shapes import as_dict, as_list
 from agentdbg.interop.sources import read_json
-from agentdbg.receiver.bodies import JSON, Refused
+from agentdbg.receiver.bodies import JSON, TOO_MANY, Refused, has_too_many_values
 
-__all__ = ["turn_down_logs", "turn_down_metrics"]
+__all__ = ["document_in", "parsed", "turn_down_metrics"]
 
 _WHY = "agentdbg receive keeps spans and nothing else; set {} to stop sending these"
-
-
-def turn_down_logs(body: bytes, media_type: str) -> bytes:
-    """The answer to a request with log records."""
-    why = _WHY.format("OTEL_LOGS_EXPORTER=none")
-    if media_type == JSON:
-        groups = _listed(_document(body), "resourceLogs")
-        count = sum(
-            len(as_list(as_dict(part).get("logRecords"))) for group in groups for part in _listed(group, "scopeLogs")
-        )
-        return _as_json("rejectedLogRecords", count, why)
-    request = _parsed(ExportLogsServiceRequest(), body)
-    count = sum(len(part.log_records) for group in request.resource_logs for part in group.scope_logs)
-    answer = ExportLogsServiceResponse()
-    answer.partial_success.rejected_log_records = count
-    return _encoded(answer, why)
 
 
 def turn_down_metrics(body: bytes, media_type: str) -> bytes:
     """The answer to a request with metrics."""
     why = _WHY.format("OTEL_METRICS_EXPORTER=none")
     if media_type == JSON:
-        groups = _listed(_document(body), "resourceMetrics")
+        groups = _listed(document_in(body), "resourceMetrics")
         metrics = [
             metric for group in groups for part in _listed(group, "scopeMetrics") for metric in _listed(part, "metrics")
         ]
         count = sum(len(_listed(kind, "dataPoints")) for metric in metrics for kind in as_dict(metric).values())
         return _as_json("rejectedDataPoints", count, why)
-    request = _parsed(ExportMetricsServiceRequest(), body)
+    request = parsed(ExportMetricsServiceRequest(), body)
     count = sum(
         len(getattr(metric, kind).data_points)
         for group in request.resource_metrics
@@ -65,14 +48,18 @@ def turn_down_metrics(body: bytes, media_type: str) -> bytes:
     return _encoded(answer, why)
 
 
-def _document(body: bytes) -> Any:
+def document_in(body: bytes) -> Any:
+    """A body of JSON; Refused for what is none, or too much."""
+    if has_too_many_values(body):
+        raise Refused(413, TOO_MANY)
     try:
         return read_json(body)
     except ValueError as error:
         raise Refused(400, f"the body is not JSON ({error})") from None
 
 
-def _parsed(request: Any, body: bytes) -> Any:
+def parsed(request: Any, body: bytes) -> Any:
+    """A body of protobuf in the request it is; Refused for what is none."""
     try:
         request.ParseFromString(body)
     except (DecodeError, ValueError) as error:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.interop.files import CHAT, asks, events_of, imported, kinds, take, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from agentdbg.interop.sources import NotReadable
+from tests.interop.files import CHAT, agentdbg, asks, events_of, imported, kinds, take, write
 
 
 def test_an_answer_is_a_model_call_and_a_result_a_tool_call_under_it(tmp_path: Path, data_dir: Path) -> None:
@@ -87,6 +86,16 @@ def test_facts_beside_the_messages_become_metadata(tmp_path: Path, data_dir: Pat
         "reward": 0.0,
     }
     assert start["meta"]["imported_from"]["entry"] == "entry 1"
+
+
+@pytest.mark.parametrize("key", ["metadata", "meta", "results"])
+def test_scores_in_a_table_beside_the_messages_are_kept(tmp_path: Path, data_dir: Path, key: str) -> None:
+    """They say whether the run did its task, however deep they stand."""
+    document = {"messages": CHAT, key: {"task_id": 9, "eval": {"utility": False}}}
+
+    start = imported(write(tmp_path / "judged.json", document), data_dir)[0]
+
+    assert start["meta"][key] == {"task_id": 9, "eval": {"utility": False}}
 
 
 @pytest.mark.parametrize(
@@ -186,3 +195,55 @@ def test_loops_are_found_as_if_recorded(tmp_path: Path, data_dir: Path) -> None:
     ids = {event["event_id"] for event in events}
     assert set(warning["payload"]["evidence_event_ids"]) <= ids
     assert events[-1]["payload"]["summary"]["loop_warnings"] == 1
+
+
+GROUPS = Path(__file__).parent / "fixtures" / "chat"
+
+
+@pytest.mark.parametrize("name", ["harbour-team.json", "tide-experts.json", "poets.jsonl"])
+def test_every_message_of_a_group_is_a_step_called_by_its_speaker(data_dir: Path, name: str) -> None:
+    """Who said the wrong thing is what is asked of a talk between agents."""
+    text = (GROUPS / name).read_text()
+    said = json.loads(text)["history"] if name.endswith(".json") else [json.loads(line) for line in text.splitlines()]
+
+    steps = imported(GROUPS / name, data_dir)[1:-1]
+
+    assert [step["name"] for step in steps] == [message.get("name") or message["role"] for message in said]
+    assert [step["meta"]["speaker"] for step in steps] == [step["name"] for step in steps]
+    told = [step["payload"]["content" if step["event_type"] == "MESSAGE" else "response"] for step in steps]
+    assert [one if isinstance(one, str) else one["content"] for one in told] == [message["content"] for message in said]
+
+
+@pytest.mark.parametrize(("name", "secret"), [("harbour-team.json", "Quetzal"), ("tide-experts.json", "4 metres")])
+def test_an_explanation_is_told_the_outcome_and_no_label(data_dir: Path, name: str, secret: str) -> None:
+    """What people wrote about a run afterwards is what an explanation has to find out."""
+    imported(GROUPS / name, data_dir)
+
+    told = agentdbg("explain", "--json", AGENTDBG_DATA_DIR=str(data_dir))
+
+    assert "mistake" not in told.out
+    assert secret not in told.out
+    assert told.json["outcome"]["outcome"] == "failed"
+    assert {suspect["event"] for suspect in told.json["suspects"]} <= set(range(2, 10))
+
+
+def test_people_in_a_chat_with_one_model_are_no_models(tmp_path: Path, data_dir: Path) -> None:
+    """A name alone makes nobody an agent: what a person said was asked for and cost nothing."""
+    talk = [
+        {"role": "user", "name": "ada", "content": "When is high water?"},
+        {"role": "assistant", "content": "At six."},
+        {"role": "user", "name": "bob", "content": "And low water?"},
+        {"role": "assistant", "content": "At noon."},
+    ]
+
+    assert kinds(imported(write(tmp_path / "two.json", talk[:2]), data_dir))[1:-1] == ["LLM_CALL"]
+    both = imported(write(tmp_path / "three.json", talk), data_dir)
+    assert kinds(both)[1:-1] == ["MESSAGE", "LLM_CALL", "MESSAGE", "LLM_CALL"]
+
+
+def test_a_list_of_objects_with_other_roles_is_no_chat(tmp_path: Path) -> None:
+    """A list of a company's people has roles, too."""
+    path = write(tmp_path / "staff.json", [{"role": "engineer", "name": "Ada"}, {"role": "cook"}])
+
+    with pytest.raises(NotReadable, match="no format that is known"):
+        take(path)

@@ -288,3 +288,76 @@ def test_a_file_of_spans_is_read_like_spans_that_arrive(receiving: Receiving, tm
     events = receiving.only()
     assert [event["event_type"] for event in events[1:-1]] == ["LLM_CALL", "STATE_UPDATE", "STATE_UPDATE"]
     assert events[-1]["payload"]["summary"]["total_tokens"] == 110
+
+
+@pytest.mark.parametrize(
+    ("given", "came"),
+    [
+        ({"input.value": "{'id': 8812, 'deep': [True, None]}"}, {}),
+        (
+            {"input.value": '{"id": 8812, "deep": [true, null]}'},
+            {"output.value": "content='In Oslo.' name='find' tool_call_id='c1'"},
+        ),
+        (
+            {
+                "traceloop.entity.input": json.dumps(
+                    {"input_str": "{}", "tags": [], "inputs": {"id": 8812, "deep": [True, None]}}
+                )
+            },
+            {
+                "traceloop.entity.output": json.dumps(
+                    {
+                        "output": {
+                            "lc": 1,
+                            "type": "constructor",
+                            "id": ["ToolMessage"],
+                            "kwargs": {"content": "In Oslo.", "tool_call_id": "c1"},
+                        },
+                        "kwargs": {},
+                    }
+                )
+            },
+        ),
+        (
+            {"input.value": '{"id": 8812, "deep": [true, null]}'},
+            {
+                "output.value": json.dumps(
+                    {"content": "In Oslo.", "type": "tool", "tool_call_id": "c1", "status": "success"}
+                )
+            },
+        ),
+    ],
+)
+def test_the_arguments_and_the_result_of_langchains_tools_are_unwrapped(
+    receiving: Receiving, given: dict[str, str], came: dict[str, str]
+) -> None:
+    """What the tool was given and gave, not the classes of a framework around it."""
+    provider, exporter = tracing()
+    attributes = {
+        "openinference.span.kind": "TOOL",
+        "tool.name": "find",
+        **given,
+        **(came or {"output.value": "In Oslo."}),
+    }
+    with provider.get_tracer("t").start_as_current_span("find", attributes=attributes):
+        pass
+
+    receiving.take(encode(exporter.spans))
+
+    (call,) = calls(receiving.only())
+    assert call["payload"]["args"] == {"id": 8812, "deep": [True, None]}
+    assert call["payload"]["result"] == "In Oslo."
+
+
+def test_a_tool_message_that_says_it_failed_is_a_failed_call(receiving: Receiving) -> None:
+    """LangGraph gives the error to the model as a message, and its span ends well."""
+    provider, exporter = tracing()
+    told = json.dumps({"content": "no such id", "type": "tool", "tool_call_id": "c1", "status": "error"})
+    attributes = {"openinference.span.kind": "TOOL", "tool.name": "find", "input.value": "{}", "output.value": told}
+    with provider.get_tracer("t").start_as_current_span("find", attributes=attributes):
+        pass
+
+    receiving.take(encode(exporter.spans))
+
+    (call,) = calls(receiving.only())
+    assert (call["payload"]["status"], call["payload"]["error"]["message"]) == ("error", "no such id")

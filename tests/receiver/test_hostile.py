@@ -181,7 +181,7 @@ def test_a_long_chain_of_spans_takes_linear_time() -> None:
 
 def test_a_request_of_too_many_spans_is_refused_while_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """A body of some kilobytes may unpack to millions of empty spans."""
-    monkeypatch.setattr(bodies, "_MOST_SPANS", 10)
+    monkeypatch.setattr(bodies, "MOST_SPANS", 10)
     assert len(read_batch(request(*[span(number) for number in range(1, 11)]), JSON).spans) == 10
     for many in ([span(number) for number in range(1, 12)], [{"spanId": "x"}] * 11):
         with pytest.raises(Refused) as refused:

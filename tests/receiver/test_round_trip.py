@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from tests.receiver.conftest import Receiving
 
-_OURS = ("owner", "agentdbg_version", "run_id", "metadata", "event_counts", "guardrails", "last_event_ts")
+# `replay` tells of the tape, which is never pushed.
+_OURS = ("owner", "agentdbg_version", "run_id", "metadata", "event_counts", "guardrails", "last_event_ts", "replay")
 
 
 def pushed(data_dir: Path, batch: int = 10_000, *, openinference: bool = False) -> list[bytes]:

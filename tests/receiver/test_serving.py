@@ -209,6 +209,23 @@ def test_hostile_spans_cost_nobody_else(data_dir: Path) -> None:
     assert not (data_dir.parent / "x").exists()
 
 
+def test_a_grpc_client_is_told_which_variable_to_set(shared: RunningReceiver) -> None:
+    """Many SDKs send over gRPC unless told otherwise; "invalid HTTP request" helps nobody."""
+    headers = b"\x00\x00\x01\x01\x05\x00\x00\x00\x01\x86"
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    with socket.create_connection(("127.0.0.1", shared.port), timeout=30) as client:
+        client.sendall(preface)
+        client.sendall(headers)
+        answer = b""
+        while more := client.recv(65536):
+            answer += more
+
+    assert answer.startswith(bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]))
+    assert b"grpc-status\x0212" in answer
+    assert b"OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf" in answer
+    assert shared.post(small_agent().encoded()).status == 200
+
+
 def test_metrics_and_logs_are_turned_down_in_words(shared: RunningReceiver) -> None:
     """Exporters send all three signals to one endpoint; they are told once, and not to try again."""
     metrics = ExportMetricsServiceRequest()

@@ -12,7 +12,6 @@ import os
 from typing import TYPE_CHECKING
 
 from agentdbg.index.run_index import load_run_meta
-from agentdbg.interop.html_file.contents import Contents
 from agentdbg.interop.html_file.page import page_around
 from agentdbg.storage.layout import open_private
 
@@ -34,6 +33,8 @@ def write_html(run_id: str, config: Config, out_path: Path, progress: Callable[[
 
 def html_pieces(run_id: str, config: Config, progress: Callable[[float], object] | None = None) -> Iterator[bytes]:
     """The file piece by piece; what is held at any time does not grow with the run, except for its columns."""
+    from agentdbg.interop.html_file.contents import Contents  # noqa: PLC0415 -- most viewers never make a file
+
     run = load_run_meta(run_id, config.data_dir)
     contents = Contents(run, config)
     try:

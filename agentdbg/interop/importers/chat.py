@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.interop.drafts import EntryProblem, RunDraft
+from agentdbg.interop.group_chats import is_spoken
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import error_in_text, is_message, is_transcript, steps_of
 
@@ -25,13 +26,20 @@ TITLE = "chat transcript"
 
 _MESSAGES = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "transcript", "dialog")
 _RUNS = ("runs", "results", "simulations", "samples", "data", "items", "conversations", "trajectories", "rollouts")
-_JUDGES = re.compile(r"score|reward|metric|eval|grade|rating|feedback|judg|verdict", re.IGNORECASE)
+_JUDGES = re.compile(
+    r"score|reward|metric|eval|grade|rating|feedback|judg|verdict|^(?:meta(?:data)?|results?)$",
+    re.IGNORECASE,
+)
+_LABELS = re.compile(r"mistake_|ground_?truth", re.IGNORECASE)
+"""What people wrote about the run afterwards. It would tell an explanation what it has to find out."""
 _LONGEST_FACT, _LONGEST_FACTS = 500, 4_000
 _NAMES = ("name", "run_name", "title", "task_name", "task_id", "instance_id", "id")
 
 
 def recognises(source: Source) -> bool:
-    return not source.is_folder and not source.is_zip and any(_looks_right(item) for _, item in source.documents[:5])
+    if source.is_folder or source.is_zip:
+        return False
+    return any(_looks_right(item) for _, item in source.documents[:5]) or _has_message_lines(source)
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
@@ -49,7 +57,7 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
 
 def _read_all(source: Source) -> Iterator[RunDraft | EntryProblem]:
     documents = source.documents
-    if len(documents) > 1 and all(is_message(item) for _, item in documents):
+    if _has_message_lines(source):
         yield _draft(source, "", [item for _, item in documents], {})
         return
     for place, document in documents:
@@ -88,6 +96,8 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
     steps = steps_of(whole, model=entry.get("model"), tools=entry.get("tools"))
     facts = {key: value for key, value in entry.items() if isinstance(value, (str, int, float, bool))}
     facts.pop("model", None)
+    for label in [key for key in entry if _LABELS.match(key)]:
+        facts.pop(label, None)
     failure = _failure(facts.pop("error", None) or entry.get("error"))
     return RunDraft(
         identity=entry or messages,
@@ -99,7 +109,11 @@ def _draft(source: Source, where: str, messages: list[Any], entry: dict[str, Any
         error=failure,
         meta={
             **{key: value for key, value in facts.items() if not isinstance(value, str) or len(value) <= _LONGEST_FACT},
-            **{key: entry[key] for key in entry if _JUDGES.search(key) and _is_small(entry[key])},
+            **{
+                key: entry[key]
+                for key in entry
+                if _JUDGES.search(key) and not _LABELS.match(key) and _is_small(entry[key])
+            },
         },
     )
 
@@ -137,6 +151,12 @@ def _final_answer(entry: dict[str, Any]) -> dict[str, Any] | None:
         usage = response.get("usage") if response is not None else None
         return {**choices[0]["message"], "usage": usage, "finish_reason": choices[0].get("finish_reason")}
     return None
+
+
+def _has_message_lines(source: Source) -> bool:
+    """Whether each line of a file is a message."""
+    told = [item for _, item in source.documents]
+    return len(told) > 1 and (all(map(is_message, told)) or all(map(is_spoken, told)))
 
 
 def _looks_right(document: Any) -> bool:

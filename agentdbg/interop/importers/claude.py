@@ -143,6 +143,8 @@ class _Told:
         elif kind == "result" and line.get("is_error") is True:
             message = as_word(line.get("result")) or as_word(line.get("subtype"))
             self._failed = {"error_type": as_word(line.get("subtype")) or "Error", "message": message}
+        elif kind == "attachment":
+            _attached(session, line, at_ms)
         elif kind == "queue-operation" and line.get("operation") == "enqueue" and line.get("content"):
             session.note("queued", line["content"], at_ms=at_ms)
 
@@ -214,6 +216,19 @@ def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
         session.context(said, at_ms=at_ms)
     else:
         session.request(_request(said), at_ms=at_ms, source_id=uuid)
+
+
+def _attached(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
+    """What was typed while the model worked is handed over as an attachment, and never becomes a line of the user."""
+    attached = as_dict(line.get("attachment"))
+    if attached.get("type") != "queued_command" or not attached.get("prompt"):
+        return
+    said = plain_content(attached["prompt"])
+    kind = as_dict(attached.get("origin")).get("kind") or attached.get("commandMode") or "prompt"
+    if kind in ("human", "prompt", "bash"):
+        session.request(_request(said), at_ms=at_ms, source_id=as_word(line.get("uuid")))
+    else:  # a task in the background that ended
+        session.context(said, at_ms=at_ms)
 
 
 def _request(said: Any) -> Any:

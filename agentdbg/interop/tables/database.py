@@ -24,7 +24,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agentdbg.analysis.findings import find
 from agentdbg.encoding import encode_json
 from agentdbg.exceptions import UsageError
 from agentdbg.interop.exports.run_content import appearing, events_of
@@ -285,6 +284,8 @@ def _event_rows(meta: RunMeta, folder: Path) -> Iterator[tuple[Any, ...]]:
 
 
 def _finding_rows(meta: RunMeta, folder: Path) -> Iterator[tuple[Any, ...]]:
+    from agentdbg.analysis.findings import find  # noqa: PLC0415 -- few questions are about findings
+
     for finding in find(events_of(folder, meta["run_id"]), meta):
         yield finding_row(meta["run_id"], finding)
 

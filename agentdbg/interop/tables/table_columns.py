@@ -114,6 +114,9 @@ RUNS = (
     Column("dropped_events", "integer", "events that could not be written"),
     Column("damaged_lines", "integer", "lines of the log that are no events"),
     Column("spec_version", "word", "the version of the trace format"),
+    Column("parent_run_id", "text", "the run that it is a fork or a replay of"),
+    Column("root_run_id", "text", "the first run of its family"),
+    Column("replay_mode", "word", "fork or replay; null for a run of its own"),
 )
 
 FINDINGS = (
@@ -170,6 +173,8 @@ def run_row(meta: RunMeta) -> tuple[Any, ...]:
     metadata: Any = meta.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     counts = meta["counts"]
+    origin: Any = meta.get("replay")
+    origin = origin if isinstance(origin, dict) else {}
     return (
         meta["run_id"],
         _text(meta["run_name"]),
@@ -195,6 +200,7 @@ def run_row(meta: RunMeta) -> tuple[Any, ...]:
         _integer(meta.get("dropped_events")),
         _integer(meta.get("damaged_lines")),
         str(meta["spec_version"]),
+        *(_word(origin.get(name)) for name in ("parent_run_id", "root_run_id", "mode")),
     )
 
 
