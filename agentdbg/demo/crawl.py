@@ -24,16 +24,17 @@ def fetch(url: str, seconds: float) -> str:
 
 def crawl(seconds: float) -> int:
     """Read one page after another for about so many seconds; gives the number of pages."""
-    ends_at = time.monotonic() + seconds
-    page = 0
+    page, spent = 0, 0.0  # no clock decides when it ends: a replay is quicker, and has to do the same
     with traced_run("demo: crawl a catalogue"):
         talk = Conversation("You note how many lamps each page of a catalogue lists.", pace=8)
         talk.user("Go through the catalogue and tell me how many lamps there are.")
-        while time.monotonic() < ends_at:
+        while spent < seconds:
             page += 1
             url = f"https://lamps.example/catalogue?page={page}"
             talk.answer(calling("fetch", url=url))
-            talk.tool_result(fetch(url, round(min(2.5, 0.8 + page * 0.2), 1)))
+            takes = round(min(2.5, 0.8 + page * 0.2), 1)
+            talk.tool_result(fetch(url, takes))
+            spent += takes + 0.4
             record_state({"pages": page, "latest": url})
         talk.answer(f"I went through {page} pages of the catalogue.")
     return page

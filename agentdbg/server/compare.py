@@ -7,11 +7,7 @@ words of a row are those of `/api/runs/{id}/rows`; what changed in it is asked f
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Annotated, Any
-
-from fastapi import APIRouter, Query, Request
 
 from agentdbg.analysis.diff import Change, Diff, compare
 from agentdbg.analysis.diff import Row as AlignedRow
@@ -22,6 +18,7 @@ from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import UsageError
 from agentdbg.policy_file import effect_rules_of, find_policy
 from agentdbg.server.http_answers import json_response
+from agentdbg.server.request_values import Query, Request, Router
 from agentdbg.storage.layout import run_dir
 from agentdbg.storage.reader import load_events
 
@@ -33,9 +30,9 @@ if TYPE_CHECKING:
     from agentdbg.events import RunMeta
     from agentdbg.server.viewer import ViewerState
 
-__all__ = ["Comparisons", "router"]
+__all__ = ["router"]
 
-router = APIRouter()
+router = Router()
 
 _MOST_EVENTS = 250_000
 _MOST_AT = 500
@@ -46,25 +43,6 @@ _SHORT = 120
 _SIGNS = {"same": "=", "changed": "!", "deleted": "-", "inserted": "+", "moved": ">"}
 
 RunId = Annotated[str, Query(max_length=100)]
-
-
-class Comparisons:
-    """The last few, so that scrolling through one does not compare again."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, int, str, int], Diff] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, state: ViewerState, a: str, b: str) -> tuple[RunMeta, RunMeta, Diff]:
-        """Both runs as they are now, compared; a run that goes on is compared as far as it has come."""
-        key = (a, _size(state, a), b, _size(state, b))
-        with self._lock:
-            diff = self._kept.pop(key, None) or _compare(state, a, b)
-            self._kept[key] = diff
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        # Looked up last: by now it is known which lines are damaged.
-        return state.run(a), state.run(b), diff
 
 
 @router.get("/api/compare")
@@ -119,8 +97,16 @@ def compared_row(request: Request, a: RunId, b: RunId, row: Annotated[int, Query
 
 
 def _comparison(request: Request, a: str, b: str) -> tuple[RunMeta, RunMeta, Diff]:
-    comparisons: Comparisons = request.app.state.comparisons
-    return comparisons.get(request.app.state.viewer, a, b)
+    """Both runs as they are now, compared; a run that goes on is compared as far as it has come."""
+    state: ViewerState = request.app.state.viewer
+    key = (a, _size(state, a), b, _size(state, b))
+    with state.comparing:
+        diff = state.compared.pop(key, None) or _compare(state, a, b)
+        state.compared[key] = diff
+        while len(state.compared) > _KEPT:
+            state.compared.popitem(last=False)
+    # Looked up last: by now it is known which lines are damaged.
+    return state.run(a), state.run(b), diff
 
 
 def _compare(state: ViewerState, a: str, b: str) -> Diff:

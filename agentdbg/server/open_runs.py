@@ -14,7 +14,6 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.findings import add_to_summary, examine
 from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.report import Summary
     from agentdbg.analysis.rows import Row
     from agentdbg.events import Event, RunMeta
+    from agentdbg.index.run_index import RunIndex
 
 __all__ = ["Indexer", "RunView", "Views"]
 
@@ -46,8 +46,9 @@ _SAVED_AFTER_S = 1.0
 class RunView:
     """One run as the page shows it. Every method may be called from any thread."""
 
-    def __init__(self, data_dir: Path, run_id: str) -> None:
+    def __init__(self, data_dir: Path, run_id: str, runs: RunIndex | None = None) -> None:
         self.run_id = run_id
+        self._runs = runs
         self.index = EventIndex(run_dir(data_dir, run_id), run_id, index_dir(data_dir))
         self.watchers = 0
         self._looking = threading.Lock()
@@ -95,16 +96,21 @@ class RunView:
             may_look = run["status"] != "running" and index.complete and index.total <= _MOST_EVENTS_LOOKED_AT
             total = index.total
         if may_look:
-            add_to_summary(summary, self._found(run, total))
+            self._add_found(summary, run, total)
         return summary
 
-    def _found(self, run: RunMeta, total: int) -> Examination:
+    def _add_found(self, summary: Summary, run: RunMeta, total: int) -> None:
         """What was found and whom to suspect: looked for once a run has ended, in runs that are read in a blink."""
+        from agentdbg.analysis.findings import add_to_summary, examine  # noqa: PLC0415 -- the page is there before
+        from agentdbg.index import passing_runs  # noqa: PLC0415 -- as above
+
         with self._looking:
             known, mark = self._examined, run.get("mark")
             if known is None or known[:2] != (total, mark):
-                known = self._examined = (total, mark, examine(self._one_by_one(total), run))
-            return known[2]
+                found = examine(self._one_by_one(total), run)
+                found = found if self._runs is None else passing_runs.beside_passing(self._runs, run, found)
+                known = self._examined = (total, mark, found)
+        add_to_summary(summary, known[2])
 
     def _one_by_one(self, total: int) -> Iterator[Event]:
         """The events of the run, without keeping others from theirs meanwhile."""
@@ -112,6 +118,15 @@ class RunView:
             with self.index.lock:
                 event = self.index.event(number)
             yield event
+
+    def origins(self, number: int) -> list[dict[str, Any]]:
+        """Where every value of an event came from; nothing of an event that stands beyond what is read in a blink."""
+        from agentdbg.analysis import suspects  # noqa: PLC0415 -- the page is there before
+
+        if number > min(self.index.total, _MOST_EVENTS_LOOKED_AT):
+            return []
+        story = suspects.RunStory.of(self._one_by_one(number))
+        return [one.as_json() for one in suspects.provenance(story, number)]
 
     def recent_summary(self, run: RunMeta, within_s: float = 0.2) -> Summary:
         """The summary, made a moment ago at most: everyone who follows a live run is told the same."""
@@ -257,8 +272,9 @@ class Indexer:
 class Views:
     """The views in use, by run."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, runs: RunIndex | None = None) -> None:
         self._data_dir = data_dir
+        self._runs = runs
         self._views: OrderedDict[str, RunView] = OrderedDict()
         self._lock = threading.Lock()
         self.indexer = Indexer()
@@ -266,7 +282,7 @@ class Views:
     def get(self, run_id: str) -> RunView:
         """The view of a run that exists; made on first use."""
         with self._lock:
-            view = self._views.pop(run_id, None) or RunView(self._data_dir, run_id)
+            view = self._views.pop(run_id, None) or RunView(self._data_dir, run_id, self._runs)
             self._views[run_id] = view
             for old_id in [key for key, old in self._views.items() if not old.watchers][: -_MOST_VIEWS or None]:
                 del self._views[old_id]

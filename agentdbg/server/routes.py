@@ -9,9 +9,9 @@ A run as one HTML file, for the button in the page: made while it is sent, so no
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 
@@ -20,11 +20,12 @@ from agentdbg.encoding import RawJson, decode_json
 from agentdbg.events import SPEC_VERSION
 from agentdbg.exceptions import EventNotFound, UsageError
 from agentdbg.index.run_index import RunFilter
-from agentdbg.index.search_runs import search_events
+from agentdbg.index.search_runs import RunsWithText, search_events
 from agentdbg.interop.html_file import html_pieces
 from agentdbg.server.code_view import source_lines
 from agentdbg.server.http_answers import json_response
 from agentdbg.server.open_runs import types_header
+from agentdbg.server.request_values import Query, Request, Router
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, mark_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
@@ -34,14 +35,17 @@ from agentdbg.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from agentdbg.events import RunMeta
     from agentdbg.server.viewer import ViewerState
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = Router()
 
 _MOST_AT = 500
 _ROWS_WITHIN_MS = 2_000.0
+_FIND_SECONDS = 0.5
+_MOST_FOUND = 100
 # Up to here a file is indexed before its stream begins, so that the headers can say what is damaged.
 _SMALL_FILE = 4_000_000
 
@@ -83,6 +87,40 @@ def list_runs(
             "total": page.total,
             "counts_by_status": page.counts_by_status,
             "advice": state.runs.advice(q) if q and not page.total else None,
+        }
+    )
+
+
+@router.get("/api/find")
+def find_inside(request: Request, q: Annotated[str, Query(max_length=1_000)], offset: Offset = 0) -> Response:
+    """
+    Runs whose events hold those words of a query that their name, metadata and headline do not hold; newest first.
+
+    One answer looks through as many runs as half a second allows; `next` is the offset to go on from.
+    """
+    state = _state(request)
+    wanted = state.runs.lacking(q)
+    deadline = time.monotonic() + _FIND_SECONDS
+    found: list[tuple[RunMeta, dict[str, int]]] = []
+    at = offset
+    while at < len(wanted) and len(found) < _MOST_FOUND and (at == offset or time.monotonic() < deadline):
+        meta, words = wanted[at]
+        at += 1
+        first: dict[str, int] = {}
+        for word in words:
+            hit = next(iter(RunsWithText(word, [meta], state.data_dir)), None)
+            if hit is None:
+                break
+            first[word] = hit.rows[0]["n"]
+        else:
+            found.append((meta, first))
+    return json_response(
+        {
+            "runs": RawJson(state.headed([meta for meta, _ in found])),
+            "at": {meta["run_id"]: min(first.values()) for meta, first in found},
+            "searched": at,
+            "total": len(wanted),
+            "next": at if at < len(wanted) else None,
         }
     )
 
@@ -153,6 +191,13 @@ def get_source(request: Request, run_id: str, n: Annotated[int, Query(ge=1, le=1
         with view.index.lock:
             start, event = view.index.event(1), view.index.event(n)
     return json_response(source_lines(start, event, run))
+
+
+@router.get("/api/runs/{run_id}/origins")
+def get_origins(request: Request, run_id: str, n: Annotated[int, Query(ge=1, le=1 << 40)]) -> Response:
+    """Where every value that an event gave a call or said came from."""
+    with _state(request).looking_at(run_id) as (_, view):
+        return json_response({"values": view.origins(n)})
 
 
 @router.get("/api/runs/{run_id}/rows")

@@ -13,13 +13,13 @@ import time
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query, WebSocket
 from starlette.concurrency import run_in_threadpool
 from starlette.websockets import WebSocketDisconnect
 
 from agentdbg.encoding import RawJson, encode_json
-from agentdbg.exceptions import AgentDbgError
+from agentdbg.exceptions import AgentDbgError, EventNotFound
 from agentdbg.index.follow import POLL_SECONDS
+from agentdbg.server.request_values import Query, Router, WebSocket
 from agentdbg.server.stream import numbered_pieces
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["router"]
 
-router = APIRouter()
+router = Router()
 
 _PAGE_EVENTS = 500
 _PAGE_ROWS = 200
@@ -113,6 +113,9 @@ class _Client:
         self._view.watchers += 1
         try:
             await self._serve(socket, run)
+        except EventNotFound:
+            await run_in_threadpool(self._state.run, self._view.run_id)  # raises what is true when the run is gone
+            raise
         finally:
             self._view.watchers -= 1
 

@@ -9,23 +9,21 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+from collections import OrderedDict
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
-from fastapi.exceptions import RequestValidationError
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
 from agentdbg.exceptions import AgentDbgError, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.index.run_index import RunIndex
-from agentdbg.server.compare import Comparisons
-from agentdbg.server.compare import router as compare_router
-from agentdbg.server.control import router as control_router
 from agentdbg.server.first_page import StaticFiles
 from agentdbg.server.guard import BodyTooLarge, Guard, Policy
 from agentdbg.server.http_answers import HeadAsGet, error_response
 from agentdbg.server.open_runs import Views
+from agentdbg.server.request_values import RoutesOnDemand
 from agentdbg.server.routes import router
 from agentdbg.server.sockets import router as socket_router
 from agentdbg.storage.dialects import is_supported_version
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from agentdbg.analysis.diff import Diff
     from agentdbg.events import RunMeta
     from agentdbg.server.open_runs import RunView
 
@@ -54,7 +53,7 @@ def create_app(
     allowed_hosts: tuple[str, ...] = (),
     ui_folder: Path = UI_FOLDER,
     may_control: bool = False,
-) -> FastAPI:
+) -> Starlette:
     """The application that serves one data folder to whoever the guard lets in."""
     policy = Policy(
         token=token or secrets.token_urlsafe(24),
@@ -65,53 +64,45 @@ def create_app(
     state.may_control = may_control
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         empty_trash(state.data_dir)
         try:
             yield
         finally:
             state.close()
 
-    app = FastAPI(
-        title="AgentDbg", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
+    app = Starlette(
+        routes=[*router.routes, *_SELDOM, *socket_router.routes], lifespan=lifespan, exception_handlers=_ERRORS
     )
+    app.router.redirect_slashes = False
     app.state.viewer = state
-    app.state.comparisons = Comparisons()
 
-    app.include_router(router)
-    app.include_router(compare_router)
-    app.include_router(control_router)
-    app.include_router(socket_router)
-    _answer_errors(app)
     app.add_middleware(StaticFiles, folder=ui_folder)
     app.add_middleware(HeadAsGet)
     app.add_middleware(Guard, policy=policy)
     return app
 
 
-def _answer_errors(app: FastAPI) -> None:
-    """Every error leaves in one shape; what nobody expected is answered by the guard."""
-
-    @app.exception_handler(AgentDbgError)
-    async def ours(_: Request, error: AgentDbgError) -> Response:
-        return error_response(error.http_status, error.code, str(error))
-
-    @app.exception_handler(HTTPException)
-    async def http(_: Request, error: HTTPException) -> Response:
-        code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
-        return error_response(error.status_code, code, str(error.detail))
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(_: Request, error: RequestValidationError) -> Response:
-        first = error.errors()[0] if error.errors() else {}
-        where = ".".join(str(part) for part in first.get("loc", ())[1:])
-        return error_response(400, "bad_request", f"{where}: {first.get('msg', 'not valid')}".removeprefix(": "))
-
-    @app.exception_handler(BodyTooLarge)
-    async def too_large(_: Request, __: BodyTooLarge) -> Response:
-        return error_response(413, "body_too_large", "the request has more bytes than any of ours needs")
+async def _our_error(_: Request, error: Any) -> Response:
+    return error_response(error.http_status, error.code, str(error))
 
 
+async def _http_error(_: Request, error: Any) -> Response:
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "http_error")
+    return error_response(error.status_code, code, str(error.detail))
+
+
+async def _too_large(_: Request, __: Any) -> Response:
+    return error_response(413, "body_too_large", "the request has more bytes than any of ours needs")
+
+
+# Every error leaves in one shape; what nobody expected is answered by the guard.
+_ERRORS: dict[Any, Any] = {AgentDbgError: _our_error, HTTPException: _http_error, BodyTooLarge: _too_large}
+# What few sessions ask for is loaded when one does: together these take a quarter of the time to start.
+_SELDOM = (
+    RoutesOnDemand(r"/api/compare(/.*)?", "agentdbg.server.compare"),
+    RoutesOnDemand(r"/api/runs/[^/]+/(control|breaks|again|family)", "agentdbg.server.control"),
+)
 _HEADLINES_SECONDS = 0.06
 _HEADLINES_AT_ONCE = 20
 
@@ -123,10 +114,13 @@ class ViewerState:
         self.data_dir = data_dir
         self.policy = policy
         self.runs = RunIndex(data_dir)
-        self.views = Views(data_dir)
+        self.views = Views(data_dir, self.runs)
         self.is_stopping = False
         self.may_control = False
         """Whether the page may run recorded programs again."""
+        self.compared: OrderedDict[tuple[str, int, str, int], Diff] = OrderedDict()
+        """The last few comparisons, so that scrolling through one does not compare again."""
+        self.comparing = threading.Lock()
         self._headliner = threading.Lock()
         self._refresher = threading.Lock()
 

@@ -38,7 +38,7 @@ def healthy() -> str:
         for turn in range(3):
             _turn(turn)
             record_state({"stage": f"turn {turn}", "refunded": turn == 2})
-        record_llm_call("gpt-4o", prompt="And?", response="I have refunded order 8812 to your card.")
+        record_llm_call("gpt-4o", prompt="And?", response="Order 2 has shipped, and it is on its way to you.")
     return id_of(run)
 
 

@@ -1,4 +1,8 @@
-"""The page in a real Chromium, on runs recorded by real agents and served by the real viewer."""
+"""
+The page in a real browser, on runs recorded by real agents and served by the real viewer.
+
+Chromium, or Firefox where AGENTDBG_TEST_BROWSER says so: the one that Debian ships, driven over WebDriver BiDi.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,9 @@ from tests.server.running import RunningViewer, viewer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+IS_FIREFOX = os.environ.get("AGENTDBG_TEST_BROWSER") == "firefox"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+FIREFOX = os.environ.get("FIREFOX") or shutil.which("firefox-esr") or "/usr/bin/firefox-esr"
 ROOT = Path(__file__).parent.parent.parent
 # Waiting for something is bounded by this; the machine may be busy with other tests.
 PATIENCE_MS = 15_000
@@ -75,7 +81,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
 def chromium() -> Iterator[Browser]:
     """One browser for all tests."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        if IS_FIREFOX:
+            browser = playwright.firefox.launch(channel="moz-firefox", executable_path=FIREFOX)
+        else:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
         browser.close()
 
@@ -107,7 +116,13 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
     contexts = []
     problems: list[str] = []
     # A server that is stopped under the page makes the browser itself complain.
-    known = ["WebSocket connection", "ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET"]
+    known = [
+        "WebSocket connection",
+        "t establish a connection",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    ]
 
     def make(
         address: str,

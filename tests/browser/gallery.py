@@ -330,7 +330,7 @@ def write_code(data_dir: Path) -> Path:
     return folder
 
 
-def support_agent(data_dir: Path, minutes_ago: float = 6, *, is_good: bool = False) -> str:
+def support_agent(data_dir: Path, minutes_ago: float = 6, *, is_good: bool = False, pace: float = 1) -> str:
     """A refund of 4000 cents as euros: nothing raised, and the run is wrong; or, when it is good, the right one."""
     scores = {"correct": 1.0 if is_good else 0.0, "policy": 1.0 if is_good else 0.5, "tone": 0.92}
     version = "2.4.0" if is_good else "2.4.1"
@@ -349,8 +349,10 @@ def support_agent(data_dir: Path, minutes_ago: float = 6, *, is_good: bool = Fal
             {"id": f"c{len(messages)}", "type": "function", "function": {"name": tool, "arguments": json.dumps(args)}}
         ]
         answer = {"role": "assistant", "content": text, **({"tool_calls": calls} if tool else {})}
-        tokens = (1_100 + 130 * len(messages), 60)
-        story.llm("gpt-4o", list(messages), answer, took, tokens=tokens, payload={"source": line.format(31)})
+        tokens = (round((1_100 + 130 * len(messages)) * pace), 60)
+        story.llm(
+            "gpt-4o", list(messages), answer, round(took * pace), tokens=tokens, payload={"source": line.format(31)}
+        )
         messages.append(answer)
 
     def act(tool: str, args: Any, result: Any, took: int, at: int, **more: Any) -> None:
@@ -513,7 +515,8 @@ def thousand_calls(data_dir: Path) -> str:
 
 def past_runs(data_dir: Path) -> list[str]:
     """Earlier runs of the same programs, so that groups have something to say."""
-    return [support_agent(data_dir, 60 * 18 + 37 * n, is_good=n % 4 != 1) for n in range(12)]
+    paces = [1.1, 0.9, 1.0, 1.25, 0.85, 2.6, 1.05, 0.95, 1.2, 0.9, 1.0, 1.15]
+    return [support_agent(data_dir, 60 * 18 + 37 * n, is_good=n % 4 != 1, pace=pace) for n, pace in enumerate(paces)]
 
 
 STORIES = {

@@ -402,6 +402,17 @@ def test_a_phone_says_which_run_is_a_and_which_is_b(open_pair: Callable[..., Pag
         expect(head).to_be_in_viewport()
 
 
+def test_the_words_that_differ_are_marked_and_rows_begin_in_the_first_screen(open_pair: Callable[..., Page]) -> None:
+    """Sixty letters that both have say nothing, and who compares wants the rows."""
+    page = open_pair(width=1280, height=720)
+
+    expect(page.locator("run-compare .lines li").first.locator("code.was")).to_have_text('"HAT172"')
+    expect(page.locator("run-compare .lines li").first.locator("code.now")).to_have_text('"HAT132"')
+    expect(page.locator("compare-rows .item").nth(8)).to_be_in_viewport()
+    other = page.locator("compare-rows .pair[data-sign='~'] [data-side=b] .other b").first
+    expect(other).to_be_visible()
+
+
 def test_the_two_places_a_sentence_names_stay_together(open_pair: Callable[..., Page]) -> None:
     """`A #11` at the end of a line and `B #11` alone on the next reads as if it belonged to what follows."""
     page = open_pair(width=390, height=844)

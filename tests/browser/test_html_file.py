@@ -349,3 +349,31 @@ def test_an_old_browser_is_told_that_it_is_too_old(chromium: Browser, files: Fil
 
     expect(page.locator("page-notices")).to_contain_text("this browser is too old to unpack what the file holds")
     page.close()
+
+
+def test_printing_prints_all_of_the_run(open_file: Callable[..., Page], files: Files) -> None:
+    """The screen only holds the rows in sight; paper holds every event, whole."""
+    page = open_file(files.address("healthy"))
+    page.wait_for_selector("printed-run[data-whole]", state="attached")
+    page.emulate_media(media="print")
+    heads = page.locator("printed-run h2").all_inner_texts()
+    events = files.log("healthy")
+
+    assert heads == [f"#{number} {event['event_type']} {event['name']}" for number, event in enumerate(events, 1)]
+    assert page.locator("printed-run dt").count() >= len(events)
+    expect(page.locator("printed-run")).to_be_visible()
+    expect(page.locator("event-rows").first).to_be_hidden()
+
+
+def test_a_long_run_is_made_ready_for_printing_when_somebody_prints_it(
+    open_file: Callable[..., Page], files: Files
+) -> None:
+    """Making thousands of pages ready for nobody would cost everybody who only looks."""
+    page = open_file(files.address("long"))
+    page.evaluate("() => { window.print = () => document.body.setAttribute('data-printed', ''); }")
+    assert page.locator("printed-run[data-whole]").count() == 0
+
+    page.keyboard.press("Control+p")
+    page.wait_for_selector("body[data-printed]", timeout=60_000)
+
+    assert page.locator("printed-run section").count() == len(files.log("long"))

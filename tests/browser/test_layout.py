@@ -54,7 +54,7 @@ def test_a_call_of_minutes_has_room_for_its_time(
         shown = text_box(time)
         assert cell is not None
         assert cell["x"] <= shown["left"]
-        assert shown["right"] <= cell["x"] + cell["width"]
+        assert shown["right"] <= cell["x"] + cell["width"] + 0.5
         if width >= 1400:
             assert shown["right"] <= text_box(time.locator("xpath=../*[@class='bar-room']"))["left"]
 

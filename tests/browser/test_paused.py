@@ -116,3 +116,39 @@ def test_the_bar_is_accessible_at_every_width(paused: Paused) -> None:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)
             assert axe_findings(page) == []
+
+
+def test_a_breakpoint_is_set_by_clicking_a_step_and_two_tabs_agree(paused: Paused, chromium: Browser) -> None:
+    """Break before the next one like it; the other tab, and the program, know it; the first answer counts."""
+    page = paused.page
+    expect(page.locator("hold-bar h2")).to_be_visible()
+    other = chromium.new_page()
+    other.goto(page.url)
+    expect(other).to_have_title(re.compile("^Paused: agent.py"))
+    expect(other.locator("link[rel=icon]")).to_have_attribute("href", "/static/icons/paused.svg")
+    page.get_by_role("button", name="Delete the breakpoint tool:refund").click()
+    expect(other.locator("hold-bar .places li")).to_have_count(0)
+    page.keyboard.press("F8")
+    expect(other.locator("hold-bar")).to_be_hidden()
+    other.close()
+
+    assert paused.printed() == '[{"ok": true, "amount": 4000}, {"ok": true, "amount": 1}]'
+
+
+def test_break_before_the_next_one(paused: Paused) -> None:
+    """The dot beside a step, or Shift+B, on a run that goes on."""
+    page = paused.page
+    page.get_by_role("button", name="Delete the breakpoint tool:refund").click()
+    page.locator("hold-bar .place").fill("call:2")
+    page.locator("hold-bar .place").press("Enter")
+    page.keyboard.press("F8")
+    expect(page.locator("hold-bar .facts")).to_contain_text("call 2")
+    row = page.locator('event-rows .row[data-kind="tool"]').first
+    row.hover()
+    page.get_by_role("button", name="Break before refund").first.click()
+    expect(page.locator("hold-bar .places li")).to_have_text(["call:2", "tool:refund"])
+    row.click()
+    page.keyboard.press("Shift+B")
+    expect(page.locator("hold-bar .places li")).to_have_text(["call:2"])
+    page.keyboard.press("F8")
+    expect(page.locator("hold-bar")).to_be_hidden()

@@ -68,6 +68,21 @@ def test_an_event_opens_in_place_and_closes_again(open_page: Callable[..., Page]
     expect(details).to_have_count(0)
 
 
+def test_a_value_says_where_it_came_from_under_the_pointer(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """Whether an argument was given, found or made up is the first question about a wrong call."""
+    page = open_page(recorded.address("healthy"))
+    page.locator("event-rows [data-event-type=TOOL_CALL]").first.click()
+    value = page.locator("event-rows event-details").get_by_text(str(BIG_INTEGER)).first
+    expect(value).to_be_visible()
+    value.hover()
+
+    tip = page.locator(".origin-tip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text(f"{BIG_INTEGER}: from nowhere")
+    page.locator("run-verdict").hover()
+    expect(tip).to_be_hidden()
+
+
 def test_going_back_closes_what_was_opened(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """Run, view and opened event are entries in the history, so the back button does what it says."""
     page = open_page(recorded.address("healthy"))

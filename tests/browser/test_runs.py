@@ -94,6 +94,18 @@ def test_a_deleted_run_goes_at_once_and_comes_back_by_undo(open_page: Callable[.
     expect(page.locator("run-verdict .name")).to_have_text("airline-agent")
 
 
+# What the figures and the list of runs say of how long the run has lasted, seen fifteen times.
+SECONDS = """async () => {
+  const seen = [];
+  for (let look = 0; look < 15; look += 1) {
+    await new Promise((done) => setTimeout(done, 100));
+    const said = document.querySelector("run-verdict .figures b").textContent;
+    seen.push(document.querySelector("run-rail [aria-selected=true] .figures").textContent.startsWith(said + " "));
+  }
+  return seen;
+}"""
+
+
 def test_a_live_run_fills_in_without_moving_what_is_read(open_page: Callable[..., Page], recorded: Recorded) -> None:
     """Rows arrive below; what is open stays open and where it is."""
     process = agents(recorded.data_dir, "live", stdin=subprocess.PIPE)
@@ -116,6 +128,7 @@ def test_a_live_run_fills_in_without_moving_what_is_read(open_page: Callable[...
         row = page.locator("event-rows [data-event-type=LLM_CALL]").first
         row.click()
         expect(page.locator("event-details")).to_be_visible()
+        assert set(page.evaluate(SECONDS)) == {True}
         page.wait_for_timeout(300)
         before = row.bounding_box()
         for _ in range(12):

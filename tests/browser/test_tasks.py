@@ -218,6 +218,81 @@ def test_choose_two_runs_in_the_table_and_compare_them(read: Callable[..., Reade
     expect(reader.page.locator("run-compare")).to_be_visible()
 
 
+def test_find_a_run_by_what_stands_inside_it(read: Callable[..., Reader]) -> None:
+    """A word of a prompt is remembered long after the name of the run."""
+    reader = read("chart")
+    reader.press("T")
+    reader.type("walrus")
+    row = reader.page.locator("runs-table .run-row", has_text="thousand calls")
+    expect(row).to_contain_text("in #")
+    reader.click(row)
+
+    reader.sees("event-rows .row[aria-selected=true]", "answer 731")
+
+
+def test_terms_are_chips_and_unknown_keys_are_answered(read: Callable[..., Reader]) -> None:
+    """A mistyped key finds nothing, and the page says why instead of leaving the reader to look at the data."""
+    reader = read("chart")
+    reader.press("T")
+    reader.type("sesion_id=s-12")
+    reader.sees("runs-table .nothing", "No run has the key sesion_id. Did you mean session_id?")
+    reader.click(reader.page.get_by_role("button", name="Remove sesion_id=s-12"))
+
+    expect(reader.page.locator("runs-table .run-row").first).to_be_visible()
+
+
+def test_choose_the_columns_of_the_table(read: Callable[..., Reader]) -> None:
+    """What people write into metadata is what they want to see side by side, and it stays chosen."""
+    reader = read("chart")
+    reader.press("T")
+    head = reader.page.get_by_role("columnheader", name="version")
+    expect(head).to_be_visible()
+    reader.click(reader.page.get_by_role("button", name="Columns"))
+    reader.click(reader.page.get_by_role("checkbox", name="version"))
+    expect(head).to_have_count(0)
+    reader.page.reload()
+    expect(reader.page.locator("runs-table .run-row").first).to_be_visible()
+    expect(head).to_have_count(0)
+
+
+def test_a_reload_keeps_the_place_in_rows_and_table(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """Whoever reloads to see whether something is new wants to go on reading where they were."""
+    page = open_page(recorded.address("thousand"), height=600)
+    for ready, scroller in (("event-rows .outcome", "event-rows .scroller"), (".run-row", "runs-table .scroller")):
+        if scroller.startswith("runs"):
+            page.goto(recorded.address("", view="runs"))
+        page.wait_for_selector(ready)
+        page.locator(scroller).evaluate("scroller => scroller.scrollTop = 150")
+        page.wait_for_function("() => history.state?.top === 150 || history.state?.table?.top === 150")
+        page.reload()
+        page.wait_for_selector(ready)
+        page.wait_for_function("path => document.querySelector(path).scrollTop === 150", arg=scroller)
+
+
+def test_the_list_of_runs_is_made_wider_by_key_and_stays_so(read: Callable[..., Reader]) -> None:
+    """Names differ at their end."""
+    reader = read("support")
+    edge = reader.page.get_by_role("separator", name="Width of the list of runs")
+    edge.focus()
+    for _ in range(4):
+        reader.press("ArrowRight")
+    reader.page.reload()
+
+    expect(reader.page.locator("run-rail")).to_have_css("width", "320px")
+
+
+def test_a_run_takes_two_lines_of_44_pixels_on_a_phone(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """A name cut to three letters names nothing."""
+    page = open_page(recorded.address("", view="runs"), width=390, height=844, ready="runs-table .run-row")
+    row = page.locator("runs-table .run-row", has_text="invoice-triage").first
+    name = row.locator(".who .cut").first
+
+    assert row.evaluate("(row) => row.getBoundingClientRect().height") >= 44
+    assert name.evaluate("(name) => name.scrollWidth <= name.clientWidth")
+    below = "(row) => row.querySelector('.outcome').offsetTop > row.querySelector('.who .cut').offsetTop"
+    assert row.evaluate(below)  # one look: the table may draw the row anew between two
+
+
 def test_a_reload_keeps_the_row_and_the_place(read: Callable[..., Reader]) -> None:
     """Whoever reloads wants the same page, not its beginning."""
     reader = read("thousand")
@@ -229,3 +304,110 @@ def test_a_reload_keeps_the_row_and_the_place(read: Callable[..., Reader]) -> No
     reader.page.reload()
 
     expect(reader.page.locator(f"#event-{number}[aria-selected=true]")).to_be_in_viewport()
+
+
+def test_mark_a_run_as_failed_and_take_it_back(read: Callable[..., Reader]) -> None:
+    """Whether a run did its task is often known only to whoever reads it."""
+    reader = read("crew")
+    word = reader.page.locator("run-verdict .word")
+    expect(word).to_have_text("Finished")
+    reader.click(reader.page.get_by_role("button", name="More actions"))
+    reader.click(reader.page.get_by_role("button", name="Mark as failed"))
+    reader.page.keyboard.press("Enter")  # no reason given
+    expect(word).to_have_text("Finished with problems")
+    reader.click(reader.page.get_by_role("button", name="More actions"))
+    reader.click(reader.page.get_by_role("button", name="Clear mark"))
+
+    expect(word).to_have_text("Finished")
+
+
+def test_mark_runs_in_the_table_say_why_and_take_it_back(read: Callable[..., Reader], recorded: Recorded) -> None:
+    """Whoever goes through last night's runs marks them where they stand, and the next reader learns why."""
+    reader = read("chart")
+    run_id = recorded.runs["crew"]
+
+    def mark() -> Any:
+        return recorded.viewer.ask(f"/api/runs/{run_id}").json().get("mark")
+
+    reader.press("T")
+    row = reader.page.locator(f'runs-table [data-run-id="{run_id}"]')
+    reader.click(row.get_by_role("checkbox"))
+    reader.press("-")
+    expect(reader.page.locator("#mark-why")).to_be_focused()
+    reader.page.keyboard.press("Escape")
+    assert mark() is None, "giving up marks nothing"
+    reader.page.locator("runs-table .chosen-bar").get_by_role("button", name="Mark as failed").click()
+    reader.type("cites a paper that does not exist")
+    reader.page.keyboard.press("Enter")
+    expect(row).to_have_attribute("data-tone", "problem")
+    assert "cites a paper" in str(mark())
+    reader.page.locator("runs-table .chosen-bar").get_by_role("button", name="Clear mark").click()
+    expect(row).to_have_attribute("data-tone", "ok")
+
+    assert mark() is None
+
+
+def test_every_item_of_the_menu_has_its_key(read: Callable[..., Reader]) -> None:
+    """What can be done by hand can be done by key, and the menu says which."""
+    reader = read("crew")
+    reader.click(reader.page.get_by_role("button", name="More actions"))
+    items = reader.page.locator("#run-menu button")
+
+    assert items.count() > 5
+    assert items.locator("kbd").count() == items.count()
+
+
+ROWS_OF_THE_VERDICT = """() => {
+    const tops = new Set();
+    for (const line of document.querySelectorAll("run-verdict .sentence")) {
+        const box = line.getBoundingClientRect();
+        for (let y = box.top; y + 12 < box.bottom; y += 20) tops.add(Math.round(y));
+    }
+    return tops.size;
+}"""
+
+
+@pytest.mark.parametrize("name", ["demo: book a flight", "demo: read an invoice", "chart-fixer"])
+def test_the_verdict_takes_at_most_three_rows(read: Callable[..., Reader], name: str) -> None:
+    """What happened is read below it, and needs the room."""
+    reader = read("invoice", width=1280)
+    reader.click(reader.page.locator("run-rail .run", has_text=name).first)
+    expect(reader.page.locator("run-verdict .name")).to_have_text(name)
+    expect(reader.page.locator("run-verdict .lines li").first).to_be_visible()
+
+    assert 1 <= reader.page.evaluate(ROWS_OF_THE_VERDICT) <= 3
+
+
+OVERLAPS = """() => {
+    const boxes = [...document.querySelectorAll("run-strip .suspect, run-strip .loop span")]
+        .map((mark) => mark.getBoundingClientRect()).filter((box) => box.width > 0);
+    return boxes.flatMap((a, at) => boxes.slice(at + 1).filter((b) =>
+        a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)).length;
+}"""
+
+
+def test_ranks_and_the_word_loop_do_not_collide(read: Callable[..., Reader]) -> None:
+    """Two marks on top of each other say nothing."""
+    reader = read("invoice", width=390, height=844, ready="event-rows .row")
+    reader.click(reader.page.get_by_role("button", name="Back to the runs"))
+    reader.click(reader.page.locator("run-rail .run", has_text="demo: book a flight").first)
+    expect(reader.page.locator("run-strip .suspect").first).to_be_visible()
+    expect(reader.page.locator("run-strip .loop").first).to_be_visible()
+
+    reader.page.wait_for_function(f"() => ({OVERLAPS})() === 0")  # the strip is drawn once more when it knows its width
+
+
+@pytest.mark.parametrize("more", [{"view": "waterfall"}, {"sort": "time"}, {"view": "travel"}])
+@pytest.mark.parametrize("width", [320, 390, 768, 1100])
+def test_no_view_is_wider_than_the_window(
+    open_page: Callable[..., Page], recorded: Recorded, width: int, more: dict[str, str]
+) -> None:
+    """A page that scrolls sideways hides what stands at the right."""
+    ready = "time-travel .step" if more.get("view") == "travel" else "event-rows .row .name-text"
+    page = open_page(recorded.address("crew", **more), width=width, ready=ready)
+    page.wait_for_timeout(300)  # the bar settles once it knows what it holds
+
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    chips = "[...document.querySelectorAll('tool-bar .chip')].map((chip) => chip.getBoundingClientRect())"
+    side_by_side = f"{chips}.filter((box) => box.width).every((box, at, all) => !at || box.left >= all[at - 1].right)"
+    assert page.evaluate(side_by_side)

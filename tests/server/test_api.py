@@ -12,6 +12,7 @@ import time
 import uuid
 from array import array
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from websockets.sync.client import connect
@@ -58,6 +59,28 @@ def test_the_list_of_runs(served: RunningViewer, data_dir: Path) -> None:
     assert found["runs"][0]["headline"] == "hi there"
     assert served.ask("/api/runs?limit=0").json()["runs"] == []
     assert served.ask("/api/runs?status=running").json()["runs"] == []
+
+
+def test_words_are_found_inside_runs_too(served: RunningViewer, data_dir: Path) -> None:
+    """What is remembered of a run often stands in a prompt; words of its name and of its content may be mixed."""
+    run_id = str(uuid.uuid4())
+    events = usual_events(run_id)
+    events[1]["payload"]["prompt"] = "Wohin fährt die Straßenbahn?"
+    meta = run_json(run_id, "tram driver", metadata={"city": "Ulm"})
+    write_run(data_dir, run_id, meta=meta, events=events)
+    served.ask("/api/runs")
+
+    def found(q: str) -> dict[str, int]:
+        answer = served.ask(f"/api/find?q={quote(q)}").json()
+        assert [run["run_id"] for run in answer["runs"]] == list(answer["at"])
+        assert answer["next"] is None
+        at: dict[str, int] = answer["at"]
+        return at
+
+    assert found("STRASSENBAHN") == {}
+    assert found("straßenbahn") == found("tram straßenbahn") == found("wohin city=Ulm straßenbahn") == {run_id: 2}
+    assert found("straßenbahn city=Bonn") == found("straßenbahn walrus") == {}
+    assert found("tram driver") == {}, "the list has those that need no look inside"
 
 
 def test_one_run(served: RunningViewer, data_dir: Path) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
+import subprocess
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -24,11 +27,13 @@ TOKEN = "a-token-of-the-test"
 ANSWERS: dict[str, tuple[str, str]] = {
     "GET /api/info": ("", "spec_version"),
     "GET /api/runs": ("?limit=5", "RUN"),
+    "GET /api/find": ("?q=hi", "searched"),
     "GET /api/runs/{run_id}": ("", "RUN"),
     "GET /api/runs/{run_id}/events": ("?limit=2", "RUN_START"),
     "GET /api/runs/{run_id}/events/{event_id}": ("", "RUN_START"),
     "GET /api/runs/{run_id}/events/{event_id}/full": ("", "RUN_START"),
     "GET /api/runs/{run_id}/source": ("?n=1", "reason"),
+    "GET /api/runs/{run_id}/origins": ("?n=2", "values"),
     "GET /api/runs/{run_id}/rows": ("", "RUN_START"),
     "GET /api/runs/{run_id}/skeleton": ("", ""),
     "GET /api/runs/{run_id}/summary": ("", "verdict"),
@@ -39,9 +44,11 @@ ANSWERS: dict[str, tuple[str, str]] = {
     "GET /api/compare/rows": ("?a=RUN&b=RUN&at=0", ""),
     "GET /api/compare/row": ("?a=RUN&b=RUN&row=0", ""),
     "GET /api/runs/{run_id}/control": ("", "paused"),
+    "GET /api/runs/{run_id}/family": ("", "relation"),
     "POST /api/runs/{run_id}/breaks": ('{"breaks": ["tool:refund"]}', "tool:refund"),
     "POST /api/runs/{run_id}/control": ('{"pause_id": "PAUSE", "do": "continue"}', "continue"),
     "POST /api/runs/{run_id}/mark": ('{"outcome": "failed", "why": "wrong order"}', "wrong order"),
+    "GET /api/runs/{run_id}/again": ("", "can_run"),
     "POST /api/runs/{run_id}/again": ('{"what": "replay"}', "view --control"),
     "POST /api/runs/{run_id}/rename": ('{"run_name": "another"}', "another"),
     "DELETE /api/runs/{run_id}": ("", ""),
@@ -141,7 +148,7 @@ def test_a_route_answers(asked: Asked, run_id: str, route: str) -> None:
         given.encode() if is_body else b"",
     )
 
-    assert status in ({403} if route.endswith("/again") else {200, 204}), body
+    assert status in ({403} if route == "POST /api/runs/{run_id}/again" else {200, 204}), body
     assert (run_id if part == "RUN" else part) in body
 
 
@@ -150,8 +157,8 @@ def test_a_route_refuses_what_it_cannot_answer(asked: Asked, route: str) -> None
     """An unknown run is a 404, a wrong question a 4xx, each with a sentence; nothing is a 500."""
     if route == "GET /api/info":
         status, body = asked("GET /api/nothing")
-    elif route == "GET /api/runs":
-        status, body = asked(route, "?limit=-1")
+    elif route in ("GET /api/runs", "GET /api/find"):
+        status, body = asked(route, "?limit=-1&offset=-1")
     else:
         nobody = str(uuid.uuid4())
         query = f"?a={nobody}&b={nobody}&row=0" if "compare" in route else "?q=x"
@@ -227,3 +234,25 @@ def test_a_run_of_elsewhere_is_not_started(data_dir: Path, run_id: str) -> None:
 
     assert status == 400
     assert "no tape" in body
+
+
+@pytest.mark.slow
+def test_a_program_that_cannot_be_run_is_not_offered(data_dir: Path, tmp_path: Path) -> None:
+    """Its command line was redacted, or its script is gone: the page says what to type instead."""
+    script = tmp_path / "agent.py"
+    script.write_text(
+        "import agentdbg\n@agentdbg.tool\ndef look(): return 1\n@agentdbg.trace\ndef work(): look()\nwork()\n"
+    )
+    env = {**os.environ, "AGENTDBG_DATA_DIR": str(data_dir)}
+    for words in ([], ["--api-key=sk-proj-abcdefghijklmnopqrstuvwxyz0123456789"]):
+        subprocess.run([sys.executable, "agent.py", *words], cwd=tmp_path, env=env, check=True, capture_output=True)
+    asked = Asked(data_dir)
+    asked.app.state.viewer.may_control = True
+
+    def told() -> list[tuple[bool, str]]:
+        answers = [json.loads(asked(f"GET /api/runs/{run.name}/again")[1]) for run in (data_dir / "runs").iterdir()]
+        return sorted((answer["can_run"], (answer["why"] or "").partition(";")[0][-12:]) for answer in answers)
+
+    assert told() == [(False, "was redacted"), (True, "")]
+    script.unlink()
+    assert [can_run for can_run, _ in told()] == [False, False]

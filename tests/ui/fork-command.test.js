@@ -1,34 +1,68 @@
 // @ts-check
 import assert from "node:assert/strict";
-import test from "node:test";
+import { test } from "node:test";
 
-import { forkCommand, forkEdits, quoted } from "../../agentdbg/ui_static/model/fork-command.js";
+import { forkBody, forkCommand, forkEdits, quoted, readMocks } from "../../agentdbg/ui_static/model/fork-command.js";
 
 /** @type {import("../../agentdbg/ui_static/model/fork-command.js").ForkRequest} */
-const request = {
-  runId: "3f2a19c4-0000-4000-8000-000000000000",
-  eventId: "9b1c7a10-1111-4000-8000-000000000000",
+const REQUEST = {
+  runId: "3f2a19c4-0000",
+  eventId: "0123456789abcdef",
   part: "result",
-  shown: '{\n  "ok": true\n}',
-  text: '{\n  "ok": false\n}',
+  shown: { hits: [1], total: 4000 },
+  text: '{"hits": [1], "total": 4000}',
+  mocks: "",
   writes: "deny",
+  trials: 1,
+  jobs: 1,
 };
 
-test("the command says what is changed where", () => {
-  assert.equal(forkCommand(request), `agentdbg fork 3f2a19c4 --at 9b1c7a10-1111 --set 'result={"ok":false}'`);
+test("an unchanged value goes on live behind the step", () => {
+  assert.deepEqual(forkEdits(REQUEST), { edits: [] });
+  assert.equal(forkCommand(REQUEST), "agentdbg fork 3f2a19c4 --after 0123456789abc --writes deny");
+  assert.equal(forkCommand({ ...REQUEST, part: "", writes: "ask" }), "agentdbg fork 3f2a19c4 --after 0123456789abc");
+});
+
+test("changed fields are set one by one, anything else as a whole", () => {
+  const one = forkEdits({ ...REQUEST, text: '{"hits": [1], "total": 40}' });
+  assert.deepEqual(one, { edits: ["result.total=40"] });
+  assert.deepEqual(forkEdits({ ...REQUEST, text: '{"hits": [2], "total": 4000}' }), { edits: ["result.hits[0]=2"] });
+  assert.deepEqual(forkEdits({ ...REQUEST, text: '{"hits": [1]}' }), { edits: ['result={"hits":[1]}'] });
+  assert.deepEqual(forkEdits({ ...REQUEST, shown: { "a b": 1 }, text: '{"a b": 2}' }), { edits: ['result={"a b":2}'] });
+  assert.deepEqual(forkEdits({ ...REQUEST, part: "args", shown: [1], text: "[2]" }), { edits: ["args[0]=2"] });
+});
+
+test("a text stays a text, also one that looks like JSON", () => {
+  const said = { ...REQUEST, part: "response", shown: "No.", text: "{" };
+  assert.deepEqual(forkEdits(said), { edits: ['response="{"'] });
+});
+
+test("what cannot be read is said, and there is no command", () => {
+  assert.deepEqual(forkEdits({ ...REQUEST, text: '{"hits": ' }), { problem: "Line 1: expected a value" });
+  assert.equal(forkCommand({ ...REQUEST, text: "{" }), "");
+  assert.ok("problem" in forkBody({ ...REQUEST, mocks: "send_email" }));
+  assert.ok("problem" in readMocks("a=nothing"));
+});
+
+test("mocks, faults and trials stand in the command as they are run", () => {
+  const request = { ...REQUEST, mocks: 'send={"q": 1}\n\nsearch#2=timeout\n', trials: 5, jobs: 2 };
   assert.equal(
-    forkCommand({ ...request, writes: "allow" }),
-    `agentdbg fork 3f2a19c4 --at 9b1c7a10-1111 --set 'result={"ok":false}' --writes allow`,
+    forkCommand(request),
+    `agentdbg fork 3f2a19c4 --at 0123456789abc --mock 'send={"q": 1}' --fault 'search#2=timeout' --writes deny --trials 5 --jobs 2`,
   );
+  assert.deepEqual(forkBody(request), {
+    what: "fork",
+    at: "0123456789abcdef",
+    set: [],
+    mocks: ['send={"q": 1}'],
+    faults: ["search#2=timeout"],
+    writes: "deny",
+    trials: 5,
+    jobs: 2,
+  });
 });
 
-test("without a change it goes on live behind the step", () => {
-  assert.equal(forkCommand({ ...request, text: request.shown }), "agentdbg fork 3f2a19c4 --after 9b1c7a10-1111");
-  assert.deepEqual(forkEdits({ ...request, text: request.shown }), []);
-});
-
-test("a text needs no JSON, and quotes are safe in a shell", () => {
-  assert.deepEqual(forkEdits({ ...request, part: "response", text: "It's no." }), ["response=It's no."]);
-  assert.equal(quoted("a'b c"), `'a'"'"'b c'`);
-  assert.equal(quoted("plain=1"), "plain=1");
+test("words are quoted for a shell", () => {
+  assert.equal(quoted("a=1"), "a=1");
+  assert.equal(quoted("it's"), `'it'"'"'s'`);
 });

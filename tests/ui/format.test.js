@@ -104,4 +104,5 @@ test("shares add up to the run, or to the calls that claim to be longer than it"
   );
   assert.equal(formatShares({ ...figures, model_ms: 0, tool_ms: null }), null);
   assert.equal(formatShares({ ...figures, duration_ms: null }), null);
+  assert.equal(formatShares({ ...figures, model_ms: 0, llm_calls: 4 }), null); // a file without the model's times
 });

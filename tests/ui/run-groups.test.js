@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { groupsOf, median, scoreNames, scoresOf, tableItems } from "../../agentdbg/ui_static/model/run-groups.js";
+import {
+  groupsOf,
+  median,
+  metadataKeys,
+  scoreNames,
+  scoresOf,
+  tableItems,
+  termsOf,
+} from "../../agentdbg/ui_static/model/run-groups.js";
 
 /** @param {number} n @param {Record<string, any>} given @returns {any} */
 const run = (n, given = {}) => ({
@@ -56,4 +64,41 @@ test("scores are read from where runs have them, and only numbers count", () => 
   assert.deepEqual(scoreNames([scored, run(2, { scores: { tone: 1, correct: 1 } })], 1), ["correct"]);
   assert.equal(median([3, 1, 2]), 2);
   assert.equal(median([]), null);
+});
+
+test("groups stand in the order of the chosen head, by what their own line says", () => {
+  const runs = [
+    run(1, { run_name: "dear", cost_usd: 1 }),
+    run(2, { run_name: "cheap", cost_usd: 0.6 }),
+    run(3, { run_name: "cheap", cost_usd: 0.3 }),
+    run(4, { run_name: "dear", cost_usd: 1 }),
+    run(5, { run_name: "none" }),
+    run(6, { run_name: "none" }),
+  ];
+  const order = (/** @type {boolean} */ descending) =>
+    keys(tableItems(runs, "name", { by: "cost", descending }, new Set(["dear", "cheap", "none"]), new Set()));
+
+  assert.deepEqual(order(true), ["group dear", "group cheap", "group none"]);
+  assert.deepEqual(order(false), ["group cheap", "group dear", "group none"]);
+});
+
+test("columns come from plain values that runs have, those of most runs first", () => {
+  const runs = [
+    run(1, { metadata: { customer: "ada", version: "1", scores: { x: 1 }, nested: { a: 1 } } }),
+    run(2, { metadata: { version: "2", tags: ["a", "b"], session_id: "s" } }),
+  ];
+
+  assert.deepEqual(metadataKeys(runs), ["version", "customer", "tags"]);
+  const sort = { by: "metadata customer", descending: true };
+  assert.deepEqual(keys(tableItems([run(3), ...runs], "", sort, new Set(), new Set()))[0], "r1");
+});
+
+test("the terms of a query are those that the server reads as terms", () => {
+  assert.deepEqual(termsOf('refund a=1 b!="x y" c~d is:failed since:2d http://x "q=1"'), [
+    "a=1",
+    'b!="x y"',
+    "c~d",
+    "is:failed",
+    "since:2d",
+  ]);
 });

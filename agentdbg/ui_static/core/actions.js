@@ -15,6 +15,7 @@ import { preference, setPreference } from "./preferences.js";
 import { RunActions } from "./run-actions.js";
 import { RunOpener } from "./run-opener.js";
 import { TableActions } from "./table-actions.js";
+import { placeOf } from "../model/pauses.js";
 
 /** @typedef {import("../app.js").State} State */
 
@@ -381,6 +382,29 @@ export class Actions {
     this.store.set({ follow: wanted, unseen: wanted ? 0 : this.state.unseen });
   }
 
+  /** What `B` does: pause before the next call like the selected one, or no longer. */
+  toggleBreak() {
+    const { data, selected } = this.state;
+    const row = data?.rows.get(selected);
+    const place = row ? placeOf(/** @type {any} */ (data).skeleton.kind[selected], row) : "";
+    const say = (/** @type {string} */ text) => this.screen.toasts.say(text);
+    if (!data?.isRunning) return say("Breakpoints are set in a run that goes on.");
+    if (place === "") return say("Select a model or tool call to break before the next one like it.");
+    if (this.screen.holdBar.breaks === null)
+      return say(`This run was started without breakpoints. Start it with: agentdbg run --break ${place}`);
+    void this.screen.holdBar.toggle(place);
+  }
+
+  /** What `p` does: a fork is compared with the run it came from. */
+  compareParent() {
+    const { runId } = this.state;
+    const parent = this.screen.family.parentId;
+    if (runId === null) return;
+    if (parent === null) return this.screen.toasts.say("This run has no parent to compare with.");
+    this.compare.open(parent, runId);
+    this.address.remember();
+  }
+
   /** What `f` does: a live run is followed, a finished one is forked from the selected step. */
   async followOrFork() {
     const { data, selected, runId } = this.state;
@@ -392,11 +416,24 @@ export class Actions {
     ]);
     if (event.event_type !== "LLM_CALL" && event.event_type !== "TOOL_CALL")
       return this.screen.toasts.say("Only a model or tool call can be forked from.");
-    this.screen.forkDialog.open({ runId, event, n: selected, canRun: info.control });
+    const replay = data.run?.replay;
+    this.screen.forkDialog.open({ runId, event, n: selected, canRun: info.control, replay });
+  }
+
+  /** Show what a replay of this run would run; with --control it can be run from there. */
+  async replay() {
+    const { data, runId } = this.state;
+    if (!data || !runId) return;
+    if (data.isRunning) return this.screen.toasts.say("This run is still going on; replay it when it has ended.");
+    this.screen.replayDialog.open(runId, await this.api.json(`/api/runs/${runId}/again`));
   }
 
   /** All of the verdict, or its first lines; where suspects stand under it, they are shown or hidden. */
   toggleVerdict() {
+    if (this.state.view === "travel") {
+      this.store.set({ hidesSuspects: false, isFull: !this.state.isFull });
+      return;
+    }
     if (suspectsOf(this.state.data?.summary).length > 0) {
       this.store.set({ hidesSuspects: !this.state.hidesSuspects, isFull: this.state.hidesSuspects });
       return;

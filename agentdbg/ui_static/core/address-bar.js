@@ -48,7 +48,7 @@ export class AddressBar {
   /** What a reload takes up again; the browser keeps it with the entry in its history. */
   #kept() {
     const { runId, selected } = this.actions.state;
-    return { runId, selected, top: Math.round(this.actions.screen.rows.top) };
+    return { runId, selected, top: Math.round(this.actions.screen.rows.top), table: history.state?.table };
   }
 
   #timer = 0;

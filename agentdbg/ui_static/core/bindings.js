@@ -5,6 +5,9 @@ import { embeddedRun } from "./embedded.js";
 
 /** @typedef {import("./actions.js").Actions} Actions */
 
+/** @type {Record<string, "passed" | "failed" | "">} */
+const MARKS = { "+": "passed", "-": "failed", 0: "" };
+
 /** @param {Actions} actions @returns {import("./keys.js").Binding[]} */
 export function bindings(actions) {
   const wrong = "What went wrong";
@@ -41,7 +44,13 @@ export function bindings(actions) {
       keys: ["s", "S"],
       run: (key) => actions.stepSlowest(key === "s" ? 1 : -1),
     },
-    { group: wrong, label: "Collapse / expand summary", keys: ["v"], run: () => actions.toggleVerdict() },
+    {
+      group: wrong,
+      label: "Collapse / expand summary",
+      keys: ["v"],
+      run: () => actions.toggleVerdict(),
+      compared: () => actions.screen.compare.toggleSummary(),
+    },
     { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
 
     {
@@ -127,6 +136,22 @@ export function bindings(actions) {
       keys: ["f"],
       run: () => actions.followOrFork(),
     },
+    { group: view, served: true, label: "Replay this run", keys: ["R"], run: () => actions.replay() },
+    {
+      group: view,
+      served: true,
+      label: "Break before the next call like the selected one, in a live run",
+      keys: ["B"],
+      shown: ["Shift", "B"],
+      run: () => actions.toggleBreak(),
+    },
+    {
+      group: view,
+      served: true,
+      label: "Compare a fork or a replay with its parent",
+      keys: ["p"],
+      run: () => actions.compareParent(),
+    },
     {
       group: view,
       label: "Light, dark, system",
@@ -187,7 +212,24 @@ export function bindings(actions) {
     },
     { group: runs, served: true, label: "Swap the two runs, compared", keys: [], shown: ["x"], run: () => {} },
     { group: runs, served: true, label: "Rename this run", keys: ["F2"], run: () => actions.runActions.renameRun() },
-    { group: runs, served: true, label: "Delete, in the list of runs", keys: [], shown: ["Del"], run: () => {} },
+    {
+      group: runs,
+      served: true,
+      label: "Mark as passed, as failed; clear the mark",
+      keys: ["+", "-", "0"],
+      run: (key) => actions.runActions.mark(MARKS[key]),
+      tabled: (key) => actions.runActions.mark(MARKS[key], actions.screen.table.meant),
+    },
+    {
+      group: runs,
+      served: true,
+      label: "Delete this run, or the chosen ones",
+      keys: ["Delete"],
+      shown: ["Del"],
+      run: () => actions.runActions.deleteRun(actions.state.runId),
+    },
+    { group: runs, served: true, label: "Share as HTML file", keys: ["h"], run: () => actions.runActions.savePage() },
+    { group: runs, label: "Save all events as JSON", keys: ["w"], run: () => actions.runActions.saveRun() },
 
     { group: copy, label: "Link to this event", keys: ["y"], run: () => actions.copying.link() },
     { group: copy, label: "This event as JSON", keys: ["Y"], run: () => actions.copying.event() },

@@ -69,6 +69,7 @@ export function contextOf(data, placement) {
     getRow: (/** @type {number} */ n) => data.getRow(n),
     getRows: (/** @type {number[]} */ numbers) => data.getRows(numbers),
     fetchEvent: (/** @type {number} */ n) => data.fetchEvent(n),
+    fetchOrigins: embeddedRun === null ? (/** @type {number} */ n) => data.fetchOrigins(n) : undefined,
     fetchWhole: embeddedRun === null ? (/** @type {number} */ n) => data.fetchWhole(n) : undefined,
     previousOfKind: (/** @type {number} */ n, /** @type {string} */ kind) => {
       const wanted = KINDS.indexOf(kind);

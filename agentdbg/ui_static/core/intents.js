@@ -13,6 +13,7 @@ export function listen(actions) {
     compare.isPicking ? compare.choose(runId, { keepFocus }) : runActions.openRun(runId, { keepFocus }),
   );
   on("compare-with", () => compare.pick());
+  on("compare-parent", () => actions.compareParent());
   on("cancel-pick", () => compare.cancelPick());
   on("compare-close", () => compare.close());
   on("compare-swap", () => compare.swap());
@@ -37,10 +38,13 @@ export function listen(actions) {
   const { table } = actions;
   on("table", (detail) => table.toggle(detail?.on));
   on("find-table", ({ q }) => table.find(q));
-  on("open-from-table", ({ runId }) => table.open(runId));
+  on("open-from-table", ({ runId, event }) => table.open(runId, event));
   on("compare-runs", ({ a, b }) => table.compare(a, b));
   on("export-runs", ({ ids }) => table.share(ids));
   on("delete-runs", ({ ids }) => table.remove(ids));
+  on("mark-passed", (detail) => runActions.mark("passed", detail?.ids));
+  on("mark-failed", (detail) => runActions.mark("failed", detail?.ids));
+  on("mark-cleared", (detail) => runActions.mark("", detail?.ids));
   on("travel", (where) => actions.travel(where));
   on("sort", ({ by }) => actions.sort(by));
   on("fold-time", ({ folds }) => actions.foldTime(folds));
@@ -61,7 +65,15 @@ export function listen(actions) {
     actions.store.touch("clock");
     if (pause) actions.screen.announce(`Paused at ${pause.call.name}.`);
   });
+  on("breaks-changed", () => actions.store.touch("breaks"));
+  on("toggle-break", ({ place }) => void actions.screen.holdBar.toggle(place));
   on("fork-started", () => actions.screen.toasts.say("The fork has started; it comes up among the runs."));
+  on("replay-run", () => actions.replay());
+  on("replay-started", ({ runId }) =>
+    runId
+      ? runActions.openRun(runId)
+      : actions.screen.toasts.say("The replay has started; it comes up among the runs."),
+  );
   on("answered-elsewhere", ({ message }) => actions.screen.toasts.say(message));
   on("copy-report", () => copying.report());
   on("copy-id", () => copying.runId());

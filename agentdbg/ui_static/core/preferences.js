@@ -32,8 +32,8 @@ function writeCookie(name, value) {
   document.cookie = `${COOKIE}=${encodeURIComponent(all.toString())}; path=/; max-age=${YEAR_S}; samesite=strict`;
 }
 
-/** @param {string} name */
-function stored(name) {
+/** A choice that holds words of the reader's own, which no cookie should carry. @param {string} name */
+export function stored(name) {
   try {
     return localStorage.getItem(`agentdbg.${name}`);
   } catch {
@@ -42,7 +42,7 @@ function stored(name) {
 }
 
 /** @param {string} name @param {string} value */
-function store(name, value) {
+export function store(name, value) {
   try {
     localStorage.setItem(`agentdbg.${name}`, value);
   } catch {

@@ -2,8 +2,10 @@
 /** What is done with runs: open, rename, delete and bring back; and what happens when the server goes and returns. */
 
 import { parseShown } from "../model/compare.js";
+import { counted } from "../model/format.js";
 import { nameOf } from "../model/runs.js";
 import { EVERYTHING } from "../model/filters.js";
+import { startClock } from "./clock.js";
 import { painted } from "./dom.js";
 import { embeddedRun } from "./embedded.js";
 import { setPreference } from "./preferences.js";
@@ -13,6 +15,7 @@ import { setPreference } from "./preferences.js";
 const WIDE = "(min-width: 1100px)";
 const PHONE = "(max-width: 719.9px)";
 const RETRY_MS = 2000;
+const ONCE = { once: true };
 
 export class RunActions {
   /** @param {import("./actions.js").Actions} actions */
@@ -36,8 +39,9 @@ export class RunActions {
       this.store.set({ q: "" });
       this.actions.table.toggle(true, place.q);
     }
-    if (place.runId) this.actions.opener.open(place.runId, place.event);
-    if (place.runId && !place.event) this.#takeUp(place.runId, history.state);
+    const kept = place.runId && history.state?.runId === place.runId ? history.state : null;
+    if (place.runId) this.actions.opener.open(place.runId, place.event, kept?.top);
+    if (kept && !place.event) this.#takeUp(kept);
     if (place.runId && place.compare)
       this.actions.compare.open(place.runId, place.compare, { q: place.q, shown: parseShown(place.filter) });
     this.runs.addEventListener("change", () => {
@@ -45,7 +49,7 @@ export class RunActions {
       this.openLatest();
     });
     this.store.touch("rail");
-    setInterval(() => this.store.touch("clock"), 1000);
+    startClock(() => this.store.touch("clock"));
     try {
       if (place.runId) await painted(); // the reader waits for the rows of that run, not for the list of all
       await this.runs.load();
@@ -59,18 +63,19 @@ export class RunActions {
     }
   }
 
-  /** After a reload: the row that was selected, and where the list stood. @param {string} runId @param {any} kept */
-  #takeUp(runId, kept) {
+  /** After a reload: the row that was selected, and where the list stood. @param {{selected: number, top: number}} kept */
+  async #takeUp(kept) {
     const { data } = this.state;
-    if (!data || kept?.runId !== runId || !(kept.selected > 0 || kept.top > 0)) return;
-    const restore = () => {
-      if (data !== this.state.data || (data.skeleton.count < kept.selected && !data.complete)) return;
-      data.removeEventListener("columns", restore);
-      this.store.flush();
-      if (kept.selected > 0 && kept.selected <= data.skeleton.count) this.actions.select(kept.selected);
-      if (kept.top > 0) this.screen.rows.toTop(kept.top);
-    };
-    data.addEventListener("columns", restore);
+    if (!data || !(kept.selected > 0 || kept.top > 0)) return;
+    const reaches = () => data.skeleton.count >= kept.selected && this.screen.rows.height > kept.top;
+    // Nothing can be scrolled to before it is drawn.
+    while (!data.isReady || !(reaches() || data.complete))
+      await new Promise((drawn) => {
+        for (const name of ["ready", "columns"]) data.addEventListener(name, () => drawn(this.store.flush()), ONCE);
+      });
+    if (data !== this.state.data) return;
+    if (kept.selected > 0 && kept.selected <= data.skeleton.count) this.actions.select(kept.selected);
+    if (kept.top > 0) this.screen.rows.toTop(kept.top);
   }
 
   /** @param {{data_dir?: string}} info */
@@ -146,6 +151,25 @@ export class RunActions {
     } catch (problem) {
       this.screen.toasts.say(`The name could not be saved: ${/** @type {Error} */ (problem).message}`);
     }
+  }
+
+  /** Say of runs, or of the one that is open, whether they did their task. @param {"passed" | "failed" | ""} outcome @param {string[]} [ids] */
+  async mark(outcome, ids = this.state.runId ? [this.state.runId] : []) {
+    if (ids.length === 0) return;
+    const which = ids.length === 1 ? "this run" : counted(ids.length, "run");
+    const why = outcome === "failed" ? await this.screen.askWhy(`Mark ${which} as failed`, "Mark as failed") : "";
+    if (why === null) return;
+    const post = (/** @type {string} */ id) =>
+      this.api.post(`/api/runs/${encodeURIComponent(id)}/mark`, { outcome, why }).then(
+        () => 1,
+        () => 0,
+      );
+    let done = 0;
+    for (const id of ids) done += await post(id);
+    const what = outcome ? `${counted(done, "run")} marked as ${outcome}.` : `${counted(done, "mark")} cleared.`;
+    this.screen.toasts.say(done === ids.length ? what : `${what} ${ids.length - done} could not be changed.`);
+    if (this.state.runId && ids.includes(this.state.runId)) this.state.data?.resume();
+    await this.runs.load().catch(() => {});
   }
 
   /** @param {string | null} runId */

@@ -29,6 +29,7 @@ const EVENTS_KEPT = 64;
 const FINDINGS_SHOWN = 6;
 const AROUND_FINDING = 240;
 const VERDICT_MS = 300;
+const VERDICT_ROUNDS = 10;
 const RECENT = 2000;
 
 export class RunData extends EventTarget {
@@ -185,6 +186,11 @@ export class RunData extends EventTarget {
     return event;
   }
 
+  /** Where the values of an event came from. @param {number} n @returns {Promise<import("../model/details/origins.js").Value[]>} */
+  async fetchOrigins(n) {
+    return (await this.#json(`/origins?n=${n}`)).values;
+  }
+
   /** One event with what the log cut, from the run's tape. @param {number} n @returns {Promise<{event: any, whole: string[], problem: string | null}>} */
   async fetchWhole(n) {
     const answer = await this.api
@@ -246,11 +252,13 @@ export class RunData extends EventTarget {
   }
 
   async #loadSummary() {
-    for (;;) {
+    for (let left = VERDICT_ROUNDS; ;) {
       const knowsAll = this.complete;
       const summary = await this.#json("/summary");
       this.#takeSummary(summary);
-      if (summary.complete) return;
+      // How a replay went is written when its program is over, a moment after its run.
+      const isJudged = summary.run.replay?.mode !== "replay" || "equal" in summary.run.replay || left-- === 0;
+      if (summary.complete && (isJudged || this.isRunning)) return;
       if (this.complete && !knowsAll) continue; // the server has read all of it meanwhile
       const moment = pause(SUMMARY_AGAIN_MS, this.#stopped.signal);
       await (this.complete ? moment : Promise.race([moment, new Promise((resolve) => this.#waitForAll.push(resolve))]));

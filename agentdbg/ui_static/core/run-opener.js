@@ -21,8 +21,8 @@ export class RunOpener {
     return this.actions.store;
   }
 
-  /** @param {string} runId @param {string | null} event the number or the id of an event to open */
-  open(runId, event) {
+  /** @param {string} runId @param {string | null} event the number or the id of an event to open @param {number} [top] where the list stood */
+  open(runId, event, top = 0) {
     this.#store.state.data?.stop();
     const data = new RunData(this.actions.api, runId);
     data.run = this.actions.runs.get(runId) ?? null;
@@ -43,7 +43,7 @@ export class RunOpener {
     });
     this.#listen(data);
     data.start(number).catch((problem) => this.#refused(data, problem));
-    if (event) this.#openWhenThere(data, event);
+    if (event) this.#openWhenThere(data, event, top);
     if (this.#store.state.q) this.search();
   }
 
@@ -105,14 +105,16 @@ export class RunOpener {
     this.#store.set({ refusal: problem.message });
   }
 
-  /** @param {RunData} data @param {string} event */
-  async #openWhenThere(data, event) {
+  /** @param {RunData} data @param {string} event @param {number} top */
+  async #openWhenThere(data, event, top) {
     const n = await data.numberOf(event).catch(() => null);
     if (n === null || data !== this.#store.state.data) return;
     // Beyond what the first rows brought, the columns must have come first; and nothing can be scrolled to before it is drawn.
     while ((data.skeleton.count < n && !data.complete) || !data.isReady)
       await new Promise((resolve) => data.addEventListener("columns", resolve, { once: true }));
-    if (data === this.#store.state.data && n <= data.skeleton.count) this.#show(n);
+    if (data !== this.#store.state.data || n > data.skeleton.count) return;
+    this.#show(n);
+    if (top > 0) this.actions.screen.rows.toTop(top);
   }
 
   /** @param {string} event the number or id of an event of the open run */

@@ -26,6 +26,14 @@ export class RunsData extends EventTarget {
     this.isLoaded = false;
   }
 
+  /** Changes when the runs that came from a run, or those it came from, have. @param {string} runId */
+  familyStamp(runId) {
+    const root = (/** @type {RunMeta | undefined} */ run) => run?.replay?.root_run_id ?? run?.run_id ?? runId;
+    const own = root(this.runs.find((run) => run.run_id === runId));
+    const family = this.runs.filter((run) => root(run) === own);
+    return family.map((run) => `${run.run_id} ${run.status} ${run.replay?.live ?? ""}`).join();
+  }
+
   #request = 0;
   #loadingMore = false;
   #timer = 0;

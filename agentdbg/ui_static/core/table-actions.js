@@ -1,9 +1,15 @@
 // @ts-check
 /** What is done in the table of all runs: find, open, compare, share, delete and bring back. */
 
-import { counted } from "../model/format.js";
+import { EVERYTHING } from "../model/filters.js";
+import { counted, formatCount } from "../model/format.js";
 
 const MOST = 10_000;
+const MOST_INSIDE = 1_000;
+const PAUSE_MS = 250;
+/** @typedef {{runs: import("../model/types.js").RunMeta[], at: Record<string, number>, words: string}} Inside */
+/** @type {Readonly<Inside>} */
+const NOTHING_INSIDE = { runs: [], at: {}, words: "" };
 
 export class TableActions {
   /** @param {import("./actions.js").Actions} actions */
@@ -39,14 +45,57 @@ export class TableActions {
     await this.screen.loadTable();
     this.#view.query = q;
     this.#view.focusField();
+    this.#inside = NOTHING_INSIDE;
     await this.#load();
+    await this.#lookInside(q);
   }
 
   /** @param {string} q */
-  find(q) {
+  async find(q) {
     this.store.set({ table: q });
     this.actions.address.remember({ replace: true });
-    return this.#load();
+    this.#inside = NOTHING_INSIDE;
+    await this.#load();
+    await this.#lookInside(q);
+  }
+
+  /** What was found in the events of runs; kept while runs come and go. @type {Inside} */
+  #inside = NOTHING_INSIDE;
+
+  /** Words that a run's own line does not hold may stand in its events: some runs are looked through at a time. @param {string} q */
+  async #lookInside(q) {
+    const isWanted = () => this.isOpen && this.store.state.table === q;
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+    /** @type {Inside} */
+    const inside = { runs: [], at: {}, words: "" };
+    this.#inside = inside;
+    for (let offset = 0; q.trim() !== "" && isWanted() && this.#inside === inside;) {
+      const query = new URLSearchParams({ q, offset: String(offset) });
+      const answer = await this.api.json(`/api/find?${query}`).catch(() => null);
+      if (!answer || !isWanted() || this.#inside !== inside) return;
+      inside.runs.push(...answer.runs);
+      Object.assign(inside.at, answer.at);
+      const isDone = answer.next === null || inside.runs.length >= MOST_INSIDE;
+      inside.words = isDone ? "" : `looking inside: ${formatCount(answer.searched)} of ${formatCount(answer.total)}`;
+      this.#show();
+      if (isDone) return;
+      offset = answer.next;
+    }
+  }
+
+  /** @type {{runs: any[], total: number, advice: string | null}} */
+  #listed = { runs: [], total: 0, advice: null };
+
+  #show() {
+    const view = this.#view;
+    if (!view) return;
+    const { runs, total, advice } = this.#listed;
+    const known = new Set(runs.map((run) => run.run_id));
+    const more = this.#inside.runs.filter((run) => !known.has(run.run_id));
+    const all = [...runs, ...more].sort((a, b) => (a.started_at < b.started_at ? 1 : -1));
+    Object.assign(view, { runs: more.length > 0 ? all : runs, total: total + more.length, advice });
+    Object.assign(view, { inside: this.#inside.at, looking: this.#inside.words });
+    view.update();
   }
 
   #loadSoon() {
@@ -64,15 +113,20 @@ export class TableActions {
     const answer = await this.api.json(`/api/runs?${query}`).catch(() => null);
     const view = this.#view;
     if (!answer || !view || request !== this.#request) return;
-    Object.assign(view, { runs: answer.runs, total: answer.total, query: q, advice: answer.advice ?? null });
+    this.#listed = { runs: answer.runs, total: answer.total, advice: answer.advice ?? null };
+    view.query = q;
     view.all = q ? Math.max(view.all, answer.total, this.actions.runs.counts.all ?? 0) : answer.total;
-    view.update();
+    this.#show();
   }
 
-  /** @param {string} runId */
-  open(runId) {
+  /** @param {string} runId @param {string} [event] where in it the words were found */
+  open(runId, event) {
     this.store.set({ table: null });
-    this.actions.runActions.openRun(runId);
+    if (event) {
+      this.actions.compare.stop();
+      this.store.set({ filter: EVERYTHING, q: "" });
+      this.actions.opener.open(runId, event);
+    } else this.actions.runActions.openRun(runId);
     this.store.flush();
     this.actions.address.remember();
     this.screen.rows.focusRows();

@@ -135,11 +135,17 @@ function two(value) {
 /**
  * Where the time of a run went. Calls may claim more time than the run took, when durations were reported and not
  * measured; then they are all there was.
- * @param {Record<string, number | null>} figures duration_ms, model_ms, tool_ms and waiting_ms
+ * @param {Record<string, number | null>} figures duration_ms, llm_calls, model_ms, tool_ms and waiting_ms
  */
-export function formatShares({ duration_ms: total, model_ms: model, tool_ms: tool, waiting_ms: waiting }) {
+export function formatShares({
+  duration_ms: total,
+  llm_calls: calls,
+  model_ms: model,
+  tool_ms: tool,
+  waiting_ms: waiting,
+}) {
   const busy = (model ?? 0) + (tool ?? 0);
-  if (!total || busy === 0) return null;
+  if (!total || busy === 0 || (calls && !model)) return null; // no model answers in no time: it was not timed
   const percent = (/** @type {number | null} */ part) => `${Math.round((100 * (part ?? 0)) / Math.max(total, busy))} %`;
   return `model ${percent(model)} · tools ${percent(tool)} · waiting ${percent(waiting)}`;
 }

@@ -1,6 +1,8 @@
 // @ts-check
 /** What a paused call shows and what an answer to it says: pure functions over the pause and the text in the editor. */
 
+import { KIND } from "./skeleton.js";
+
 /**
  * @typedef {object} Pause
  * @property {string} pause_id
@@ -129,4 +131,10 @@ export function endsSoon(pause, now) {
   if (pause.until === null) return "";
   const left = Math.max(0, Math.round(pause.until - now / 1000));
   return left <= 60 ? `Goes on by itself in ${left} s` : "";
+}
+
+/** The breakpoint before the next call like this one: `tool:refund`; none for what is no call. @param {number} kind @param {import("./types.js").Row} row */
+export function placeOf(kind, row) {
+  if (kind === KIND.LLM) return `llm:${row.name}`;
+  return kind === KIND.TOOL ? `tool:${row.name}` : "";
 }

@@ -39,6 +39,35 @@ export function scoreNames(runs, most) {
     .map(([name]) => name);
 }
 
+/** Not worth a column: what has a column or a place of its own, and what is no plain value. */
+const SHOWN_ELSEWHERE = new Set(["scores", "session_id"]);
+
+/** What a run says under a key of its metadata, as a column shows it; null where it says nothing plain. @param {RunMeta} run @param {string} key */
+export function metadataText(run, key) {
+  const value = run.metadata?.[key];
+  if (Array.isArray(value)) return value.every((one) => typeof one !== "object") ? value.join(", ") : null;
+  return value === undefined || value === null || typeof value === "object" ? null : String(value);
+}
+
+/**
+ * The keys of runs' metadata that can be columns, those of most runs first.
+ * @param {RunMeta[]} runs @returns {string[]}
+ */
+export function metadataKeys(runs) {
+  /** @type {Map<string, number>} */
+  const counts = new Map();
+  for (const run of runs)
+    for (const key of Object.keys(run.metadata ?? {}))
+      if (!SHOWN_ELSEWHERE.has(key) && metadataText(run, key) !== null) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).map(([key]) => key);
+}
+
+/** The `key=value` terms and ages of a query, as they were typed. @param {string} query @returns {string[]} */
+export function termsOf(query) {
+  const pieces = query.match(/[^\s"=<>!~:]+(?:!=|>=|<=|=|<|>|~)(?:"[^"]*"|\S*)|"[^"]*"|\S+/g) ?? [];
+  return pieces.filter((piece) => /^[^\s"=<>!~:]+(?:!=|>=|<=|=|<|>|~)|^is:.|^since:\d+[mhdw]$/.test(piece));
+}
+
 /** @param {RunMeta[]} runs @param {GroupBy} by @returns {Group[]} the group of the newest run first */
 export function groupsOf(runs, by) {
   /** @type {Map<string, RunMeta[]>} */
@@ -75,7 +104,7 @@ export function tableItems(runs, by, sort, closed, whole) {
   if (by === "") return sorted(runs, sort).map((run) => ({ kind: "run", key: run.run_id, run, isGrouped: false }));
   /** @type {TableItem[]} */
   const items = [];
-  for (const group of groupsOf(runs, by)) {
+  for (const group of sortedGroups(groupsOf(runs, by), sort)) {
     if (group.runs.length === 1) {
       items.push({ kind: "run", key: group.runs[0].run_id, run: group.runs[0], isGrouped: false });
       continue;
@@ -94,9 +123,36 @@ export function tableItems(runs, by, sort, closed, whole) {
 
 /** @param {RunMeta[]} runs @param {TableSort} sort @returns {RunMeta[]} */
 function sorted(runs, { by, descending }) {
+  return inOrder(runs, (run) => sortValue(run, by), descending);
+}
+
+/** Groups in the order of what their own line shows under the chosen head. @param {Group[]} groups @param {TableSort} sort @returns {Group[]} */
+function sortedGroups(groups, { by, descending }) {
+  return inOrder(groups, (group) => groupValue(group, by, descending), descending);
+}
+
+/** @param {Group} group @param {string} by @param {boolean} descending @returns {number | string | null} */
+function groupValue({ runs, label, passed }, by, descending) {
+  if (by === "run") return label;
+  if (by === "outcome") return passed;
+  const values = runs.map((run) => sortValue(run, by)).filter((value) => value !== null);
+  const numbers = values.filter((value) => typeof value === "number");
+  if (by === "time") return median(numbers);
+  if (by === "tokens" || by === "cost")
+    return numbers.length > 0 ? numbers.reduce((sum, value) => sum + value, 0) : null;
+  if (values.length === 0) return null;
+  if (by !== "started" && numbers.length === values.length)
+    return numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+  return values.reduce((best, value) => (value > best === descending ? value : best));
+}
+
+/**
+ * @template T
+ * @param {T[]} things @param {(thing: T) => number | string | null} value @param {boolean} descending @returns {T[]}
+ */
+function inOrder(things, value, descending) {
   const sign = descending ? -1 : 1;
-  const value = (/** @type {RunMeta} */ run) => sortValue(run, by);
-  return [...runs].sort((a, b) => {
+  return [...things].sort((a, b) => {
     const [left, right] = [value(a), value(b)];
     // What is not known stands at the end, whichever way the rest goes.
     if (left === null || right === null) return left === right ? 0 : left === null ? 1 : -1;
@@ -110,9 +166,9 @@ function sortValue(run, by) {
   if (by === "time") return run.duration_ms;
   if (by === "tokens") return run.total_tokens ?? null;
   if (by === "cost") return run.cost_usd ?? null;
-  if (by === "version") return run.metadata?.version === undefined ? null : String(run.metadata.version);
   if (by === "run") return nameOf(run);
   if (by === "outcome") return `${standing(run).word} ${run.headline ?? ""}`;
+  if (by.startsWith("metadata ")) return metadataText(run, by.slice(9));
   return scoresOf(run)[by] ?? null;
 }
 

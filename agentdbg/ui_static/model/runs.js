@@ -15,18 +15,25 @@ import {
 /**
  * @typedef {{kind: "day", key: string, label: string}
  *   | {kind: "session", key: string, label: string, count: number}
- *   | {kind: "run", key: string, run: RunMeta, session: "" | "member" | "last"}} RailItem
+ *   | {kind: "trials", key: string, label: string, outcome: string, runId: string, depth: number}
+ *   | {kind: "run", key: string, run: RunMeta, session: "" | "member" | "last", depth: number}} RailItem
  */
 
 /**
  * Headings and runs from top to bottom. Runs come newest first; the runs of a session stand together under it, at the
- * place of its newest run, when there are at least two of them on that day.
- * @param {RunMeta[]} runs @param {number} now @returns {RailItem[]}
+ * place of its newest run, when there are at least two of them on that day. Forks and replays stand under the run they
+ * came from; forks of the same change fold into one line, unless one of them is selected.
+ * @param {RunMeta[]} runs @param {number} now @param {string | null} [selectedId] @returns {RailItem[]}
  */
-export function railItems(runs, now) {
+export function railItems(runs, now, selectedId = null) {
   /** @type {RailItem[]} */
   const items = [];
-  for (const { label, runs: ofDay } of byDay(runs, now)) {
+  const { roots, children } = families(runs);
+  const add = (/** @type {RunMeta} */ run, /** @type {"" | "member" | "last"} */ session) => {
+    items.push({ kind: "run", key: run.run_id, run, session, depth: 0 });
+    addChildren(items, run, children, 1, selectedId);
+  };
+  for (const { label, runs: ofDay } of byDay(roots, now)) {
     items.push({ kind: "day", key: `day ${label}`, label });
     const sessions = bySession(ofDay);
     const placed = new Set();
@@ -34,7 +41,7 @@ export function railItems(runs, now) {
       const session = sessionOf(run);
       const companions = session === null ? [] : (sessions.get(session) ?? []);
       if (companions.length < 2) {
-        items.push({ kind: "run", key: run.run_id, run, session: "" });
+        add(run, "");
       } else if (!placed.has(session)) {
         placed.add(session);
         items.push({
@@ -43,18 +50,69 @@ export function railItems(runs, now) {
           label: String(session),
           count: companions.length,
         });
-        for (const companion of companions) {
-          items.push({
-            kind: "run",
-            key: companion.run_id,
-            run: companion,
-            session: companion === companions.at(-1) ? "last" : "member",
-          });
-        }
+        for (const companion of companions) add(companion, companion === companions.at(-1) ? "last" : "member");
       }
     }
   }
   return items;
+}
+
+/** The id of the run that this one is a fork or a replay of. @param {RunMeta} run @returns {string | null} */
+export function parentOf(run) {
+  const parent = run.replay?.parent_run_id;
+  return typeof parent === "string" && parent !== run.run_id ? parent : null;
+}
+
+/** Runs whose parent is not among them, and the children of each run. @param {RunMeta[]} runs newest first */
+function families(runs) {
+  const known = new Map(runs.map((run) => [run.run_id, run]));
+  /** @type {Map<string, RunMeta[]>} */
+  const children = new Map();
+  const roots = [];
+  for (const run of runs) {
+    const parent = known.get(parentOf(run) ?? "");
+    // A child is newer than its parent; files that name each other as parents stay where they are.
+    if (parent && startOf(parent) <= startOf(run) && parentOf(parent) !== run.run_id)
+      children.set(parent.run_id, [run, ...(children.get(parent.run_id) ?? [])]);
+    else roots.push(run);
+  }
+  return { roots, children };
+}
+
+/**
+ * @param {RailItem[]} items @param {RunMeta} parent @param {Map<string, RunMeta[]>} children
+ * @param {number} depth @param {string | null} selectedId
+ */
+function addChildren(items, parent, children, depth, selectedId) {
+  /** @type {Map<string, RunMeta[]>} */
+  const alike = new Map();
+  for (const run of children.get(parent.run_id) ?? []) {
+    const key = relationOf(run);
+    alike.set(key, [...(alike.get(key) ?? []), run]);
+  }
+  for (const [key, runs] of alike) {
+    const isTrials = runs.length > 1 && key.startsWith("fork");
+    if (isTrials && !runs.some((run) => run.run_id === selectedId)) {
+      const good = runs.filter((run) => standing(run).tone === "ok").length;
+      const at = runs[0].replay?.at?.n;
+      const label = `${runs.length} trials${at ? ` from #${at}` : ""}`;
+      const outcome = `${good} of ${runs.length} finished`;
+      items.push({ kind: "trials", key: `trials ${runs[0].run_id}`, label, outcome, runId: runs[0].run_id, depth });
+      continue;
+    }
+    for (const run of runs) {
+      items.push({ kind: "run", key: run.run_id, run, session: "", depth });
+      addChildren(items, run, children, depth + 1, selectedId);
+    }
+  }
+}
+
+/** What a run is to its parent: equal for the trials of one fork. @param {RunMeta} run */
+export function relationOf(run) {
+  const { mode, at, edits, mocks } = run.replay ?? {};
+  if (mode !== "fork") return "replay";
+  const changed = (edits ?? []).map((/** @type {any} */ edit) => `${edit.path}=${JSON.stringify(edit.value)}`);
+  return [`fork at #${at?.n ?? "?"}`, ...changed, ...(mocks ?? [])].join(", ");
 }
 
 /** @param {RunMeta[]} runs @param {number} now */

@@ -35,6 +35,8 @@ export class Timeline {
     this.costs = new Map();
     /** Whether long stretches in which nothing happens are taken out of the waterfall. */
     this.folds = true;
+    /** Where the run pauses, while that can be changed. @type {Set<string> | null} */
+    this.breaks = null;
   }
 
   #costsVersion = 0;

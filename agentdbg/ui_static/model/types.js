@@ -44,6 +44,20 @@
  * @property {string | null} [headline]
  * @property {string | null} [state] "problems" when a run finished and something in it went wrong
  * @property {Record<string, any>} [metadata]
+ * @property {Record<string, any>} [replay] what it is a fork or a replay of
+ *
+ * @typedef {object} Relative a run of a family
+ * @property {string} run_id
+ * @property {number} depth 0 for the first of the family
+ * @property {string} relation what it is to its parent
+ * @property {"running" | "ok" | "error"} status
+ * @property {string | null} state
+ * @property {string | null} headline
+ * @property {string | null} first what it did otherwise than its parent first
+ * @property {number | null} served
+ * @property {number | null} live
+ * @property {number | null} duration_ms
+ * @property {number | null} cost_usd
  *
  * @typedef {{n: number | null, parts: {text: string, style: "plain" | "code" | "quote"}[]}} VerdictLine
  *

@@ -5,7 +5,7 @@
  */
 
 import { glyph } from "../core/glyphs.js";
-import { h, setOptional } from "../core/dom.js";
+import { emit, h, setOptional } from "../core/dom.js";
 import {
   formatAt,
   formatClock,
@@ -40,6 +40,7 @@ const LIVE_FROM_MS = 2000;
  * @property {string} query
  * @property {boolean} isMatch
  * @property {{severity: string, round: number, edge: string} | null} gutter
+ * @property {string} stop "set tool:refund" or "offered tool:refund" where a breakpoint can be; else nothing
  * @property {number} rank which suspect this is, from 1; 0 for none
  * @property {number} share how much of the bar's room the duration fills, 0 to 1
  * @property {boolean} isTorn whether the call took longer than the bar's room can show
@@ -95,14 +96,35 @@ function glyphName(kind, row) {
 }
 
 /** @param {RowFacts} facts */
-function gutterCell({ gutter, rank }) {
+function gutterCell({ gutter, rank, stop }) {
   const cell = h("span", { class: "gutter" });
+  if (stop !== "" && rank === 0 && !gutter?.round) cell.append(stopButton(stop));
   if (rank > 0) cell.append(h("b", { class: "rank digits", title: `suspect ${rank}` }, rank));
   if (!gutter) return cell;
   cell.dataset.severity = gutter.severity;
   cell.dataset.edge = gutter.edge;
   if (gutter.round > 0) cell.append(h("b", { class: "round digits", title: `round ${gutter.round}` }, gutter.round));
   return cell;
+}
+
+/** A dot that sets a breakpoint before the next call like this one, or takes it away. @param {string} stop */
+function stopButton(stop) {
+  const isSet = stop.startsWith("set ");
+  const place = stop.slice(stop.indexOf(" ") + 1);
+  const name = place.slice(place.indexOf(":") + 1);
+  const label = `${isSet ? "Remove the breakpoint before" : "Break before"} ${visibleText(name)}`;
+  return h("button", {
+    class: "stop",
+    type: "button",
+    tabindex: "-1",
+    "aria-label": label,
+    title: `${label} (Shift+B)`,
+    "aria-pressed": String(isSet),
+    onclick: (/** @type {MouseEvent} */ event) => {
+      event.stopPropagation();
+      emit(/** @type {HTMLElement} */ (event.currentTarget), "toggle-break", { place });
+    },
+  });
 }
 
 /** A match that the preview cannot show is marked at the number. @param {RowFacts} facts @param {HTMLElement} what */
@@ -127,6 +149,7 @@ function nameCell(facts, row) {
         "span",
         { class: "name-number digits" },
         ` #${facts.n}${facts.gutter?.round ? ` · round ${facts.gutter.round}` : ""}`,
+        facts.rank > 0 ? h("b", { class: "rank" }, facts.rank) : null,
       ),
     );
   return name;

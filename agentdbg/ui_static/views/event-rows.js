@@ -61,7 +61,6 @@ export class EventRows extends HTMLElement {
   #shown = { key: "", numbers: new Uint32Array(0) };
   #pressed = { x: 0, y: 0 };
   #isOwnScroll = false;
-  #ticker = 0;
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -127,7 +126,6 @@ export class EventRows extends HTMLElement {
     this.#scroller.setAttribute("role", this.timeline.isTree ? "treegrid" : "grid");
     this.#scroller.setAttribute("aria-rowcount", String(this.timeline.length));
     this.#render();
-    this.#tick();
   }
 
   #drawHeads() {
@@ -273,6 +271,11 @@ export class EventRows extends HTMLElement {
     return this.#top;
   }
 
+  /** How far the rows reach down. */
+  get height() {
+    return this.#heights.total;
+  }
+
   /** @param {number} [top] */
   toTop(top = 0) {
     this.#scrollTo(top);
@@ -337,16 +340,10 @@ export class EventRows extends HTMLElement {
     return this.zoom ?? wholeRange(this.timeline, this.data);
   }
 
-  /** Calls that go on are drawn once a second, while any is in sight. */
-  #tick() {
-    const going =
-      this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START);
-    if (going && !this.#ticker)
-      this.#ticker = window.setInterval(() => (this.data?.isRunning ? this.#render() : this.#tick()), 1000);
-    if (!going && this.#ticker) {
-      clearInterval(this.#ticker);
-      this.#ticker = 0;
-    }
+  /** Another second: calls that go on are drawn anew, when any is in sight. */
+  tick() {
+    if (this.data?.isRunning && this.#drawn.numbers.some((n) => this.timeline?.skeleton.kind[n] === KIND.CALL_START))
+      this.#render();
   }
 
   /** @param {{first: number, last: number}} seen */

@@ -30,6 +30,9 @@ export class HoldBar extends HTMLElement {
   /** @type {Pause | null} */
   pause = null;
 
+  /** Where the run pauses, while that can be changed from here. @type {Set<string> | null} */
+  breaks = null;
+
   /** @type {string[]} */
   #breaks = [];
   /** @type {Mode} */
@@ -100,7 +103,22 @@ export class HoldBar extends HTMLElement {
       clearInterval(this.#timer);
       this.#timer = 0;
       this.#show(null);
+      this.#tell(null);
     }
+  }
+
+  /** @param {Set<string> | null} breaks */
+  #tell(breaks) {
+    const said = (/** @type {Set<string> | null} */ some) => (some === null ? "none" : JSON.stringify([...some]));
+    if (said(breaks) === said(this.breaks)) return;
+    this.breaks = breaks;
+    emit(this, "breaks-changed");
+  }
+
+  /** Set a breakpoint, or take it away. @param {string} place */
+  toggle(place) {
+    const without = this.#breaks.filter((one) => one !== place);
+    return this.#setBreaks(without.length < this.#breaks.length ? without : [...this.#breaks, place]);
   }
 
   async #look() {
@@ -109,7 +127,8 @@ export class HoldBar extends HTMLElement {
     const control = await this.api.json(`/api/runs/${runId}/control`).catch(() => null);
     if (control === null || runId !== this.#runId) return;
     const first = control.paused[0] ?? null;
-    this.#breaks = control.breaks.length > 0 ? control.breaks : (first?.breaks ?? []);
+    this.#breaks = control.armed ? control.breaks : (first?.breaks ?? []);
+    this.#tell(control.armed ? new Set(this.#breaks) : null);
     if (first?.pause_id !== this.pause?.pause_id) this.#show(first);
     else if (this.pause) this.#drawState();
     this.#drawBreaks();

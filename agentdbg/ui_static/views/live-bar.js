@@ -5,10 +5,10 @@ import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { counted, formatElapsed } from "../model/format.js";
 import { KIND } from "../model/skeleton.js";
+import { elapsedOf } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 
-const NOW_MS = 1000;
 /** What has gone on for less is not worth telling: it would be gone before it is read. */
 const WORTH_MS = 2000;
 
@@ -27,7 +27,6 @@ export class LiveBar extends HTMLElement {
     h("span", null, "Follow"),
     h("kbd", null, "f"),
   );
-  #timer = 0;
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -37,11 +36,6 @@ export class LiveBar extends HTMLElement {
   update() {
     const running = this.data?.isRunning ?? false;
     this.hidden = !running;
-    if (running && !this.#timer) this.#timer = window.setInterval(() => this.#draw(), NOW_MS);
-    if (!running && this.#timer) {
-      clearInterval(this.#timer);
-      this.#timer = 0;
-    }
     if (running) this.#draw();
   }
 
@@ -64,7 +58,7 @@ export class LiveBar extends HTMLElement {
   #doing() {
     const data = /** @type {RunData} */ (this.data);
     const { skeleton } = data;
-    const elapsed = Date.now() - Date.parse(data.run?.started_at ?? "");
+    const elapsed = elapsedOf(data);
     for (let n = skeleton.count; n >= Math.max(1, skeleton.count - 2000); n -= 1) {
       if (skeleton.kind[n] !== KIND.CALL_START || !skeleton.isShown(n)) continue;
       const row = data.rows.get(n);

@@ -41,7 +41,9 @@ export class PageNotices extends HTMLElement {
     }
     if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal]);
     const { notes = [] } = this.summary ?? {};
-    for (const note of notes) yield notice([h("b", null, firstSentence(note)), note.slice(firstSentence(note).length)]);
+    // Where a fork comes from is no warning; `run-family` says it.
+    for (const note of notes.filter((one) => !one.startsWith("Fork of ")))
+      yield notice([h("b", null, firstSentence(note)), note.slice(firstSentence(note).length)]);
   }
 }
 

@@ -19,7 +19,7 @@ const NAMES = {
   travel: { key: "listname", first: 176, narrow: 138 },
 };
 const WHAT = { key: "fallwhat", first: 150 };
-const WIDTHS = { time: 158, tokens: 58, cost: 62, at: 72 };
+const WIDTHS = { time: 158, tokens: 58, cost: 76, at: 72 };
 const TIME_WITHOUT_BAR = 80;
 const BOUNDS = { least: 96, most: 640 };
 /** Below these widths of the rows a column gives way. */
@@ -85,7 +85,7 @@ export class RowColumns {
     const cost = data.summary?.figures.cost_usd ?? data.run?.cost_usd ?? null;
     /** @type {Set<string>} */
     const columns = new Set();
-    if (hasDurations) columns.add("time");
+    if (hasDurations || skeleton.running) columns.add("time");
     if (hasTokens && width >= ROOM.tokens) columns.add("tokens");
     if (cost !== null && cost > 0 && width >= ROOM.cost) columns.add("cost");
     if (times && view !== "waterfall" && width >= ROOM.at) columns.add("at");

@@ -1,7 +1,9 @@
 // @ts-check
 /** What a row is made from, put together from columns, timeline and the moment; and what stretch of time rows cover. */
 
+import { clockTime } from "../core/clock.js";
 import { embeddedRun } from "../core/embedded.js";
+import { placeOf } from "../model/pauses.js";
 import { KIND } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -33,6 +35,7 @@ export function factsOf({ timeline, gutter, ranks, query, elapsed, scale: time, 
     // A span stands before its children in the tree, but was written after them.
     gutter: timeline.isTree && isSpan ? null : gutter(n),
     rank: ranks.get(n) ?? 0,
+    stop: stopOf(timeline, n, row),
     share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
     isTorn: duration !== null && duration > scale * 1.001,
     isShort,
@@ -46,6 +49,12 @@ export function factsOf({ timeline, gutter, ranks, query, elapsed, scale: time, 
       going ? Math.floor(elapsed / 1000) : 0,
     ].join(),
   };
+}
+
+/** The breakpoint that a row offers, and whether it is set. @param {Timeline} timeline @param {number} n @param {import("../model/types.js").Row | undefined} row */
+function stopOf({ breaks, skeleton }, n, row) {
+  const place = breaks && row ? placeOf(skeleton.kind[n], row) : "";
+  return place === "" ? "" : `${breaks?.has(place) ? "set" : "offered"} ${place}`;
 }
 
 /** @param {Skeleton} skeleton @param {number} n @param {number} duration @param {import("../model/time-axis.js").TimeScale} time */
@@ -70,11 +79,11 @@ export function wholeRange(timeline, data) {
   return { from: 0, to: Math.max(1, timeline?.skeleton.extent() ?? 1, data?.isRunning ? elapsedOf(data) : 0) };
 }
 
-/** How long the run has lasted, by the reader's clock, or when the file it is in was made. @param {RunData | null} data */
+/** How long the run has lasted by the page's clock, or when the file it is in was made. @param {RunData | null} data */
 export function elapsedOf(data) {
   if (embeddedRun !== null) return data?.summary?.figures.duration_ms ?? 0;
   const started = Date.parse(data?.run?.started_at ?? "");
-  return Number.isNaN(started) ? 0 : Math.max(0, Date.now() - started);
+  return Number.isNaN(started) ? 0 : Math.max(0, clockTime() - started);
 }
 
 /** The stretch of time some rows cover. @param {Skeleton} skeleton @param {Uint32Array} numbers @returns {Range} */

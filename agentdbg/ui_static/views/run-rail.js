@@ -1,17 +1,21 @@
 // @ts-check
 /** The runs: newest first under their day, what came of each in a line, found by typing. Thousands scroll as tens do. */
 
+import { clockTime } from "../core/clock.js";
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
+import { preference, setPreference } from "../core/preferences.js";
 import { formatAge, formatCount } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
-import { nameOf, railItems, runFigures, runLabel, standing, startOf } from "../model/runs.js";
+import { nameOf, railItems, relationOf, runFigures, runLabel, standing, startOf } from "../model/runs.js";
+import { Separator } from "./column-heads.js";
 
 /** @typedef {import("../model/types.js").RunMeta} RunMeta */
 /** @typedef {import("../model/runs.js").RailItem} RailItem */
 
 const OVERSCAN = 4;
+const WIDTH = { first: 288, least: 200, most: 560 };
 const STATUSES = [
   ["", "All", "all"],
   ["error", "Failed", "error"],
@@ -86,6 +90,7 @@ export class RunRail extends HTMLElement {
       this.#pick,
       this.#scroller,
       this.#nothing,
+      this.#edge(),
     );
     this.#field.addEventListener("input", () => emit(this, "find-runs", { q: this.#field.value, status: this.status }));
     this.#field.addEventListener("keydown", (event) => this.#fieldKey(event));
@@ -93,6 +98,18 @@ export class RunRail extends HTMLElement {
     this.#scroller.addEventListener("keydown", (event) => this.#listKey(event));
     this.#window.addEventListener("click", (event) => this.#clicked(event));
     new ResizeObserver(() => this.#resized()).observe(this.#scroller);
+  }
+
+  /** The edge that makes room for long names; a double click puts it back. */
+  #edge() {
+    const write = (/** @type {number} */ width) => {
+      setPreference("railwidth", String(width));
+      document.documentElement.style.setProperty("--rail-width", `${width}px`);
+    };
+    const read = () => Number(preference("railwidth", "")) || WIDTH.first;
+    if (read() !== WIDTH.first) write(read());
+    return new Separator({ label: "Width of the list of runs", read, write, fit: () => WIDTH.first, bounds: WIDTH })
+      .element;
   }
 
   focusField() {
@@ -106,9 +123,9 @@ export class RunRail extends HTMLElement {
 
   update() {
     if (!this.firstChild) return;
-    const rowHeight = this.#width > 340 ? 68 : 64;
+    const rowHeight = matchMedia("(max-width: 719.9px)").matches ? 68 : 64;
     const known = this.runs.length;
-    this.#items = railItems(this.runs, Date.now());
+    this.#items = railItems(this.runs, clockTime(), this.selectedId);
     const items = this.#items;
     // Runs not loaded yet have their room already, so that the scroll bar says how many there are.
     this.#heights = new RowHeights(items.length + Math.max(0, this.total - known), (index) =>
@@ -127,7 +144,6 @@ export class RunRail extends HTMLElement {
   // Asking the elements where they stand would make the browser lay out the page, so it is remembered.
   #top = 0;
   #viewport = 0;
-  #width = 0;
 
   #scrolled() {
     this.#top = this.#scroller.scrollTop;
@@ -137,7 +153,6 @@ export class RunRail extends HTMLElement {
   #resized() {
     const wasHidden = this.#viewport === 0;
     this.#viewport = this.#scroller.clientHeight;
-    this.#width = this.clientWidth;
     this.#top = this.#scroller.scrollTop;
     this.update();
     if (wasHidden) this.reveal();
@@ -231,18 +246,20 @@ export class RunRail extends HTMLElement {
 
   /** @param {RailItem} item */
   #element(item) {
-    const now = Date.now();
+    const moment = clockTime();
     const age =
       item.kind === "run"
-        ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), now)} ${item.run.status === "running" ? runFigures(item.run, now) : ""} ${item.session}`
-        : `${item.kind === "session" ? item.count : ""}`;
+        ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), moment)} ${item.run.status === "running" ? runFigures(item.run, moment) : ""} ${item.session} ${item.depth}`
+        : `${item.kind === "session" ? item.count : item.kind === "trials" ? item.outcome : ""}`;
     const source = item.kind === "run" ? item.run : null;
     let drawn = this.#drawn.get(item.key);
     if (!drawn) {
       drawn = {
         element: h(
           "div",
-          item.kind === "run" ? { role: "option", id: `run-${item.run.run_id}` } : { role: "presentation" },
+          item.kind === "run"
+            ? { role: "option", id: `run-${item.run.run_id}` }
+            : { role: item.kind === "trials" ? "option" : "presentation" },
         ),
         source: undefined,
         age: "",
@@ -250,7 +267,7 @@ export class RunRail extends HTMLElement {
       this.#drawn.set(item.key, drawn);
     }
     if (drawn.source !== source || drawn.age !== age) {
-      if (item.kind === "run") fillRun(drawn.element, item.run, item.session, now, this.badges.get(item.run.run_id));
+      if (item.kind === "run") fillRun(drawn.element, item, moment, this.badges.get(item.run.run_id));
       else fillHeading(drawn.element, item);
       drawn.source = source;
       drawn.age = age;
@@ -299,18 +316,21 @@ export class RunRail extends HTMLElement {
   }
 }
 
-/** @param {HTMLElement} element @param {RunMeta} run @param {string} session @param {number} now @param {string} [badge] */
-function fillRun(element, run, session, now, badge) {
+/** @param {HTMLElement} element @param {Extract<RailItem, {kind: "run"}>} item @param {number} now @param {string} [badge] */
+function fillRun(element, { run, session, depth }, now, badge) {
   const { glyph: sign, tone } = standing(run);
+  const name = depth > 0 ? relationOf(run) : nameOf(run);
   element.className = "run";
   element.dataset.runId = run.run_id;
   element.dataset.status = run.status;
   element.dataset.tone = tone;
   element.dataset.session = session;
-  element.setAttribute("aria-label", `${badge ? `${badge}, ` : ""}${runLabel(run, now)}`);
+  element.dataset.depth = String(Math.min(depth, 3));
+  const relation = depth > 0 ? `${name} of ` : "";
+  element.setAttribute("aria-label", `${badge ? `${badge}, ` : ""}${relation}${runLabel(run, now)}`);
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),
-    h("span", { class: "name cut", title: nameOf(run) }, visibleText(nameOf(run))),
+    h("span", { class: "name cut", title: name }, visibleText(name)),
     h(
       "span",
       { class: "age digits", title: run.started_at },
@@ -325,7 +345,16 @@ function fillRun(element, run, session, now, badge) {
 /** @param {HTMLElement} element @param {Exclude<RailItem, {kind: "run"}>} item */
 function fillHeading(element, item) {
   element.className = item.kind;
-  if (item.kind === "day") element.replaceChildren(item.label);
+  if (item.kind === "trials") {
+    element.dataset.depth = String(Math.min(item.depth, 3));
+    element.dataset.runId = item.runId;
+    element.setAttribute("aria-label", `${item.label}, ${item.outcome}`);
+    element.replaceChildren(
+      glyph("fork", { size: 14 }),
+      h("span", null, item.label),
+      h("span", { class: "quiet" }, item.outcome),
+    );
+  } else if (item.kind === "day") element.replaceChildren(item.label);
   else
     element.replaceChildren(
       h("span", null, "session "),

@@ -10,10 +10,13 @@ import { hasTimes } from "../model/runs.js";
 import { stripBars } from "../model/strip.js";
 import { suspectsOf } from "../model/suspects.js";
 import { ticks } from "../model/time-axis.js";
+import { elapsedOf } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 
 const MODEL_TOP = 10;
+const SUSPECT_PX = 18;
+const WORD_PX = 36;
 const MODEL_HEIGHT = 20;
 const TOOL_TOP = 33;
 const TOOL_HEIGHT = 8;
@@ -21,7 +24,7 @@ const HEIGHT = 46;
 const DRAG = 5;
 const POINTER = 5;
 const LETTER = 6;
-const TONES = { llm: "--llm-bar", tool: "--tool-bar", error: "--error-bar", span: "--sunken", running: "--accent" };
+const TONES = { llm: "--llm-bar", tool: "--tool-bar", error: "--error-bar", span: "--sunken", running: "--lens-user" };
 
 export class RunStrip extends HTMLElement {
   /** @type {RunData | null} */
@@ -69,8 +72,7 @@ export class RunStrip extends HTMLElement {
     const data = this.data;
     if (!data) return 1;
     const known = data.skeleton.extent();
-    const started = Date.parse(data.run?.started_at ?? "");
-    return Math.max(1, known, data.isRunning && !Number.isNaN(started) ? Date.now() - started : 0);
+    return Math.max(1, known, data.isRunning ? elapsedOf(data) : 0);
   }
 
   /** @param {boolean} [anew] also when the columns are the same, because colours or sizes changed */
@@ -145,11 +147,17 @@ export class RunStrip extends HTMLElement {
   /** @param {number} extent */
   #drawLoops(extent) {
     const { skeleton, findings } = /** @type {RunData} */ (this.data);
-    const suspects = suspectsOf(this.data?.summary).map(({ n }, at) => {
-      const mark = h("b", { class: "suspect" }, at + 1);
-      place(mark, skeleton.start[n] / extent, 0);
-      return mark;
-    });
+    let free = 0;
+    const suspects = suspectsOf(this.data?.summary)
+      .map(({ n }, at) => ({ at: skeleton.start[n] / extent, mark: h("b", { class: "suspect" }, at + 1) }))
+      .sort((one, other) => one.at - other.at)
+      .map(({ at, mark }) => {
+        const from = Math.max(at, free); // two of one moment stand side by side
+        free = from + SUSPECT_PX / this.#width;
+        place(mark, from, 0);
+        return mark;
+      });
+    this.toggleAttribute("data-ranked", suspects.length > 0 && findings.length > 0);
     let wordEnd = -1;
     this.#loops.replaceChildren(
       ...suspects,
@@ -158,9 +166,11 @@ export class RunStrip extends HTMLElement {
         place(bracket, skeleton.start[first] / extent, skeleton.endOf(last) / extent);
         // At the left edge the word has no room before the bracket; nor where another bracket's word or line stands.
         const begin = (skeleton.start[first] / extent) * this.#width;
-        if (begin < 36) bracket.dataset.word = "after";
-        else if (begin - 36 < wordEnd) bracket.dataset.word = "none";
-        wordEnd = Math.max(wordEnd, (skeleton.endOf(last) / extent) * this.#width + (begin < 36 ? 36 : 0));
+        const end = (skeleton.endOf(last) / extent) * this.#width;
+        const isLeft = begin < WORD_PX;
+        if (isLeft && end + WORD_PX < this.#width) bracket.dataset.word = "after";
+        else if (isLeft || begin - WORD_PX < wordEnd) bracket.dataset.word = "none";
+        wordEnd = Math.max(wordEnd, end + (isLeft ? WORD_PX : 0));
         return bracket;
       }),
     );

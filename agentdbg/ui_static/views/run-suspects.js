@@ -6,7 +6,6 @@ import { hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
 import { visibleText } from "../model/details/text.js";
 import { suspectsOf } from "../model/suspects.js";
-import { KINDS } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/suspects.js").ShownSuspect} ShownSuspect */
@@ -46,7 +45,12 @@ export class RunSuspects extends HTMLElement {
         "div",
         { class: "suspects-head" },
         h("h3", null, "Suspects"),
-        h("span", { class: "quiet" }, "most likely first; found by rules, without calling a model"),
+        h(
+          "span",
+          { class: "quiet" },
+          "most likely first",
+          h("span", { class: "how" }, "; found by rules, without calling a model"),
+        ),
         toggle,
       ),
       list,
@@ -57,7 +61,7 @@ export class RunSuspects extends HTMLElement {
   #row({ n, parts, evidence, hitRate }, at) {
     const data = /** @type {RunData} */ (this.data);
     const row = data.rows.get(n);
-    const kind = KINDS[data.skeleton.kind[n]] ?? "other";
+    const kind = row?.kind ?? "other";
     const isOpen = at === this.#opened;
     const links = evidence.flatMap((piece) => (piece.n === null ? [] : [this.#link(piece.n), " "]));
     return h(
@@ -65,8 +69,13 @@ export class RunSuspects extends HTMLElement {
       null,
       h("b", { class: "rank digits" }, at + 1),
       this.#link(n),
-      h("span", { class: "who cut", "data-kind": kind }, glyph(kind), visibleText(row?.name ?? "")),
-      h("span", { class: "says" }, ...sentence(parts)),
+      h(
+        "span",
+        { class: "who", "data-kind": kind },
+        glyph(kind),
+        h("span", { class: "cut", title: row?.name }, visibleText(row?.name ?? "")),
+      ),
+      h("span", { class: "says" }, ...sentence(withoutSubject(parts, n, row?.name))),
       h(
         "span",
         { class: "aside quiet" },
@@ -117,6 +126,17 @@ export class RunSuspects extends HTMLElement {
       `#${n}`,
     );
   }
+}
+
+/**
+ * What number and name beside the sentence say already is left out of it: "gpt-4o #5 asked for …" becomes "asked for …".
+ * @param {import("../model/suspects.js").Parts} parts @param {number} n @param {string | undefined} name
+ */
+function withoutSubject(parts, n, name) {
+  const [subject, predicate, ...rest] = parts;
+  const number = ` #${n} `;
+  if (subject?.text !== name || !predicate?.text.startsWith(number)) return parts;
+  return [{ ...predicate, text: predicate.text.slice(number.length) }, ...rest];
 }
 
 /** @param {import("../model/suspects.js").Parts} parts */

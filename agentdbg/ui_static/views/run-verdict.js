@@ -1,6 +1,7 @@
 // @ts-check
 /** What came of the run: its state and name, the cause in a sentence, what followed, and the figures on one line. */
 
+import { clockTime } from "../core/clock.js";
 import { emit, h } from "../core/dom.js";
 import { embeddedRun, hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
@@ -17,6 +18,7 @@ import { visibleText } from "../model/details/text.js";
 import { scoresOf } from "../model/run-groups.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 import { isProblem } from "../model/suspects.js";
+import { elapsedOf } from "./row-facts.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
 /** @typedef {import("../model/types.js").Summary} Summary */
@@ -49,6 +51,7 @@ export class RunVerdict extends HTMLElement {
     { class: "button report", type: "button", "data-report": true, onclick: () => emit(this, "copy-report") },
     h("span", null, "Copy for AI assistant"),
   );
+  #elapsed = h("b");
   #drawn = "";
   #drawnAt = 0;
   #drawnRun = "";
@@ -108,7 +111,17 @@ export class RunVerdict extends HTMLElement {
       glyph("share", { size: 14 }),
       "Share",
     );
-    this.#actions.append(find, this.#report, ...(embeddedRun === null ? [compare, share] : []), more);
+    const replay = h(
+      "button",
+      {
+        class: "button replay",
+        type: "button",
+        title: "Replay this run (R)",
+        onclick: () => emit(this, "replay-run"),
+      },
+      "Replay…",
+    );
+    this.#actions.append(find, this.#report, ...(embeddedRun === null ? [replay, compare, share] : []), more);
     this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
     document.body.append(this.#menu(more));
   }
@@ -140,11 +153,15 @@ export class RunVerdict extends HTMLElement {
       { id: "run-menu", class: "menu", popover: "auto" },
       embeddedRun === null && item("Rename", "F2", "rename-run"),
       embeddedRun === null && item("Compare with another run…", "d", "compare-with"),
+      embeddedRun === null && item("Replay…", "R", "replay-run"),
       item("Copy run id", "i", "copy-id"),
-      item("Save all events as JSON", "", "save-run"),
-      embeddedRun === null && item("Share as HTML file", "", "save-page"),
+      item("Save all events as JSON", "w", "save-run"),
+      embeddedRun === null && item("Share as HTML file", "h", "save-page"),
       item("Collapse / expand summary", "v", "verdict"),
-      embeddedRun === null && item("Delete", "", "delete-run", true),
+      embeddedRun === null && item("Mark as passed", "+", "mark-passed"),
+      embeddedRun === null && item("Mark as failed…", "-", "mark-failed"),
+      embeddedRun === null && item("Clear mark", "0", "mark-cleared"),
+      embeddedRun === null && item("Delete", "Del", "delete-run", true),
     );
     menu.addEventListener("toggle", (event) => {
       if (/** @type {ToggleEvent} */ (event).newState !== "open") return;
@@ -172,15 +189,19 @@ export class RunVerdict extends HTMLElement {
     if (!run) return;
     this.#drawTitle(run, summary);
     this.dataset.full = String(this.isFull);
-    const key = JSON.stringify([this.data?.runId, summary?.verdict, summary?.figures, summary?.complete]);
+    this.#elapsed.textContent = formatElapsed(elapsedOf(this.data));
+    const running = this.data?.isRunning ?? false;
+    const lines = summary?.verdict.lines.map((line) => (running && line.n === null ? withoutClock(line) : line)) ?? [];
+    const figures = running ? { ...summary?.figures, duration_ms: 0 } : summary?.figures;
+    const key = JSON.stringify([this.data?.runId, running, lines, figures, summary?.complete]);
     if (key === this.#drawn || !summary) return;
     // A headline that changes with every event cannot be read: while a run goes on, it stands for two seconds.
-    const now = performance.now();
-    if (this.data?.isRunning && this.#drawnRun === this.data.runId && now - this.#drawnAt < PACE_MS) return;
-    [this.#drawnAt, this.#drawnRun] = [now, this.data?.runId ?? ""];
+    const moment = performance.now();
+    if (running && this.#drawnRun === this.data?.runId && moment - this.#drawnAt < PACE_MS) return;
+    [this.#drawnAt, this.#drawnRun] = [moment, this.data?.runId ?? ""];
     this.#drawn = key;
     this.dataset.tone = isProblem(summary) ? "problem" : summary.verdict.tone;
-    this.#lines.replaceChildren(...summary.verdict.lines.map((line, place) => this.#line(line, place)));
+    this.#lines.replaceChildren(...lines.map((line, place) => this.#line(line, place)));
     this.#drawFigures(summary);
   }
 
@@ -190,10 +211,7 @@ export class RunVerdict extends HTMLElement {
     const word = isProblem(summary) ? "Finished with problems" : (summary?.verdict.word ?? standing(run).word);
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
     const tone = { running: "running", ok: "ok", problem: "problem", paused: "hold" }[sign] ?? "error";
-    const now = Date.now();
-    const since = this.data?.isRunning
-      ? `started ${formatElapsed(now - startOf(run))} ago`
-      : formatStarted(startOf(run), now);
+    const since = formatStarted(startOf(run), clockTime());
     const key = `${word} ${nameOf(run)} ${since}`;
     if (this.#title.dataset.key === key) return;
     this.#title.dataset.key = key;
@@ -254,14 +272,10 @@ export class RunVerdict extends HTMLElement {
         ? ` · ${formatTokens(figures.tokens_in)} in, ${formatTokens(figures.tokens_out)} out`
         : "";
     const figuresShown = [
-      !hasTimes(run)
+      this.data?.isRunning ? h("span", { class: "figure" }, this.#elapsed) : null,
+      this.data?.isRunning || !hasTimes(run)
         ? null
-        : figure(
-            run.status === "running" ? formatElapsed(figures.duration_ms ?? 0) : formatDuration(figures.duration_ms),
-            "",
-            false,
-            `${formatCount(figures.duration_ms ?? 0)} ms`,
-          ),
+        : figure(formatDuration(figures.duration_ms), "", false, `${formatCount(figures.duration_ms ?? 0)} ms`),
       many(figures.llm_calls, "LLM call"),
       many(figures.tool_calls, "tool call"),
       many(figures.errors, "error", true),
@@ -269,7 +283,7 @@ export class RunVerdict extends HTMLElement {
       tokens ? figure(formatTokens(tokens), `tokens${inOut}`, false, `${formatCount(tokens)} tokens`) : null,
       figures.cost_usd ? figure(formatCost(figures.cost_usd), "", false, `$${figures.cost_usd}`) : null,
       shares(figures),
-      ...scoreFigures(run),
+      scoreFigures(run),
     ].filter((shown) => shown !== null);
     this.#figures.replaceChildren(...figuresShown);
     this.#figures.toggleAttribute("data-counting", !complete);
@@ -315,6 +329,14 @@ export class RunVerdict extends HTMLElement {
   }
 }
 
+/**
+ * What the run does now, without how long: that is told by the clocks of the page, and a headline does not tick.
+ * @param {import("../model/types.js").VerdictLine} line
+ */
+function withoutClock(line) {
+  return { ...line, parts: line.parts.filter(({ style, text }) => style !== "plain" || !/^ \(.*\)$/.test(text)) };
+}
+
 /** On a phone only the cause is a sentence; what followed is a word and a link. @param {string} sentence @param {number} place */
 function wordFor(sentence, place) {
   if (place === 0) return "First";
@@ -329,7 +351,7 @@ function figure(value, unit, bad = false, exact) {
 
 /** What judges gave the run, each with a meter. @param {RunMeta} run */
 function scoreFigures(run) {
-  return Object.entries(scoresOf(run))
+  const scores = Object.entries(scoresOf(run))
     .slice(0, 5)
     .map(([name, score]) => {
       const meter = h("span", { class: "meter", "aria-hidden": "true" });
@@ -342,6 +364,7 @@ function scoreFigures(run) {
         meter,
       );
     });
+  return scores.length === 0 ? null : h("div", { class: "scores" }, ...scores);
 }
 
 /** Where the time went. @param {Summary["figures"]} figures */

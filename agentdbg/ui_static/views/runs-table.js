@@ -3,10 +3,11 @@
 
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
+import { store, stored } from "../core/preferences.js";
 import { formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
-import { median, scoreNames, scoresOf, tableItems } from "../model/run-groups.js";
+import { median, metadataKeys, metadataText, scoreNames, scoresOf, tableItems, termsOf } from "../model/run-groups.js";
 import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
 import { splitMatches } from "../model/search.js";
 
@@ -15,9 +16,15 @@ import { splitMatches } from "../model/search.js";
 /** @typedef {import("../model/run-groups.js").Group} Group */
 
 const HEIGHTS = { run: 32, group: 44, more: 28 };
+/** On a phone a run takes two lines, and whatever is touched 44 px. */
+const TOUCHED = { run: 44, group: 44, more: 44 };
+const PHONE = matchMedia("(max-width: 719.9px)");
 const OVERSCAN = 8;
 const TYPING_MS = 150;
+const KEEP_MS = 250;
 const MOST_SCORES = 3;
+/** So many keys of the metadata are columns unless the reader chooses others. */
+const FIRST_KEYS = 2;
 const BARS = 20;
 const GROUPS = [
   ["name", "Group by name"],
@@ -26,7 +33,7 @@ const GROUPS = [
   ["", "No groups"],
 ];
 const HELP = [
-  ["Plain words", "name, id, metadata and outcome"],
+  ["Plain words", "name, id, metadata, outcome, then inside the runs"],
   ["key=value  key!=value  key<1  key~part", "metadata, scores and figures (duration, tokens, cost, errors)"],
   ["is:failed  is:problem  is:live", "how a run ended"],
   ['"exact words"', "as written"],
@@ -41,7 +48,10 @@ export class RunsTable extends HTMLElement {
   query = "";
   /** @type {string | null} */
   advice = null;
-  isLoading = false;
+  /** Events that hold the words, of runs found by their content. @type {Record<string, number>} */
+  inside = {};
+  /** How far the search inside runs is. */
+  looking = "";
   /** @type {Set<string>} */
   chosen = new Set();
 
@@ -59,7 +69,8 @@ export class RunsTable extends HTMLElement {
   #typing = 0;
   /** @type {string[]} */
   #scores = [];
-  #hasVersions = false;
+  /** Keys of the metadata that are columns. @type {string[]} */
+  #keys = [];
   #field = h("input", {
     type: "search",
     placeholder: "Find runs, or key=value",
@@ -70,6 +81,13 @@ export class RunsTable extends HTMLElement {
   });
   #count = h("span", { class: "count digits", role: "status" });
   #group = h("select", { "aria-label": "Group by" }, ...GROUPS.map(([value, label]) => h("option", { value }, label)));
+  #columns = h("div", { class: "columns-menu", popover: "auto", id: "columns-menu", "aria-label": "Columns" });
+  #columnsButton = h(
+    "button",
+    { class: "button", type: "button", popovertarget: "columns-menu", hidden: true },
+    "Columns",
+  );
+  #terms = h("div", { class: "terms", hidden: true });
   #help = h(
     "div",
     { class: "syntax" },
@@ -78,10 +96,10 @@ export class RunsTable extends HTMLElement {
   #heads = h("div", { class: "table-heads", role: "row" });
   #window = h("div", { class: "window", role: "presentation" });
   #track = h("div", { class: "track", role: "presentation" }, this.#window);
-  #scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "0", "aria-label": "Runs" }, this.#track);
+  #scroller = h("div", { class: "scroller", role: "rowgroup", tabindex: "-1" }, this.#track);
   #grid = h(
     "div",
-    { class: "grid", role: "treegrid", "aria-label": "Runs", "aria-multiselectable": "true" },
+    { class: "grid", role: "treegrid", tabindex: "0", "aria-label": "Runs", "aria-multiselectable": "true" },
     this.#heads,
     this.#scroller,
   );
@@ -109,7 +127,10 @@ export class RunsTable extends HTMLElement {
         close,
         h("label", { class: "field find" }, glyph("search"), this.#field, this.#count, h("kbd", null, "r")),
         this.#group,
+        this.#columnsButton,
+        this.#columns,
       ),
+      this.#terms,
       this.#help,
       this.#grid,
       this.#nothing,
@@ -127,13 +148,38 @@ export class RunsTable extends HTMLElement {
     this.#scroller.addEventListener("scroll", () => {
       this.#top = this.#scroller.scrollTop;
       this.#draw();
+      this.#keep();
     });
-    this.#scroller.addEventListener("keydown", (event) => this.#key(event));
+    this.#grid.addEventListener("keydown", (event) => {
+      if (!this.#heads.contains(/** @type {Node} */ (event.target))) this.#key(event);
+    });
     this.#window.addEventListener("click", (event) => this.#clicked(event));
+    PHONE.addEventListener("change", () => this.update());
     new ResizeObserver(() => {
       this.#viewport = this.#scroller.clientHeight;
+      if (this.#viewport > 0) this.#scroller.scrollTop = this.#top; // what was hidden has lost its place
       this.#draw();
     }).observe(this.#scroller);
+    this.#takeUp();
+  }
+
+  #keeping = 0;
+
+  /** What a reload takes up again: groups, order, what is chosen, and the place. The browser keeps it with the page. */
+  #keep() {
+    clearTimeout(this.#keeping);
+    this.#keeping = window.setTimeout(() => {
+      const table = { by: this.#by, sort: this.#sort, chosen: [...this.chosen], top: this.#top };
+      history.replaceState({ ...history.state, table }, "");
+    }, KEEP_MS);
+  }
+
+  #takeUp() {
+    const kept = history.state?.table;
+    if (!kept) return;
+    [this.#by, this.#sort, this.#top] = [kept.by, kept.sort, kept.top];
+    this.chosen = new Set(kept.chosen);
+    this.#group.value = kept.by;
   }
 
   focusField() {
@@ -146,17 +192,23 @@ export class RunsTable extends HTMLElement {
     if (!this.firstChild) return;
     if (document.activeElement !== this.#field) this.#field.value = this.query;
     this.#scores = scoreNames(this.runs, MOST_SCORES);
-    this.#hasVersions = this.runs.some((run) => run.metadata?.version !== undefined);
-    this.#count.textContent = this.query
+    this.#chooseKeys();
+    this.#drawTerms();
+    const count = this.query
       ? `${formatCount(this.total)} of ${formatCount(this.all)} runs`
       : `${formatCount(this.total)} runs`;
+    this.#count.textContent = this.looking ? `${count}, ${this.looking}` : count;
     this.#items = tableItems(this.runs, this.#by, this.#sort, this.#closed, this.#whole);
-    this.#heights = new RowHeights(this.#items.length, (index) => HEIGHTS[this.#items[index].kind]);
+    this.#heights = new RowHeights(
+      this.#items.length,
+      (index) => (PHONE.matches ? TOUCHED : HEIGHTS)[this.#items[index].kind],
+    );
     this.#track.style.height = `${this.#heights.total}px`;
+    this.#scroller.scrollTop = this.#top;
     this.#grid.setAttribute("aria-rowcount", String(this.#items.length + 1));
     const known = new Set(this.runs.map((run) => run.run_id));
     for (const id of this.chosen) if (!known.has(id)) this.chosen.delete(id);
-    this.#nothing.hidden = this.runs.length > 0 || this.isLoading;
+    this.#nothing.hidden = this.runs.length > 0 || this.looking !== "";
     this.#nothing.replaceChildren(
       this.advice ?? "No run matches. ",
       " ",
@@ -173,8 +225,61 @@ export class RunsTable extends HTMLElement {
   }
 
   #template() {
-    const scores = this.#scores.map(() => "76px").join(" ");
-    return `34px 28px minmax(150px, 1.1fr) minmax(180px, 3fr) ${this.#hasVersions ? "84px" : ""} ${scores} 96px 72px 76px 116px`;
+    // As wide as what stands in it, within bounds, so that the outcome has the rest.
+    const width = (/** @type {string[]} */ texts) =>
+      `${Math.min(120, 24 + 8 * Math.max(4, ...texts.map((text) => text.length)))}px`;
+    const scores = this.#scores.map((name) => width([name])).join(" ");
+    const some = this.runs.slice(0, 200);
+    const keys = this.#keys.map((key) => width([key, ...some.map((run) => metadataText(run, key) ?? "")])).join(" ");
+    return `34px 28px minmax(150px, 1.1fr) minmax(180px, 3fr) ${keys} ${scores} 92px 66px 72px 124px`;
+  }
+
+  /** The columns of the metadata: what the reader chose, or the keys that most runs have; and the menu to choose from. */
+  #chooseKeys() {
+    const known = metadataKeys(this.runs);
+    const kept = stored("columns") ?? "";
+    const chosen = kept === "" ? null : new Set(/** @type {string[]} */ (kept.split("\n").slice(1)));
+    const first = ["version", ...known.filter((key) => key !== "version")].filter((key) => known.includes(key));
+    this.#keys = chosen ? known.filter((key) => chosen.has(key)) : first.slice(0, FIRST_KEYS);
+    this.#columnsButton.hidden = known.length === 0;
+    if (this.#columns.matches(":popover-open")) return;
+    const boxes = known.map((key) => {
+      const box = h("input", { type: "checkbox" });
+      box.checked = this.#keys.includes(key);
+      box.addEventListener("change", () => {
+        const wanted = box.checked ? [...this.#keys, key] : this.#keys.filter((one) => one !== key);
+        store("columns", ["chosen", ...wanted].join("\n"));
+        this.update();
+      });
+      return h("label", null, box, visibleText(key));
+    });
+    this.#columns.replaceChildren(...boxes);
+  }
+
+  /** What the query asks of metadata and figures, each a button that takes it away. */
+  #drawTerms() {
+    const terms = termsOf(this.query);
+    this.#terms.hidden = terms.length === 0;
+    this.#help.hidden = terms.length > 0;
+    const without = (/** @type {string} */ term) => this.query.replace(term, "").replaceAll(/\s+/g, " ").trim();
+    const chip = (/** @type {string} */ term) =>
+      h(
+        "button",
+        {
+          class: "chip",
+          type: "button",
+          "aria-label": `Remove ${term}`,
+          title: `Remove ${term}`,
+          onclick: () => {
+            this.#field.value = without(term);
+            emit(this, "find-table", { q: this.#field.value });
+            this.#field.focus();
+          },
+        },
+        h("code", null, visibleText(term)),
+        h("span", { "aria-hidden": "true" }, "×"),
+      );
+    this.#terms.replaceChildren(...terms.map(chip));
   }
 
   #drawHeads() {
@@ -184,7 +289,7 @@ export class RunsTable extends HTMLElement {
       const button = h(
         "button",
         { type: "button", "data-by": by, "data-way": isOn ? (this.#sort.descending ? "down" : "up") : null },
-        visibleText(by),
+        visibleText(by.replace(/^metadata /, "")),
       );
       button.addEventListener("click", () => {
         this.#sort = isOn
@@ -214,7 +319,7 @@ export class RunsTable extends HTMLElement {
       h("span", { role: "columnheader" }, h("span", { class: "visually-hidden" }, "state")),
       head("run", ""),
       head("outcome", ""),
-      ...(this.#hasVersions ? [head("version", "")] : []),
+      ...this.#keys.map((key) => head(`metadata ${key}`, "")),
       ...this.#scores.map((name) => head(name, "figure")),
       head("time", "figure"),
       head("tokens", "figure"),
@@ -252,8 +357,8 @@ export class RunsTable extends HTMLElement {
       else this.#window.insertBefore(drawn.element, cursor);
     });
     const active = this.#items[this.#at] ? this.#drawn.get(this.#items[this.#at].key) : undefined;
-    if (active) this.#scroller.setAttribute("aria-activedescendant", active.element.id);
-    else this.#scroller.removeAttribute("aria-activedescendant");
+    if (active) this.#grid.setAttribute("aria-activedescendant", active.element.id);
+    else this.#grid.removeAttribute("aria-activedescendant");
   }
 
   /** @param {TableItem} item */
@@ -278,8 +383,9 @@ export class RunsTable extends HTMLElement {
     const isChosen = this.chosen.has(run.run_id);
     const scores = scoresOf(run);
     const session = run.metadata?.session_id;
+    const n = this.inside[run.run_id];
     const cell = (/** @type {string} */ className, /** @type {(Node | string)[]} */ ...content) =>
-      h("span", { class: className, role: "gridcell" }, ...content);
+      h("span", { class: content[0] === "–" ? `${className} quiet` : className, role: "gridcell" }, ...content);
     const box = h("input", {
       type: "checkbox",
       tabindex: "-1",
@@ -305,10 +411,15 @@ export class RunsTable extends HTMLElement {
       cell("", box),
       cell("sign", glyph(sign, { title: word })),
       cell("who", first, session === undefined ? "" : h("code", { class: "quiet cut" }, visibleText(String(session)))),
-      cell("outcome cut", ...marked(run.headline || "", this.query)),
-      ...(this.#hasVersions
-        ? [cell("cut", h("code", { class: "quiet" }, visibleText(String(run.metadata?.version ?? ""))))]
-        : []),
+      cell(
+        "outcome cut",
+        ...(n ? [h("b", { class: "inside", title: "The words stand in this event" }, `in #${n}`), " "] : []),
+        ...marked(run.headline || "", this.query),
+      ),
+      ...this.#keys.map((key) => {
+        const text = metadataText(run, key) ?? "";
+        return cell("cut", h("code", { class: "quiet", title: text }, visibleText(text)));
+      }),
       ...this.#scores.map((name) =>
         cell(
           "figure digits score",
@@ -317,7 +428,7 @@ export class RunsTable extends HTMLElement {
             : h("span", { "data-low": scores[name] < 1 && scores[name] <= 0.6 }, scores[name].toFixed(2)),
         ),
       ),
-      cell("figure digits", hasTimes(run) ? formatDuration(run.duration_ms) : "–"),
+      cell("figure digits took", hasTimes(run) ? formatDuration(run.duration_ms) : "–"),
       cell("figure digits", formatTokens(run.total_tokens)),
       cell("figure digits", formatCost(run.cost_usd)),
       cell("figure digits quiet", run.status === "running" ? "now" : formatStarted(startOf(run), Date.now())),
@@ -363,7 +474,7 @@ export class RunsTable extends HTMLElement {
         h("span", { class: "quiet" }, `${formatCount(runs.length)} ${runs.length === 1 ? "run" : "runs"}`),
       ),
       cell("outcome", ...passBar(counts, passed)),
-      ...(this.#hasVersions ? [cell("")] : []),
+      ...this.#keys.map(() => cell("")),
       ...this.#scores.map((name) => cell("figure digits", mean(name))),
       cell("figure digits", durationBars(runs)),
       cell("figure digits", formatTokens(sum((run) => run.total_tokens) || null)),
@@ -373,6 +484,7 @@ export class RunsTable extends HTMLElement {
   }
 
   #drawBar() {
+    this.#keep();
     const ids = [...this.chosen];
     this.#bar.hidden = ids.length === 0;
     const button = (
@@ -399,10 +511,19 @@ export class RunsTable extends HTMLElement {
           .join(", ") + (ids.length > 2 ? " …" : ""),
       ),
       button("Compare", "d", "primary", () => this.#compare(), ids.length !== 2),
+      button("Mark as passed", "+", "", () => emit(this, "mark-passed", { ids })),
+      button("Mark as failed…", "-", "", () => emit(this, "mark-failed", { ids })),
+      button("Clear mark", "0", "", () => emit(this, "mark-cleared", { ids })),
       button("Share as HTML", "", "", () => emit(this, "export-runs", { ids })),
       button("Delete", "Del", "danger", () => emit(this, "delete-runs", { ids })),
-      button("Clear", "Esc", "", () => this.clear()),
+      button("Choose none", "Esc", "", () => this.clear()),
     );
+  }
+
+  /** The runs a key is about: those that are chosen, else the one with the cursor. @returns {string[]} */
+  get meant() {
+    const item = this.#items[this.#at];
+    return this.chosen.size > 0 ? [...this.chosen] : item?.kind === "run" ? [item.run.run_id] : [];
   }
 
   /** Choose nothing any more. @returns {boolean} whether anything was chosen */
@@ -431,6 +552,11 @@ export class RunsTable extends HTMLElement {
     this.#draw(true);
   }
 
+  /** A run, at the event where the words were found. @param {string} runId */
+  #open(runId) {
+    emit(this, "open-from-table", { runId, event: this.inside[runId] ? String(this.inside[runId]) : undefined });
+  }
+
   /** @param {string} key */
   #toggleGroup(key) {
     if (!this.#closed.delete(key)) this.#closed.add(key);
@@ -455,7 +581,7 @@ export class RunsTable extends HTMLElement {
       this.#whole.add(target.dataset.more);
       this.update();
     } else if (row.dataset.group !== undefined) this.#toggleGroup(row.dataset.group);
-    else if (row.dataset.runId) emit(this, "open-from-table", { runId: row.dataset.runId });
+    else if (row.dataset.runId) this.#open(row.dataset.runId);
   }
 
   /** @param {KeyboardEvent} event */
@@ -480,7 +606,7 @@ export class RunsTable extends HTMLElement {
       item?.kind === "group"
     ) {
       if (event.key === "Enter" || (event.key === "ArrowRight") !== item.isOpen) this.#toggleGroup(item.group.key);
-    } else if (event.key === "Enter" && item?.kind === "run") emit(this, "open-from-table", { runId: item.run.run_id });
+    } else if (event.key === "Enter" && item?.kind === "run") this.#open(item.run.run_id);
     else if (event.key === "Enter" && item?.kind === "more") {
       this.#whole.add(item.group.key);
       this.update();
@@ -507,7 +633,7 @@ export class RunsTable extends HTMLElement {
       event.preventDefault();
       clearTimeout(this.#typing);
       if (event.key === "Enter" && this.#field.value !== this.query) emit(this, "find-table", { q: this.#field.value });
-      this.#scroller.focus();
+      this.#grid.focus();
       if (this.#at < 0) this.#move(1, false);
     } else if (event.key === "Escape") {
       event.preventDefault();
@@ -515,7 +641,7 @@ export class RunsTable extends HTMLElement {
       if (this.#field.value) {
         this.#field.value = "";
         emit(this, "find-table", { q: "" });
-      } else this.#scroller.focus();
+      } else this.#grid.focus();
     }
   }
 }

@@ -13,12 +13,14 @@ import { isProblem } from "../model/suspects.js";
 import "./empty-state.js";
 import "./event-rows.js";
 import "./fork-dialog.js";
+import "./replay-dialog.js";
 import "./hold-bar.js";
 import "./key-help.js";
 import "./live-bar.js";
 import "./page-notices.js";
 import "./run-rail.js";
 import "./run-strip.js";
+import "./run-family.js";
 import "./run-suspects.js";
 import "./run-verdict.js";
 import "./toast-stack.js";
@@ -55,9 +57,14 @@ export class Screen {
     this.rail = /** @type {import("./run-rail.js").RunRail} */ (document.querySelector("run-rail"));
     this.verdict = /** @type {import("./run-verdict.js").RunVerdict} */ (document.querySelector("run-verdict"));
     this.holdBar = /** @type {import("./hold-bar.js").HoldBar} */ (document.querySelector("hold-bar"));
+    this.family = /** @type {import("./run-family.js").RunFamily} */ (document.querySelector("run-family"));
     this.suspects = /** @type {import("./run-suspects.js").RunSuspects} */ (document.querySelector("run-suspects"));
     this.forkDialog = /** @type {import("./fork-dialog.js").ForkDialog} */ (document.querySelector("fork-dialog"));
     this.forkDialog.api = api;
+    this.replayDialog = /** @type {import("./replay-dialog.js").ReplayDialog} */ (
+      document.querySelector("replay-dialog")
+    );
+    this.replayDialog.api = api;
     this.strip = /** @type {import("./run-strip.js").RunStrip} */ (document.querySelector("run-strip"));
     this.toolBar = /** @type {import("./tool-bar.js").ToolBar} */ (document.querySelector("tool-bar"));
     this.rows = /** @type {import("./event-rows.js").EventRows} */ (document.querySelector("event-rows"));
@@ -92,7 +99,7 @@ export class Screen {
     if (has("rail", "runId", "runs", "theme", "compare", "picking", "table")) this.#drawFrame(state);
     if (has("runs", "runId", "theme", "clock", "compare", "picking", "candidate")) this.#drawRail(state);
     if (
-      has("data", "run", "summary", "isShort", "isFull", "hidesSuspects", "clock", "compare") &&
+      has("data", "run", "summary", "isShort", "isFull", "hidesSuspects", "clock", "compare", "view") &&
       state.compare === null
     )
       this.#drawVerdict(state);
@@ -108,6 +115,7 @@ export class Screen {
     timeline.filter = state.filter;
     timeline.sort = state.sort;
     timeline.folds = state.folds;
+    timeline.breaks = this.holdBar.breaks;
     this.#drawProgress(state);
     // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
     if (!data.isReady && state.refusal === null) return;
@@ -125,15 +133,19 @@ export class Screen {
       this.holdBar.api = this.api;
       this.holdBar.data = data;
       if (has("data", "run")) this.holdBar.update();
+      this.family.api = this.api;
+      this.family.data = data;
+      if (has("data", "run", "runs")) void this.family.update(this.runs.familyStamp(data.runId));
     }
     this.liveBar.data = data;
     this.liveBar.follow = state.follow;
     this.liveBar.unseen = state.unseen;
-    if (has("data", "run", "follow", "unseen")) this.liveBar.update();
+    if (has("data", "run", "follow", "unseen", "clock")) this.liveBar.update();
     if (has("data", "sideOpen", "side")) this.#drawSide(state);
     // Last, because how many rows fit depends on what stands above and below them.
     if (travels) this.#drawTravel(state);
     else if ([...changed].some((name) => !BESIDE_ROWS.has(name))) this.#drawRows(state, changed);
+    else if (has("clock")) this.rows.tick();
   }
 
   /** The first rows are about to be seen; what an open event needs is fetched while they are read, not before. */
@@ -165,6 +177,7 @@ export class Screen {
     if (runId === null) {
       this.strip.hidden = true;
       this.suspects.hidden = true;
+      this.family.hidden = true;
       this.liveBar.hidden = true;
       document.title = "AgentDbg";
     }
@@ -227,19 +240,25 @@ export class Screen {
     if (answer) document.title = `${verdictSign(answer.verdict)} ${bothNames(answer)} · AgentDbg`;
   }
 
+  /** Why the reader marks runs; null when they would rather not. @param {string} question @param {string} label @returns {Promise<string | null>} */
+  async askWhy(question, label) {
+    return (await import("./mark-dialog.js")).askWhy(question, label);
+  }
+
   /** The table's code, which most visits never need. */
   loadTable() {
     return import("./runs-table.js");
   }
 
   /** @param {State} state */
-  #drawVerdict({ data, isShort, isFull, hidesSuspects, table }) {
+  #drawVerdict({ data, isShort, isFull, hidesSuspects, table, view }) {
     this.verdict.data = data;
-    this.verdict.isShort = isShort;
+    // Time travel needs the room; `v` brings all of it back.
+    this.verdict.isShort = isShort || (view === "travel" && !isFull);
     this.verdict.isFull = isFull;
     this.verdict.update();
     this.suspects.data = data;
-    this.suspects.isHidden = hidesSuspects;
+    this.suspects.isHidden = hidesSuspects || (view === "travel" && !isFull);
     this.suspects.update();
     if (!data?.run) return;
     const { tone, word } = isProblem(data.summary)

@@ -246,3 +246,13 @@ test("offered tools are found in every provider's form", () => {
   );
   assert.deepEqual(offeredTools({ tools: "none" }), []);
 });
+
+test("what a model thinks aloud before its answer is thinking, a tag in the midst of a text is text", () => {
+  const [answer] = responseMessages("<think>\nTwo calendars.\n</think>\n\nThey share a label.");
+  assert.deepEqual(answer.parts, [
+    { type: "thinking", text: "Two calendars." },
+    { type: "text", text: "They share a label." },
+  ]);
+  assert.deepEqual(shape(responseMessages("Write <think>…</think> around it.")), [["assistant", "text"]]);
+  assert.deepEqual(shape(responseMessages("<think>never closed")), [["assistant", "text"]]);
+});

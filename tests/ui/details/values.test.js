@@ -37,6 +37,26 @@ test("a list of alike flat objects is a table, others are lists", () => {
   assert.equal(classify([{ a: "long ".repeat(20) }, { a: 1 }]).kind, "list");
 });
 
+test("sound is sound in every provider's shape, and what the log does not hold is said", () => {
+  const wav = "UklGRiQ=";
+  for (const block of [
+    { type: "input_audio", input_audio: { data: wav, format: "wav" } },
+    { type: "audio", data: wav, mimeType: "audio/wav" },
+    { type: "audio", base64: wav, mime_type: "audio/wav" },
+    { inlineData: { mimeType: "audio/wav", data: wav } },
+    `data:audio/wav;base64,${wav}`,
+  ]) {
+    const shape = /** @type {any} */ (classify(block));
+    assert.deepEqual([shape.kind, shape.url], ["audio", `data:audio/wav;base64,${wav}`]);
+  }
+  for (const block of [
+    { type: "input_audio", input_audio: { data: "__MEDIA__ audio/wav, 16044 bytes", format: "wav" } },
+    { type: "audio", data: "__MEDIA__ audio/wav, 16044 bytes", mimeType: "audio/wav" },
+  ])
+    assert.deepEqual(classify(block), { kind: "missing", text: "Audio not recorded (16.0 kB)" });
+  assert.equal(classify({ audio: "on", format: "wav" }).kind, "object");
+});
+
 test("only whole raster images from the payload itself are images", () => {
   assert.equal(imageOf(`data:image/png;base64,${PNG}`)?.mediaType, "image/png");
   assert.equal(

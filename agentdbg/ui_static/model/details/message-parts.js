@@ -1,7 +1,7 @@
 // @ts-check
 /** The blocks inside a message, from every provider's shape to one. */
 import { isGap, notRecorded } from "./markers.js";
-import { audioOf, imageOf } from "./values.js";
+import { audioOf, imageOf, missingMediaOf } from "./values.js";
 
 /** @typedef {import("./messages.js").MessagePart} MessagePart */
 
@@ -72,7 +72,9 @@ function partOf(block) {
   if (image) return [{ type: "image", url: image.url, mediaType: image.mediaType, bytes: image.bytes }];
   const audio = audioOf(block);
   if (audio) return [{ type: "audio", url: audio.url, mediaType: audio.mediaType, bytes: audio.bytes }];
-  if (typeof block === "string") return [{ type: "text", text: block }];
+  const missing = missingMediaOf(block);
+  if (missing !== null) return [{ type: "missing", text: missing }];
+  if (typeof block === "string") return textParts(block);
   if (typeof block !== "object") return [{ type: "text", text: String(block) }];
   const kind = String(block.type ?? block.part_kind ?? "");
   return (READERS[kind] ?? readUntyped)(block);
@@ -114,11 +116,14 @@ Object.setPrototypeOf(READERS, null);
 /** @param {any} block @returns {MessagePart[]} */
 function readText(block) {
   const text = block.text ?? block.content ?? "";
-  return typeof text === "string"
-    ? text === ""
-      ? []
-      : [{ type: "text", text }]
-    : [{ type: "other", label: null, value: block }];
+  return typeof text === "string" ? textParts(text) : [{ type: "other", label: null, value: block }];
+}
+
+/** A text, and before it what some models think aloud: `<think>…</think>`. @param {string} given @returns {MessagePart[]} */
+function textParts(given) {
+  const thought = /^\s*<think(?:ing)?>([\s\S]*?)<\/think(?:ing)?>\s*/.exec(given);
+  const text = thought === null ? given : given.slice(thought[0].length);
+  return [...thinking(thought?.[1].trim()), ...(text === "" ? [] : [{ type: /** @type {const} */ ("text"), text }])];
 }
 
 /** @param {any} text @returns {MessagePart[]} */

@@ -33,6 +33,7 @@
  *   fetchEvent: (n: number) => Promise<StoredEvent>,
  *   getRows?: (numbers: number[]) => Promise<(Row | null | undefined)[]>,
  *   previousOfKind?: (n: number, kind: string) => number | null | undefined | Promise<number | null | undefined>,
+ *   fetchOrigins?: (n: number) => Promise<import("./origins.js").Value[]>,
  *   fetchWhole?: (n: number) => Promise<{event: StoredEvent, whole: string[], problem: string | null}>,
  *   callsOfKind?: (kind: string, n: number) => number[] | Promise<number[]>,
  *   hrefFor?: (n: number) => string,

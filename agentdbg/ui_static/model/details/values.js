@@ -9,7 +9,7 @@
  *   | { kind: "scalar", text: string, type: "number" | "boolean" }
  *   | { kind: "string", text: string, cut: number | null }
  *   | { kind: "prose", text: string, cut: number | null }
- *   | { kind: "image", url: string, mediaType: string, bytes: number }
+ *   | { kind: "image" | "audio", url: string, mediaType: string, bytes: number }
  *   | { kind: "table", columns: string[], rows: any[], cut: boolean }
  *   | { kind: "list", items: any[], cut: boolean }
  *   | { kind: "object", keys: string[], value: Record<string, any>, cut: boolean }} Shape
@@ -40,8 +40,10 @@ export function classify(value) {
     return { kind: "scalar", text: String(value), type: "number" };
   if (typeof value === "boolean") return { kind: "scalar", text: String(value), type: "boolean" };
   if (isGap(value)) return { kind: "missing", text: notRecorded(value) };
-  const image = imageOf(value);
-  if (image) return image;
+  const media = imageOf(value) ?? audioOf(value);
+  if (media) return media;
+  const missing = missingMediaOf(value);
+  if (missing !== null) return { kind: "missing", text: missing };
   return Array.isArray(value) ? classifyList(value) : classifyObject(value);
 }
 
@@ -52,36 +54,59 @@ export function classify(value) {
  * @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null}
  */
 export function imageOf(value) {
-  if (typeof value === "string") return dataUrlImage(value);
-  if (typeof value !== "object" || value === null) return null;
-  const url = typeof value.image_url === "string" ? value.image_url : value.image_url?.url;
-  if (typeof url === "string") return dataUrlImage(url);
-  const inline = value.inline_data ?? value.inlineData ?? value.source ?? value;
-  const mediaType = inline?.media_type ?? inline?.mime_type ?? inline?.mimeType ?? inline?.mediaType;
-  return typeof mediaType === "string" && typeof inline.data === "string" ? base64Image(mediaType, inline.data) : null;
+  const media = mediaOf(value, IMAGE_TYPES);
+  return media && { kind: "image", ...media };
 }
 
 /**
- * The sound that a value holds, or null: a data: URL, or a block of one of the providers' shapes; whole base64 only.
+ * The sound that a value holds, or null, in the same shapes.
  * @param {any} value
- * @returns {{ url: string, mediaType: string, bytes: number } | null}
+ * @returns {{ kind: "audio", url: string, mediaType: string, bytes: number } | null}
  */
 export function audioOf(value) {
-  if (typeof value === "string") {
-    const found = /^data:(audio\/[a-z0-9.+-]+);base64,/.exec(value.slice(0, 60));
-    return found ? base64Audio(found[1], value.slice(found[0].length)) : null;
-  }
-  if (typeof value !== "object" || value === null) return null;
-  const given = value.input_audio ?? value.audio ?? value.inline_data ?? value.inlineData ?? value.source;
-  if (typeof given?.data !== "string") return null;
-  const mediaType =
-    given.media_type ?? given.mime_type ?? given.mimeType ?? (given.format ? `audio/${given.format}` : "");
-  return base64Audio(String(mediaType), given.data);
+  const media = mediaOf(value, AUDIO_TYPES);
+  return media && { kind: "audio", ...media };
 }
 
-/** @param {string} mediaType @param {string} data */
-function base64Audio(mediaType, data) {
-  if (!AUDIO_TYPES.has(mediaType) || !BASE64.test(data)) return null;
+/** What is said of an image or a sound that the log does not hold, or null. @param {any} value */
+export function missingMediaOf(value) {
+  if (typeof value !== "object" || value === null) return null;
+  const { url, data } = mediaIn(value);
+  const [piece, ...rest] = markedPieces(url ?? data ?? "");
+  return piece?.kind === "media" && rest.length === 0 ? piece.text : null;
+}
+
+/** @param {any} value @param {ReadonlySet<string>} types */
+function mediaOf(value, types) {
+  if (value === null || (typeof value !== "string" && typeof value !== "object")) return null;
+  const { url, type, data } = typeof value === "string" ? { url: value, type: null, data: null } : mediaIn(value);
+  if (url === null) return base64Media(type ?? "", data ?? "", types);
+  const found = /^data:((?:image|audio)\/[a-z0-9.+-]+);base64,/.exec(url.slice(0, 60));
+  return found ? base64Media(found[1], url.slice(found[0].length), types) : null;
+}
+
+/**
+ * Where a block of one of the providers' shapes holds its image or sound.
+ * @param {any} value
+ * @returns {{ url: string | null, type: string | null, data: string | null }}
+ */
+function mediaIn(value) {
+  const text = (/** @type {any} */ given) => (typeof given === "string" ? given : null);
+  const url = text(value.image_url) ?? text(value.image_url?.url);
+  if (url !== null) return { url, type: null, data: null };
+  const inner = value.input_audio ?? value.audio ?? value.inline_data ?? value.inlineData ?? value.source;
+  const given = typeof inner === "object" && inner !== null ? inner : value;
+  const type = given.media_type ?? given.mime_type ?? given.mimeType ?? given.mediaType;
+  return {
+    url: null,
+    type: text(type) ?? (text(given.format) && `audio/${given.format}`),
+    data: text(given.data) ?? text(given.base64),
+  };
+}
+
+/** @param {string} mediaType @param {string} data @param {ReadonlySet<string>} types */
+function base64Media(mediaType, data, types) {
+  if (!types.has(mediaType) || !BASE64.test(data)) return null;
   const standard = data.replaceAll("-", "+").replaceAll("_", "/");
   return { url: `data:${mediaType};base64,${standard}`, mediaType, bytes: Math.floor((data.length * 3) / 4) };
 }
@@ -174,8 +199,8 @@ function classifyString(text) {
   if (text === REDACTED) return { kind: "redacted" };
   if (text === TRUNCATED) return { kind: "cut", bytes: null };
   if (text === "") return { kind: "empty", text: "empty" };
-  const image = dataUrlImage(text);
-  if (image) return image;
+  const media = text.startsWith("data:") ? (imageOf(text) ?? audioOf(text)) : null;
+  if (media) return media;
   const cut = text.endsWith(TRUNCATED) ? cutAt(text) : null;
   const kept = cut === null ? text : text.slice(0, -TRUNCATED.length);
   return kept.length > PROSE_FROM || kept.includes("\n")
@@ -239,30 +264,6 @@ function classifyObject(value) {
   if (all.length === 0) return { kind: "empty", text: "empty" };
   const keys = all.filter((key) => key !== TRUNCATED);
   return { kind: "object", keys, value, cut: keys.length < all.length };
-}
-
-/** @param {string} text @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null} */
-function dataUrlImage(text) {
-  if (!text.startsWith("data:image/")) return null;
-  const comma = text.indexOf(",");
-  const match = /^data:(image\/[a-z]+);base64$/.exec(text.slice(0, Math.min(comma, 40)));
-  return match && comma < 40 ? base64Image(match[1], text.slice(comma + 1)) : null;
-}
-
-/**
- * @param {string} mediaType
- * @param {string} data
- * @returns {{ kind: "image", url: string, mediaType: string, bytes: number } | null}
- */
-function base64Image(mediaType, data) {
-  if (!IMAGE_TYPES.has(mediaType) || !BASE64.test(data)) return null;
-  const standard = data.replaceAll("-", "+").replaceAll("_", "/");
-  return {
-    kind: "image",
-    url: `data:${mediaType};base64,${standard}`,
-    mediaType,
-    bytes: Math.floor((data.length * 3) / 4),
-  };
 }
 
 /** @param {any} value */

@@ -3,6 +3,7 @@
 
 import { h } from "../../core/dom.js";
 import { glyph } from "../../core/glyphs.js";
+import { diffWords } from "../../model/details/text-diff.js";
 import { visibleText } from "../../model/details/text.js";
 import { formatCount, formatDuration } from "../../model/format.js";
 import { fillPreview, marked } from "../row-preview.js";
@@ -44,9 +45,9 @@ export function fillRow(element, data, row) {
   const first = row === comparison.first ? firstWords(sign) : "";
   const query = comparison.isMatch(row) ? data.q : "";
   element.replaceChildren(
-    half("a", a.n, a.row, changes, a.n === 0 ? first : "", query),
+    half("a", a.n, a.row, changes, a.n === 0 ? first : "", query, sign === "~" ? b.row : undefined),
     h("span", { class: "sign", role: "gridcell", title: meaning }, mark),
-    half("b", b.n, b.row, changes, b.n === 0 ? first : "", query),
+    half("b", b.n, b.row, changes, b.n === 0 ? first : "", query, sign === "~" ? a.row : undefined),
   );
   // A match that neither side can show is marked at the numbers.
   if (query && !element.querySelector("mark"))
@@ -67,8 +68,8 @@ function firstWords(sign) {
   return `First difference (${SIGNS[sign][1]})`;
 }
 
-/** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing @param {string} query */
-function half(side, n, row, changes, note, query) {
+/** @param {"a" | "b"} side @param {number} n @param {Row | undefined} row @param {ShortChange[] | undefined} changes @param {string} note what stands where this run has nothing @param {string} query @param {Row} [other] says the same in other words */
+function half(side, n, row, changes, note, query, other) {
   const element = h("span", { class: "half", role: "gridcell", "data-side": side });
   if (n === 0) {
     element.classList.add("none");
@@ -78,7 +79,10 @@ function half(side, n, row, changes, note, query) {
   if (row?.status === "error") element.dataset.state = "failed";
   const what = h("span", { class: "what" });
   what.classList.toggle("changed", (changes ?? []).length > 0);
+  const [own, others] = [proseOf(row), proseOf(other)];
   if (changes && changes.length > 0) what.append(...changeParts(side, changes, query));
+  else if (own !== null && others !== null && !query)
+    what.append(h("span", { class: "outcome other" }, ...differing(own, others)));
   else if (row) fillPreview(what, { view: "list", query, hidesTools: false }, row);
   element.append(
     h("b", { class: "side-name" }, side.toUpperCase()),
@@ -116,23 +120,25 @@ function changeParts(side, changes, query) {
   });
 }
 
-/** Of a long text, the part that differs, with a little of what both have before it. @param {string} own @param {string | undefined} other @returns {(Node | string)[]} */
-function differing(own, other) {
+/** What a row says, when that is nothing but a text. @param {Row | undefined} row */
+function proseOf(row) {
+  const outcome = row?.preview.error ? [] : (row?.preview.outcome ?? []);
+  const isProse = outcome.length > 0 && outcome.every((part) => part.style === "plain");
+  return isProse ? outcome.map((part) => part.text).join("") : null;
+}
+
+/** Of a long text, the words that differ, with a little of what both have before them. @param {string} own @param {string | undefined} other @returns {(Node | string)[]} */
+export function differing(own, other) {
   if (other === undefined || own.length < LONG_VALUE) return marked(own, "");
-  const most = Math.min(own.length, other.length);
-  let start = 0;
-  while (start < most && own[start] === other[start]) start += 1;
-  let end = 0;
-  while (end < most - start && own[own.length - 1 - end] === other[other.length - 1 - end]) end += 1;
-  const from = Math.max(0, own.lastIndexOf(" ", Math.max(0, start - LEAD)) + 1);
-  const word = Math.max(own.lastIndexOf(" ", start) + 1, from);
-  const lead = start > LEAD ? `…${own.slice(from, word)}` : own.slice(0, word);
-  const stop = Math.max(own.length - end, word);
-  return [
-    h("span", { class: "muted" }, visibleText(lead)),
-    h("b", null, visibleText(own.slice(word, stop))),
-    h("span", { class: "muted" }, visibleText(own.slice(stop))),
-  ];
+  const pieces = diffWords(own, other);
+  const [{ kind: begins, text: begin }] = pieces;
+  if (begins === "same" && begin.length > LEAD && pieces.length > 1)
+    pieces[0].text = `…${begin.slice(begin.lastIndexOf(" ", begin.length - LEAD) + 1)}`;
+  return pieces
+    .filter(({ kind }) => kind !== "add")
+    .map(({ kind, text }) =>
+      kind === "same" ? h("span", { class: "muted" }, visibleText(text)) : h("b", null, visibleText(text)),
+    );
 }
 
 /** `args.flights[1].number` as `flights[1].number`: where it is, the glyph already says. @param {string} path */

@@ -7,7 +7,7 @@ import { bothNames, figures, verdictSign, verdictWords } from "../../model/compa
 import { visibleText } from "../../model/details/text.js";
 import { counted, formatCost, formatCount, formatDuration, formatStarted, formatTokens } from "../../model/format.js";
 import { nameOf, standing, startOf } from "../../model/runs.js";
-import { SIGNS, pathOf } from "./compare-row.js";
+import { SIGNS, differing, pathOf } from "./compare-row.js";
 import "../search-field.js";
 import "./compare-rows.js";
 
@@ -17,6 +17,9 @@ import "./compare-rows.js";
 
 /** The first few are told in sentences; as many more have a line each. */
 const EFFECTS_TOLD = 3;
+const IN_BOTH = " in A and ";
+const FIRST_LINES = 3;
+const FIRST_NOTES = 4;
 const EFFECTS_SHOWN = 4;
 const LONGEST_NAME = 36;
 const COUNTS = /** @type {const} */ ([
@@ -47,6 +50,7 @@ export class RunCompare extends HTMLElement {
     h("kbd", null, "n"),
   );
   #lines = h("ol", { class: "lines" });
+  #more = h("button", { class: "link more", type: "button", onclick: () => this.toggleSummary() });
   #figures = h("div", { class: "both" });
   #choice = h("div", { class: "views", role: "group", "aria-label": "Which rows" });
   #legend = h("p", { class: "legend digits" });
@@ -113,6 +117,7 @@ export class RunCompare extends HTMLElement {
           ),
         ),
         this.#lines,
+        this.#more,
         this.#figures,
       ),
       h("div", { class: "choose" }, this.#choice, this.#legend, this.#search),
@@ -149,6 +154,13 @@ export class RunCompare extends HTMLElement {
       found: matches?.length ?? null,
       rank: matches ? matches.indexOf(this.rows.selected) + 1 : 0,
     });
+  }
+
+  /** All that is said of the two, or the first of it: rows are what the reader came for. @param {boolean} [whole] */
+  toggleSummary(whole = !this.hasAttribute("data-full")) {
+    this.toggleAttribute("data-full", whole);
+    this.#more.replaceChildren(whole ? "Show less " : "Show all ", h("kbd", null, "v"));
+    this.#more.setAttribute("aria-expanded", String(whole));
   }
 
   focusSearch() {
@@ -194,7 +206,11 @@ export class RunCompare extends HTMLElement {
       ),
     );
     this.#lines.replaceChildren(...answer.sentences.map((sentence) => this.#line(sentence)));
-    this.#figures.replaceChildren(figuresTable(answer, now), this.#effects(answer));
+    const effects = this.#effects(answer);
+    this.#figures.replaceChildren(figuresTable(answer, now), effects);
+    this.#more.hidden =
+      answer.sentences.length <= FIRST_LINES && effects.querySelectorAll("p, li").length <= FIRST_NOTES;
+    this.toggleSummary(false);
     this.#heads.replaceChildren(
       .../** @type {const} */ (["a", "b"]).map((side) =>
         h(
@@ -215,9 +231,15 @@ export class RunCompare extends HTMLElement {
     const text = h(
       "span",
       { class: "sentence" },
-      ...parts.map(({ text: words, style }) =>
-        style === "plain" ? visibleText(words) : h("code", { class: style }, visibleText(words)),
-      ),
+      ...parts.map(({ text: words, style }, at) => {
+        if (style === "plain") return visibleText(words);
+        // What A had and what B had, the difference marked in both.
+        if (parts[at + 1]?.text === IN_BOTH)
+          return h("code", { class: "was" }, ...differing(words, parts[at + 2]?.text));
+        if (parts[at - 1]?.text === IN_BOTH)
+          return h("code", { class: "now" }, ...differing(words, parts[at - 2]?.text));
+        return h("code", { class: style }, visibleText(words));
+      }),
     );
     const jumps = /** @type {const} */ ([
       ["a", a],

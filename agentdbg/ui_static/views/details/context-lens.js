@@ -95,6 +95,11 @@ export class ContextLens extends HTMLElement {
       ...this.#columns.map((column) => this.#column(column, most)),
     );
     this.#legend.replaceChildren(legend(open, earlier));
+    // Where not all calls have room, the open one is in sight.
+    requestAnimationFrame(() => {
+      const column = /** @type {HTMLElement | null} */ (this.#chart.querySelector("[aria-pressed=true]"));
+      if (column) this.#chart.scrollLeft = column.offsetLeft - this.#chart.clientWidth + 2 * column.offsetWidth;
+    });
   }
 
   /** @param {Column} column @param {number} most */

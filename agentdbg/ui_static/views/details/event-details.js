@@ -18,6 +18,7 @@ import { copyFrom } from "./clipboard.js";
 import { EventFacts } from "./event-facts.js";
 import { EventJson } from "./event-json.js";
 import { allowAhead } from "./fold.js";
+import { showOrigins } from "./origin-tip.js";
 import { tabsOf } from "./panels.js";
 import { isFormatted, setFormatted } from "./reading-mode.js";
 
@@ -43,10 +44,15 @@ export class EventDetails extends HTMLElement {
   #waiting = false;
   /** @type {StoredEvent | null} */
   #drawn = null;
+  #forgetOrigins = () => {};
 
   constructor() {
     super();
     this.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#forgetOrigins = showOrigins(this, () => {
+      const [row, fetch] = [this.#row, this.#context?.fetchOrigins];
+      return row && fetch ? () => fetch(row.n) : null;
+    });
   }
 
   connectedCallback() {
@@ -116,6 +122,7 @@ export class EventDetails extends HTMLElement {
     allowAhead();
     const opened = this.#sound(event);
     this.#drawn = event;
+    this.#forgetOrigins();
     this.#facts = new EventFacts();
     this.dataset.placement = context.placement ?? "inline";
     this.dataset.kind = this.#row?.kind ?? "";

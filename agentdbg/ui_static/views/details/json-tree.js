@@ -8,7 +8,7 @@ import { byteLength, keyText } from "../../model/details/text.js";
 import { classify, inline } from "../../model/details/values.js";
 import { cutMark, foldable, missingMark, redactedMark, textNodes } from "./fold.js";
 import { growing } from "./growing.js";
-import { imageView } from "./media-view.js";
+import { mediaView } from "./media-view.js";
 
 const MOST_TEXT = 400_000;
 const LINE = 84;
@@ -70,9 +70,14 @@ function members(value, keys, length, depth) {
 function member(value, depth, key) {
   const shape = classify(value);
   const isContainer = typeof value === "object" && value !== null && Object.keys(value).length > 0;
-  if (isContainer && shape.kind !== "image" && !isGap(value)) return node(value, depth, "", key);
+  const isMedia = shape.kind === "image" || shape.kind === "audio";
+  if (isContainer && !isMedia && shape.kind !== "missing") return node(value, depth, "", key);
   const name = key === undefined ? [] : [h("span", { class: "tree-key" }, `"${keyText(key)}": `)];
-  const shown = shape.kind === "image" ? [imageView(shape)] : inlineNodes(value);
+  const shown = isMedia
+    ? [mediaView(shape)]
+    : shape.kind === "missing"
+      ? [missingMark(shape.text)]
+      : inlineNodes(value);
   return h("div", { class: "leaf" }, ...name, ...shown);
 }
 

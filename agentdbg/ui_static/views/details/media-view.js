@@ -4,6 +4,11 @@ import { h } from "../../core/dom.js";
 import { exact, size } from "../../model/details/format.js";
 import { visibleText } from "../../model/details/text.js";
 
+/** @param {{ kind: "image" | "audio", url: string, mediaType: string, bytes: number }} media */
+export function mediaView(media) {
+  return media.kind === "image" ? imageView(media) : audioView(media);
+}
+
 /**
  * @param {{ url: string, mediaType: string, bytes: number }} image
  * @returns {HTMLElement}

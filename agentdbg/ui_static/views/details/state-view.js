@@ -53,7 +53,7 @@ function changeView(change) {
 /** @param {any} value @param {"before" | "after"} side */
 function sideView(value, side) {
   const kind = classify(value).kind;
-  if (kind === "redacted" || kind === "cut" || kind === "image") return valueView(value);
+  if (kind === "redacted" || kind === "cut" || kind === "image" || kind === "audio") return valueView(value);
   const line = inline(value, LINE);
   if (inline(value, LINE * 4) === line) return h("span", { class: `change-value ${side}` }, line);
   const what = Array.isArray(value) ? plural(value.length, "item") : line;

@@ -8,7 +8,7 @@ import { classify, inline, openWithin } from "../../model/details/values.js";
 import { cutMark, foldable, foldedText, missingMark, redactedMark, textNodes } from "./fold.js";
 import { growing } from "./growing.js";
 import { parsedContainer } from "./json-tree.js";
-import { imageView } from "./media-view.js";
+import { mediaView } from "./media-view.js";
 import { richText } from "./rich-text.js";
 import { isFormatted } from "./reading-mode.js";
 
@@ -57,7 +57,8 @@ export function valueView(value, options = {}) {
     case "prose":
       return proseView(shape.text, shape.cut, { ...options, depth });
     case "image":
-      return imageView(shape);
+    case "audio":
+      return mediaView(shape);
     case "table":
       return tableView(shape.columns, shape.rows, shape.cut, inside);
     case "list":
