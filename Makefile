@@ -11,7 +11,7 @@ AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures non
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types release test-slow test-ui test-browser test-frameworks test-oldest test-newest bench bench-loops bench-blame \
+.PHONY: help demo test check lint types release test-slow test-ui test-browser test-firefox test-frameworks test-oldest test-newest bench bench-loops bench-blame soak \
 	test-instrumentations test-receivers pins screenshots docs docs-site docs-serve clean
 
 help: ## show what there is
@@ -24,7 +24,7 @@ demo: $(READY) ## record a few little agents and show them (no key, no network)
 test: $(READY) ## the fast tests, in random order, under half a minute
 	$(BIN)/python -m pytest -q -n 2 -p no:hypothesispytest || $(AGAIN) -p no:hypothesispytest
 
-check: lint types docs-site test test-slow test-ui test-browser test-frameworks test-instrumentations test-receivers ## all CI runs
+check: lint types docs-site test test-slow test-ui test-browser test-firefox test-frameworks test-instrumentations test-receivers ## all CI runs
 
 lint: $(READY) $(NODE_READY) ## ruff for Python, tsc and prettier for the page: rules, types and format
 	$(BIN)/ruff check .
@@ -42,8 +42,15 @@ test-ui: $(READY) ## the page's pure code, in Node
 	node --test $$(find tests/ui -name '*.test.js' | sort)
 
 test-browser: $(READY) ## the page in a real Chromium
-	sh scripts/need-chromium.sh
-	$(BIN)/python -m pytest -q -m browser || $(AGAIN) -m browser
+	sh scripts/need-browser.sh chromium
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m browser || $(AGAIN) -m browser
+
+# What people do, and a look at every view; the rest is the same code in both.
+IN_FIREFOX := -m browser tests/browser/test_tasks.py tests/browser/test_access.py tests/browser/test_conversation.py
+test-firefox: export AGENTDBG_TEST_BROWSER := firefox
+test-firefox: $(READY) ## the same in a real Firefox
+	sh scripts/need-browser.sh firefox-esr || { echo "the page was not tried in Firefox"; exit 0; }; \
+		$(BIN)/python -m pytest -q -n 2 --dist loadfile $(IN_FIREFOX) || $(AGAIN) $(IN_FIREFOX)
 
 test-frameworks: $(addprefix lane-,a b c d e) ## the integrations, against the real frameworks (five environments)
 
@@ -94,6 +101,13 @@ bench: $(READY) ## what recording and reading cost, as ratios, into docs/perform
 bench-blame: $(READY) ## how often explain names the step that caused a failure
 	$(BIN)/python benchmarks/blame.py
 
+SOAK_SECONDS ?= 3600
+SOAK_SAMPLES ?= 5000
+
+soak: $(READY) ## agents in chaos for an hour (SOAK_SECONDS=), then an interruption at every place
+	$(BIN)/python -m tests.chaos.soak $(SOAK_SECONDS)
+	AGENTDBG_TEST_WHOLE=1 AGENTDBG_TEST_SAMPLES=$(SOAK_SAMPLES) $(BIN)/python -m pytest -q -m slow -n 2 tests/recorder/interruptions tests/chaos
+
 bench-loops: $(READY) ## how good and how fast the loop detector is
 	$(BIN)/python benchmarks/loop_quality.py
 	$(BIN)/python benchmarks/loop_speed.py
@@ -111,7 +125,7 @@ docs-serve: docs-site ## show that site on this machine, and build it anew when 
 	.venv-docs/bin/mkdocs serve
 
 screenshots: $(READY) ## make the pictures in README and docs anew, from real runs
-	sh scripts/need-chromium.sh
+	sh scripts/need-browser.sh chromium
 	$(BIN)/python scripts/screenshots.py
 
 pins: $(READY) ## choose the versions development and CI use anew
@@ -121,7 +135,7 @@ pins: $(READY) ## choose the versions development and CI use anew
 		requirements/instrumentations.in pyproject.toml -o requirements/instrumentations.txt
 	for lane in a a-oldest b b-oldest c c-oldest d; do \
 		$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.11 \
-			--upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
+			--emit-build-options --upgrade requirements/frameworks-$$lane.in pyproject.toml -o requirements/frameworks-$$lane.txt; done
 	$(BIN)/uv pip compile -q --no-emit-index-url --no-header --no-annotate --universal --python-version 3.10 --upgrade \
 		requirements/docs.in -o requirements/docs.txt
 	for receiver in phoenix mlflow; do \

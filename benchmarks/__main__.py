@@ -1,4 +1,8 @@
-"""`python -m benchmarks [capture|real|loops|reading|page|html …]`: measure, print, and write docs/performance.md."""
+"""
+`python -m benchmarks [capture|real|loops|reading|page|html …]`: measure, print, and write docs/performance.md.
+
+`python -m benchmarks quick` prints what recording real runs costs, in seconds, and writes nothing.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,11 @@ _MARKS = ("<!-- {name}: begin -->", "<!-- {name}: end -->")
 
 def main() -> None:
     """Run the named parts (all by default) and put each table between its marks in the page."""
+    if sys.argv[1:] == ["quick"]:
+        from benchmarks.real_runs import quick_table
+
+        print(quick_table())
+        return
     wanted = sys.argv[1:] or ["capture", "real", "loops", "reading", "page", "html", "tables", "diff"]
     for name in wanted:
         table = f"Measured on {_machine()}.\n\n{_measure(name)}"
@@ -52,8 +61,12 @@ def _measure(name: str) -> str:
         from benchmarks.diff_speed import diff_tables
 
         return diff_tables()
+    if name == "breaks":
+        from benchmarks.pausing import pausing_table
+
+        return pausing_table()
     raise SystemExit(
-        f"no benchmark is called {name!r}; there are capture, real, loops, reading, page, html, tables and diff"
+        f"no benchmark is called {name!r}; there are capture, real, loops, reading, page, html, tables, diff and breaks"
     )
 
 

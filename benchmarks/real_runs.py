@@ -24,7 +24,7 @@ from benchmarks.workloads import different_ones, words_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["real_tables", "tape_sizes"]
+__all__ = ["quick_table", "real_tables", "tape_sizes"]
 
 Work = dict[str, Any]
 _ROUNDS = 5
@@ -43,6 +43,13 @@ def real_tables() -> str:
     where = "real runs" if _folder() is not None else "runs made up to the shapes of real ones"
     parts = [f"These are {where}.\n", _per_event(found), _at_once(found["tau-bench"]), tape_sizes(runs)]
     return "\n".join(parts)
+
+
+def quick_table() -> str:
+    """The rows that count, in seconds: for whoever changes the recorder and wants to know at once."""
+    found = {name: [work for run in _load(name) or _made_up(name) for work in run] for name in _PROMISED_SHARES}
+    found["model and tool in turn, all different"] = _different()
+    return _per_event(found, rounds=3)
 
 
 # --- what is recorded
@@ -185,14 +192,14 @@ def through_seams(folder: Path) -> Peer:
     return Peer("AgentDbg around calls", record, lambda: block.__exit__(None, None, None))
 
 
-def _per_event(found: dict[str, list[Work]]) -> str:
+def _per_event(found: dict[str, list[Work]], rounds: int = _ROUNDS) -> str:
     lines = [
         "| run | way | mean µs | p99 µs | p99.9 µs | of OpenTelemetry, simple |",
         "|---|---|---|---|---|---|",
     ]
     for label, works in found.items():
         some = works[:_MOST_EVENTS]
-        for name, times in _measured(some).items():
+        for name, times in _measured(some, rounds).items():
             mean = statistics.fmean(times["mean"])
             share = statistics.median(
                 ours_mean / theirs for ours_mean, theirs in zip(times["mean"], times["peer"], strict=True)
@@ -204,10 +211,10 @@ def _per_event(found: dict[str, list[Work]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _measured(works: list[Work]) -> dict[str, dict[str, list[float]]]:
+def _measured(works: list[Work], rounds: int) -> dict[str, dict[str, list[float]]]:
     """µs of processor time: of each event, and the mean of each round beside OpenTelemetry's in the same round."""
     results: dict[str, dict[str, list[float]]] = {}
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         means: dict[str, float] = {}
         for make in (_open(ours), _open(through_seams), *_open_all(peers), _open(batched_opentelemetry)):
             with tempfile.TemporaryDirectory() as folder:
@@ -266,35 +273,44 @@ def _at(times: list[float], share: float) -> float:
 
 def _at_once(works: list[Work]) -> str:
     """Eight threads, and fifty tasks, each with its own conversation."""
+    lines = ["| way | 8 threads, µs an event | 50 tasks, µs an event |", "|---|---|---|"]
+    simple = _open_all(peers)[-1]
+    for make in (_open(ours), _open(through_seams), simple):
+        with tempfile.TemporaryDirectory() as folder:
+            peer = make(Path(folder))
+            lines.append(f"| {peer.name} | {_in_threads(peer, works):.0f} | {_in_tasks(peer, works):.0f} |")
+            peer.close()
+    return "\n".join(lines) + "\n"
+
+
+def _in_threads(peer: Peer, works: list[Work]) -> float:
+    """µs of the whole process for an event."""
+    parts = [works[number::8][:60] for number in range(8)]
+    workers = [threading.Thread(target=lambda part=part: _times(peer.record, part)) for part in parts]
+    began = time.process_time_ns()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return (time.process_time_ns() - began) / 1000 / sum(map(len, parts))
+
+
+def _in_tasks(peer: Peer, works: list[Work]) -> float:
     import asyncio
 
-    lines = ["| at once | µs an event, the whole process |", "|---|---|"]
-    parts = [works[number::8][:60] for number in range(8)]
-    with tempfile.TemporaryDirectory() as folder:
-        peer = through_seams(Path(folder))
-        workers = [threading.Thread(target=lambda part=part: _times(peer.record, part)) for part in parts]
-        began = time.process_time_ns()
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-        spent = (time.process_time_ns() - began) / 1000 / sum(map(len, parts))
-        lines.append(f"| 8 threads, around calls | {spent:.0f} |")
+    parts = [works[number::50][:10] for number in range(50)]
 
-        async def agent(part: list[Work]) -> None:
-            for work in part:
-                peer.record(work)
-                await asyncio.sleep(0)
+    async def agent(part: list[Work]) -> None:
+        for work in part:
+            peer.record(work)
+            await asyncio.sleep(0)
 
-        async def main() -> None:
-            await asyncio.gather(*(agent(works[number::50][:10]) for number in range(50)))
+    async def main() -> None:
+        await asyncio.gather(*map(agent, parts))
 
-        began = time.process_time_ns()
-        asyncio.run(main())
-        spent = (time.process_time_ns() - began) / 1000 / sum(len(works[number::50][:10]) for number in range(50))
-        lines.append(f"| 50 tasks, around calls | {spent:.0f} |")
-        peer.close()
-    return "\n".join(lines) + "\n"
+    began = time.process_time_ns()
+    asyncio.run(main())
+    return (time.process_time_ns() - began) / 1000 / sum(map(len, parts))
 
 
 def tape_sizes(runs: dict[str, list[list[Work]]] | None = None) -> str:

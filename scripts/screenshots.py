@@ -21,8 +21,8 @@ WIDE, PHONE = (1440, 860), (390, 844)
 VIEWS: dict[str, tuple[str, str, list[str]]] = {
     "viewer": ("demo: book a flight", "", ["key e", "key Enter"]),
     "problems": ("support-agent", "", []),
-    "conversation": ("chart-fixer", "event=36", ["scroll 930"]),
-    "changes": ("chart-fixer", "event=36", ["click [data-tab=changes]", "scroll 950"]),
+    "conversation": ("chart-fixer", "event=36", ["key v", "show event-conversation figure"]),
+    "changes": ("chart-fixer", "event=36", ["key v", "click [data-tab=changes]", "show event-changes .since"]),
     "sorted": ("research-crew", "sort=time&filter=LLM_CALL,TOOL_CALL", []),
     "tree": ("research-crew", "view=tree", ["key s"]),
     "waterfall": ("research-crew", "view=waterfall", ["key s"]),
@@ -31,7 +31,14 @@ VIEWS: dict[str, tuple[str, str, list[str]]] = {
     "compare": ("old prompt | new prompt", "", ["key N", "key Enter"]),
 }
 # Where a phone shows something else first.
-ON_A_PHONE = {"viewer": [], "conversation": ["scroll 1950"], "changes": ["click [data-tab=changes]", "scroll 1950"]}
+ON_A_PHONE: dict[str, list[str]] = {"viewer": []}
+
+
+# As far up as the header of the open row, which stays, leaves room.
+_TO_THE_TOP = """part => {
+  const rows = part.closest(".scroller");
+  rows.scrollTop += part.getBoundingClientRect().top - rows.getBoundingClientRect().top - 110;
+}"""
 
 
 def main() -> None:
@@ -91,7 +98,7 @@ def _act(page: Page, steps: list[str]) -> None:
     actions: dict[str, Any] = {
         "key": page.keyboard.press,
         "click": lambda selector: page.locator(selector).first.click(),
-        "scroll": lambda top: page.locator("event-rows .scroller").evaluate(f"rows => rows.scrollTop = {top}"),
+        "show": lambda selector: page.locator(selector).first.evaluate(_TO_THE_TOP),
     }
     for step in steps:
         what, _, given = step.partition(" ")

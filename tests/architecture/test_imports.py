@@ -178,7 +178,7 @@ def _loaded_by(program: str) -> set[str]:
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     """It is imported by every process of the user's program, whether it records or not."""
-    heavy = {"typer", "rich", "fastapi", "yaml", "asyncio", "sqlite3", "msgspec", "re2", "json", "inspect", "logging"}
+    heavy = {"typer", "rich", "starlette", "yaml", "asyncio", "sqlite3", "msgspec", "re2", "json", "inspect", "logging"}
     bare = _loaded_by("")
     assert not (_loaded_by("import agentdbg") - bare) & heavy
 
@@ -194,7 +194,17 @@ def test_recording_loads_no_server_no_yaml_and_opens_no_socket() -> None:
         "with agentdbg.traced_run('r', max_llm_calls=9):\n"
         "    agentdbg.record_llm_call('m', prompt='password=hunter2')\n"
     )
-    assert not _loaded_by(program) & {"typer", "rich", "fastapi", "yaml", "asyncio", "sqlite3", "socket", "http"}
+    assert not _loaded_by(program) & {"typer", "rich", "starlette", "yaml", "asyncio", "sqlite3", "socket", "http"}
+
+
+def test_what_few_ask_for_is_loaded_when_one_does() -> None:
+    """Whoever opens the viewer waits for all that it loads; most compare nothing and run nothing again."""
+    seldom = {"agentdbg.analysis.diff", "agentdbg.policy_file", "agentdbg.control.again_words", "agentdbg.redaction"}
+    viewer = _loaded_by("from agentdbg.server.viewer import create_app; create_app('nowhere')")
+    assert "agentdbg.server.routes" in viewer
+    assert not viewer & {*seldom, "agentdbg.server.compare", "agentdbg.server.control"}
+    asking = _loaded_by("import agentdbg.commands.sql")
+    assert not asking & {*seldom, "agentdbg.analysis.findings"}
 
 
 def test_what_an_extra_brings_is_loaded_by_its_own_command_alone() -> None:
@@ -227,6 +237,7 @@ def test_the_public_names_are_sorted_and_exist() -> None:
         "around",
         "breakpoint",
         "current_run",
+        "draw",
         "has_active_run",
         "llm",
         "llm_call",

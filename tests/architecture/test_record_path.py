@@ -25,12 +25,14 @@ ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glo
 BEFORE_ANY_RECORD = {
     "control.replay": "a replay begins",
     "control.surroundings.RecordedClock.set_back": "a replay sets the clock before the program starts",
+    "__init__._enable_integrations": "a replay begins",
     "__init__._follow_exchanges": "the first run with a tape starts",
     "autorun.process._enable": "a package is being imported by the program",
-    "autorun.process._enable_integrations_when_imported": "the program's run starts",
+    "autorun.process.enable_integrations": "the program's run starts",
     "autorun.process.start_child": "the program's run starts",
     "config._default_data_dir": "settings",
     "config._did_you_mean": "settings",
+    "config.load_config": "settings",
     "config._from_file": "settings",
     "config._home": "settings",
     "config.config_file._parse": "settings",
@@ -213,6 +215,7 @@ _OF_AN_OPERATION = {
 _HANDED_ON = {
     "autorun.launcher.execute": "it is what ended the program",
     "loading._give_back": "raised when every handler is in its place again",
+    "loading.not_swallowed": "what a handler raised is raised behind it",
     "recorder.wrappers.wrapper": "thrown into the generator it was meant for",
 }
 

@@ -25,6 +25,10 @@ _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|(?:src|srcset|href)=\"([^\"]+)\"")
 _HEADING = re.compile(r"^#{1,6} +(.+?)$", re.MULTILINE)
 # What differs from run to run: ids, times of day, how long it took.
 _CHANGING = [
+    (re.compile(r"\S*pytest-of-\w+/pytest-\d+/agentdbg\d+"), "FOLDER"),
+    (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "ID"),
+    (re.compile(r"\b\d+\.\d+s\b"), "DURATION"),
+    (re.compile(r"\b\d+ kB\b"), "SIZE"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "ID"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+Z)?)?"), "WHEN"),
     (re.compile(r"<?\d[\d.,]* (ms|s)\b"), "DURATION"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -21,7 +22,18 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-PAGES = ["README.md", "docs/sdk.md", "docs/getting-started.md", "docs/guardrails.md", "docs/events.md"]
+PAGES = [
+    "README.md",
+    "docs/sdk.md",
+    "docs/getting-started.md",
+    "docs/guardrails.md",
+    "docs/events.md",
+    "docs/editors.md",
+    "docs/tutorials/fix-and-test.md",
+    "docs/tutorials/claude-code.md",
+]
+SESSION = ROOT / "tests" / "interop" / "fixtures" / "claude" / "5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl"
+"""What somebody who reads the page about Claude Code has at home."""
 
 
 @pytest.mark.parametrize("path", PAGES)
@@ -32,6 +44,10 @@ def test_the_code_on_a_page_runs_and_prints_what_it_says(
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    sessions = tmp_path / ".claude" / "projects" / "-home-dev-till"
+    sessions.mkdir(parents=True)
+    shutil.copy(SESSION, sessions)
     namespace: dict[str, Any] = {"__name__": "docs_example"}
     printed = ""
     for block in blocks((ROOT / path).read_text(encoding="utf-8")):
@@ -78,14 +94,19 @@ def _run_commands(block: Block, where: str, folder: Path) -> None:
     for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
         command, _, expected = part.partition("\n")
         words = shlex.split(command)
-        arguments = {"agentdbg": ["-m", "agentdbg", *words[1:]], "python": words[1:]}[words[0]]
+        arguments = words[1:] if words[0] == "python" else ["-m", *words]
         done = _python(arguments, folder)
         shown = done.stdout + done.stderr  # a terminal shows both
         assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
 
 
 def _python(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    environment = {
+        **{name: value for name, value in os.environ.items() if name != "CI"},  # there pytest prints longer lines
+        "PYTHONPATH": str(ROOT),
+        "PYTHONIOENCODING": "utf-8",
+        "PYTEST_ADDOPTS": "-p no:asyncio -p no:randomly -p no:xdist -p no:hypothesispytest",
+    }
     command = [sys.executable, *arguments]
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=60, check=False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,7 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import time
+import zipfile
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
 
@@ -35,7 +40,8 @@ class Machine:
 
     def __init__(self, folder: Path) -> None:
         self.checkout = folder / "checkout"
-        wanted = ("agentdbg", "pytest_agentdbg.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SPEC.md")
+        files = ("pytest_agentdbg.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "SPEC.md")
+        wanted = ("agentdbg", "scripts", *files)
         self.checkout.mkdir()
         for name in wanted:
             source = ROOT / name
@@ -46,6 +52,8 @@ class Machine:
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("AGENTDBG_", "PYTHON", "VIRTUAL"))
         }
+        self.served: list[dict[str, Any]] = []
+        """The runs that the last viewer showed."""
         self._environment = {
             **kept,
             "PATH": f"{self._bin}{os.pathsep}{os.environ['PATH']}",
@@ -82,6 +90,10 @@ class Machine:
         ) as process:
             assert process.stdout is not None
             line = process.stdout.readline()
+            if line:
+                address = urlsplit(json.loads(line)["url"])
+                with urlopen(f"http://{address.netloc}/api/runs", timeout=30) as answer:
+                    self.served = json.loads(answer.read())["runs"]
             process.send_signal(signal.SIGINT)
         return line
 
@@ -106,6 +118,24 @@ def test_every_line_of_a_page_works_as_it_stands(page: str, machine: Machine, tm
             _type(block.text, machine, project)
         elif block.language == "console":
             _type_and_compare(block.text, where, machine, project)
+
+
+def test_four_commands_lead_from_nothing_to_ones_own_run_in_the_page(tmp_path: Path) -> None:
+    """A newcomer who has not seen their own agent after three minutes has left; most of it is installing."""
+    machine = Machine(tmp_path)
+    machine.start_afresh(tmp_path / "home")
+    project = tmp_path / "project"
+    project.mkdir()
+    agent = next(block for block in blocks((ROOT / "README.md").read_text(encoding="utf-8")) if "@trace" in block.text)
+    began = time.monotonic()
+
+    machine.run("pip install -q .", machine.checkout)
+    (project / "agent.py").write_text(agent.text, encoding="utf-8")
+    machine.run("python agent.py", project)
+    machine.serve("agentdbg view", project)
+
+    assert [run["counts"]["tool_calls"] for run in machine.served] == [1]
+    assert time.monotonic() - began < 180
 
 
 def test_the_demos_source_links_open_the_demos_code(machine: Machine, tmp_path: Path) -> None:
@@ -137,3 +167,17 @@ def _type_and_compare(text: str, where: str, machine: Machine, project: Path) ->
         command, _, expected = part.partition("\n")
         shown = machine.run(command, project)
         assert steady_output(shown) == steady_output(expected), f"{where}: $ {command}\n{shown}"
+
+
+def test_a_released_package_leads_to_its_repository(machine: Machine, tmp_path: Path) -> None:
+    """On a package index nothing is relative: every link and picture of the README has to name its place."""
+    machine.start_afresh(tmp_path / "home")
+    machine.run("AGENTDBG_REPOSITORY=https://example.com/agentdbg pip wheel -q --no-deps -w wheels .", machine.checkout)
+
+    (wheel,) = (machine.checkout / "wheels").glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (one for one in packed.namelist() if one.endswith("/METADATA"))
+        page = packed.read(name).decode()
+    assert "Project-URL: Source, https://example.com/agentdbg\n" in page
+    assert not re.findall(r"\]\((?!https://|#)[^)]*\)", page)
+    assert not re.findall(r"(?:src|srcset)=\"(?!https://)[^\"]*", page)

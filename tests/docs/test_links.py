@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.pages import PAGES, ROOT, anchors, links, without_blocks
+from tests.docs.test_console import PRODUCED, lines_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,3 +72,22 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def _words(page: Path) -> str:
     return without_blocks(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_a_page_says_first_what_it_is_for(page: Path) -> None:
+    """Whoever came by a search decides in two lines whether to stay."""
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+    assert lines[0].startswith("# ")
+    assert re.match(r"[A-Za-z`*\[]", lines[1]), lines[1]
+    assert len(lines[1]) > 12
+
+
+def test_what_pages_show_of_a_terminal_is_produced_by_a_test() -> None:
+    """A sample that nobody makes anew is wrong after a month. Page by page: not every line of a block is compared."""
+    showing = {_name(page) for page in PAGES if any(expected.strip() for _, expected in lines_of(_name(page)))}
+
+    assert showing == set(PRODUCED)
+    for name, file in PRODUCED.items():
+        assert name.rpartition("/")[2] in (ROOT / file).read_text(encoding="utf-8"), f"{file} makes nothing of {name}"

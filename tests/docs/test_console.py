@@ -1,0 +1,302 @@
+"""What the pages show of a terminal is what a terminal shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from examples.fake_openai_server import Answer, FakeServer
+from tests.docs.pages import ROOT, blocks, steady_output
+from tests.interop.otel.collector import Collector
+from tests.receiver.running import receiver
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.slow
+_HASH = re.compile(r"\b[0-9a-f]{32}([0-9a-f]{32})?\b")
+_SHARE = re.compile(r"[\d.,]+(?= ?(%|tokens))")
+
+
+# Which file makes what a page shows of a terminal, or most of it; the file names the page.
+PRODUCED = {
+    "README.md": "tests/docs/test_installed.py",
+    "docs/cli.md": "scripts/cli_reference.py",
+    "docs/export.md": __file__,
+    "docs/findings.md": "tests/analysis/findings/test_docs.py",
+    "docs/fork.md": __file__,
+    "docs/gates.md": "tests/analysis/checks/test_docs.py",
+    "docs/getting-started.md": "tests/docs/test_installed.py",
+    "docs/html.md": __file__,
+    "docs/import.md": __file__,
+    "docs/integrations/anthropic.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/crewai.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/http.md": __file__,
+    "docs/integrations/langchain.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/litellm.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/openai-agents.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/openai.md": "tests/integrations/test_framework_examples.py",
+    "docs/integrations/pydantic_ai.md": "tests/integrations/test_framework_examples.py",
+    "docs/opentelemetry.md": __file__,
+    "docs/pytest.md": "tests/analysis/checks/test_docs.py",
+    "docs/receive.md": __file__,
+    "docs/replay.md": __file__,
+    "docs/run.md": __file__,
+    "docs/sql.md": "tests/interop/exports/test_sql_page.py",
+    "docs/tutorials/claude-code.md": "tests/docs/test_examples.py",
+    "docs/tutorials/fix-and-test.md": "tests/docs/test_examples.py",
+    "docs/tutorials/langgraph.md": "tests/integrations/test_framework_examples.py",
+    "docs/tutorials/openai-agents.md": "tests/integrations/test_framework_examples.py",
+}
+
+
+class Shell:
+    """A terminal in an empty folder, on a machine with the demo's runs."""
+
+    def __init__(self, folder: Path, data_dir: Path) -> None:
+        self.folder = folder
+        bin_folder = Path(sys.executable).parent
+        self.environment = {
+            **os.environ,
+            "HOME": str(folder),
+            "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8",
+            "AGENTDBG_DATA_DIR": str(data_dir),
+        }
+
+    def type(self, line: str) -> str:
+        """What the terminal shows after this line."""
+        done = subprocess.run(
+            ["sh", "-c", line.replace("agentdbg ", f"{sys.executable} -m agentdbg ", 1)],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return done.stdout
+
+    def run_named(self, name: str) -> str:
+        """The id of the run of this name."""
+        listed = json.loads(self.type("agentdbg list --json"))
+        found: str = next(run["run_id"] for run in listed["runs"] if run["run_name"] == name)
+        return found
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    Shell(folder, folder / "data").type("agentdbg demo --no-view --live-seconds 0")
+    return folder / "data"
+
+
+@pytest.fixture
+def shell(tmp_path: Path, demo: Path) -> Shell:
+    return Shell(tmp_path, demo)
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    made = Collector()
+    yield made
+    made.close()
+
+
+def lines_of(page: str) -> Iterator[tuple[str, str]]:
+    """Each line that a page tells to type, with what the page shows below it."""
+    for block in blocks((ROOT / page).read_text(encoding="utf-8")):
+        if block.language == "console":
+            for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+                command, _, expected = part.partition("\n")
+                yield command, expected
+
+
+def alike(text: str) -> str:
+    """What is printed, without what differs from run to run."""
+    return _SHARE.sub("N", steady_output(_HASH.sub("HASH", text)))
+
+
+@pytest.mark.parametrize("page", ["docs/export.md", "docs/html.md"])
+def test_an_export_is_as_its_page_shows_it(page: str, shell: Shell) -> None:
+    """Somebody decides by the page whether the format is the one they need."""
+    run_id = shell.run_named("demo: book a flight")
+    for command, expected in lines_of(page):
+        typed = re.sub(r"~/\.agentdbg/runs/[0-9a-f-]+", f"$AGENTDBG_DATA_DIR/runs/{run_id}", command)
+        shown = shell.type(typed.replace("latest", run_id))
+        if command.startswith("sha256sum"):
+            shown = re.sub(r"\S*/events", "events", shown)
+
+        assert alike(shown) == alike(expected), command
+
+
+ASKS = """
+import sys, httpx2
+question = sys.argv[1] if len(sys.argv) > 1 else "Say hello."
+body = {"model": "gpt-4o-mini", "messages": [{"role": "user", "content": question}]}
+answer = httpx2.post("URL/chat/completions", json=body).json()
+print(answer["choices"][0]["message"]["content"])
+"""
+
+
+@pytest.mark.parametrize("page", ["docs/run.md", "docs/integrations/http.md"])
+def test_a_program_that_knows_nothing_of_us_is_recorded_as_its_page_shows(page: str, shell: Shell) -> None:
+    """It is the first thing somebody with an agent of their own tries."""
+    command, expected = next(lines_of(page))
+    said, _, _ = expected.partition("\n")
+    with FakeServer(lambda _: Answer(text=said)) as server:
+        (shell.folder / command.split()[2]).write_text(ASKS.replace("URL", server.openai_url), encoding="utf-8")
+
+        assert alike(shell.type(command)) == alike(expected)
+        assert len(server.requests) == 1
+
+
+def test_what_a_push_says_is_on_its_page(shell: Shell, collector: Collector) -> None:
+    """The dry run comes before the first real one, as on the page; then there is nothing new; then nobody listens."""
+    run_id = shell.run_named("demo: book a flight")
+    sent, dry, again, nobody = lines_of("docs/opentelemetry.md")
+    for command, expected in (dry, sent, again, nobody):
+        if command == nobody[0]:
+            collector.close()
+        typed = command.replace("9277", run_id).replace("http://localhost:4318", collector.url)
+        shown = shell.type(typed).replace(collector.url, "http://localhost:4318")
+
+        assert alike(shown) == alike(expected), command
+
+
+def test_what_a_receiver_says_is_on_its_page(tmp_path: Path) -> None:
+    """Its first lines are what people copy into the other terminal."""
+    command, expected = next(lines_of("docs/receive.md"))
+
+    with receiver(tmp_path / "data", "--port", "0") as running:
+        port = str(running.port)
+    with subprocess.Popen(
+        [sys.executable, "-m", "agentdbg", "receive", "--port", port],
+        env={**os.environ, "AGENTDBG_DATA_DIR": str(tmp_path / "data"), "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stdout is not None
+        shown = [process.stdout.readline().replace(port, "4318").rstrip() for _ in range(6)]
+        process.terminate()
+
+    assert command == "agentdbg receive"
+    assert [re.sub(r"token=\S+", "token=…", line) for line in shown] == expected.splitlines()[:6]
+
+
+LOOKS_UP = """
+import sys
+import time
+
+from agentdbg import llm, tool
+
+
+@llm(model="house-model")
+def ask(question: str) -> str:
+    time.sleep(1.5)
+    return "It is 3 degrees in Oslo."
+
+
+@tool(effect="read")
+def search(query: str) -> str:
+    return "3 degrees"
+
+
+answer = ask(sys.argv[1])
+search("weather Oslo")
+print(answer)
+"""
+
+
+def test_a_replay_says_what_its_page_shows(shell: Shell) -> None:
+    """Equal, then with another query, then writing a file, then made into a test."""
+    program = shell.folder / "agent.py"
+    changed = LOOKS_UP.replace("weather Oslo", "weather in Oslo")
+    writing = LOOKS_UP + 'open("report.txt", "w").write(answer)\n'
+    versions = iter([LOOKS_UP, LOOKS_UP, changed, writing, LOOKS_UP])
+    run_id = ""
+    for command, expected in lines_of("docs/replay.md"):
+        program.write_text(next(versions), encoding="utf-8")
+        shown = shell.type(command.replace("3f2a", run_id))
+        run_id = run_id or shown.rpartition("agentdbg view ")[2].strip()
+
+        assert alike(shown) == alike(expected), shown
+    assert not (shell.folder / "report.txt").exists()
+
+
+def _transcripts(folder: Path) -> None:
+    """Three conversations, the same with an entry that is none, a text and a table."""
+    chats = [
+        [{"role": "user", "content": f"Where is order {n}?"}, {"role": "assistant", "content": "It left on Monday."}]
+        for n in range(6)
+    ]
+    entries: list[dict[str, object]] = [{"task_id": n, "traj": chat} for n, chat in enumerate(chats)]
+    (folder / "airline.json").write_text(json.dumps(entries[:3]), encoding="utf-8")
+    (folder / "runs.json").write_text(json.dumps([entries[3], {"task_id": 9, "error": "timeout"}, *entries[4:]]))
+    (folder / "notes.txt").write_text("Remember the milk", encoding="utf-8")
+    (folder / "spans.parquet").write_bytes(b"PAR1" + bytes(60) + b"PAR1")
+
+
+def test_an_import_says_what_its_page_shows(tmp_path: Path) -> None:
+    """What was taken, what was here already, and what was refused and why."""
+    shell = Shell(tmp_path, tmp_path / "data")
+    _transcripts(tmp_path)
+    last = ""
+    for command, expected in lines_of("docs/import.md"):
+        if "--from claude" in command:  # it asks on a terminal; nothing makes that sample anew
+            continue
+        if "| jq" in command:
+            afresh = Shell(tmp_path, tmp_path / "elsewhere")
+            told = json.loads(afresh.type(command.partition("|")[0] + " 2>/dev/null"))["imported"][0]
+            assert told.keys() == json.loads(expected).keys()
+            continue
+        shown = shell.type(f"({last}) > /dev/null 2>&1; {command}" if command.startswith("echo") else command)
+        last = command
+
+        assert alike(shown) == alike(expected), shown
+
+
+SUPPORTS = """
+from agentdbg import llm, tool, trace
+
+
+@llm(model="house-model")
+def ask(question: str) -> str:
+    return f"I will {question}."
+
+
+@tool(effect="read")
+def find_order(order: str) -> dict:
+    return {"total": 4000}
+
+
+@trace("support")
+def handle(question: str) -> str:
+    ask(question)
+    return ask(f"refund {find_order('A-17')['total']}")
+
+
+print(handle("look A-17 up"))
+"""
+
+
+def test_a_fork_says_what_its_page_shows(tmp_path: Path) -> None:
+    """The line that names the new run, and the family it then belongs to."""
+    shell = Shell(tmp_path, tmp_path / "data")
+    (tmp_path / "agent.py").write_text(SUPPORTS, encoding="utf-8")
+    shell.type(f"{sys.executable} agent.py")
+    run_id = shell.run_named("support")
+    for command, expected in lines_of("docs/fork.md"):
+        shown = shell.type(command.replace("3f2a", run_id))
+
+        assert alike(shown) == alike(expected), shown
