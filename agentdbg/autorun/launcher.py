@@ -57,18 +57,18 @@ class Program(NamedTuple):
 
 def prepare(program: Program, own_arguments: int) -> None:
     """
-    Let `sys` look as it would under plain Python.
+    Let `sys` look as it would under plain Python, but for `sys.path`.
+
+    There the program's folder stands last until the program begins, so that its `uuid.py` is not taken for ours.
 
     `own_arguments` is how many words of the command line stand between the command's name and the program.
     """
     shown = ["-m", program.target] if program.is_module else [program.target]
     sys.orig_argv[:] = [*_interpreter_words(own_arguments), *shown, *program.arguments]
     sys.argv[:] = ["-m" if program.is_module else program.target, *program.arguments]
-    if not getattr(sys.flags, "safe_path", sys.flags.isolated):
-        # Our own script's folder stands first; the program's takes its place.
-        sys.path[0:1] = [_first_path(program)]
-    elif program.is_container:
-        sys.path.insert(0, _first_path(program))
+    if not _is_path_safe():
+        del sys.path[0]  # our own script's folder
+    sys.path += _own_folders(program)
 
 
 def forget_shadowed(folder: str) -> None:
@@ -119,6 +119,9 @@ def execute(program: Program, note_end: Callable[[BaseException | None], BaseExc
 
 def _run(program: Program) -> None:
     main = _new_main()
+    for folder in _own_folders(program):
+        del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
+        sys.path.insert(0, folder)
     forget_shadowed(sys.path[0])
     if program.is_module or program.is_container:
         # This is what `python -m` itself calls, so that its frames and its messages are the same too.
@@ -172,6 +175,15 @@ def _interpreter_words(own_arguments: int) -> list[str]:
     if words[-2:-1] == ["-m"]:
         return words[:-2]
     return words[:-1] or [sys.executable]
+
+
+def _own_folders(program: Program) -> list[str]:
+    """What plain Python puts before the rest of `sys.path`."""
+    return [_first_path(program)] if program.is_container or not _is_path_safe() else []
+
+
+def _is_path_safe() -> bool:
+    return bool(getattr(sys.flags, "safe_path", sys.flags.isolated))
 
 
 def _first_path(program: Program) -> str:

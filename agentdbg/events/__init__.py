@@ -134,11 +134,12 @@ class _IdPool:
         self._ids: list[str] = []
 
     def take(self) -> str:
-        try:
-            return self._ids.pop()
-        except IndexError:
+        while True:
+            try:
+                return self._ids.pop()
+            except IndexError:
+                pass  # filled outside of the handler, so that an interruption of that has nothing chained to it
             self._refill()
-            return self._ids.pop()
 
     def _refill(self) -> None:
         # Eighty bits of an id are its own; the middle, with the 4 and the variant of a UUIDv4, is its batch's.

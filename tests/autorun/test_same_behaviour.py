@@ -156,7 +156,10 @@ def test_compiled_scripts_run(programs: Programs) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["token", "inspect", "typing", "logging", "dataclasses", "queue", "uuid"])
+@pytest.mark.parametrize(
+    "name",
+    ["token", "inspect", "typing", "logging", "dataclasses", "queue", "uuid", "hmac", "secrets", "msgspec", "yaml"],
+)
 def test_a_module_called_like_one_we_use_is_still_the_programs_own(programs: Programs, name: str) -> None:
     """We load parts of the standard library before the program starts; its `token.py` must win all the same."""
     programs.write(f"{name}.py", "print('mine')")
