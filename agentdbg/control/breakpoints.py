@@ -374,8 +374,8 @@ class Breakpoints(Decider):
         if run is None:
             return
         if run.run_id not in self._breaks_known:
+            run.before_end[self] = functools.partial(self._forget, run)  # first: telling may be interrupted
             self._tell_breaks(run)
-            run.before_end[self] = functools.partial(self._forget, run)
         elif (known := _stamp(run)) is not None and known != self._breaks_known[run.run_id]:
             self._breaks_known[run.run_id] = known
             self.places = _parsed(read_breaks(run.path))

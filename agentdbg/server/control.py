@@ -58,7 +58,7 @@ _MOST_COMPARED = 5_000
 def get_control(request: Request, run_id: str) -> Response:
     """What waits for an answer, the longest first; where the run pauses, and whether that can be changed from here."""
     folder = _folder(request, run_id)
-    armed = (control_dir(folder) / "breaks.json").is_file()
+    armed = os.path.isfile(os.path.join(control_dir(folder), "breaks.json"))
     return json_response({"paused": paused_in(folder), "breaks": read_breaks(folder), "armed": armed})
 
 

@@ -43,9 +43,13 @@ _BREAKS = "breaks.json"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
-def control_dir(run_folder: str | Path) -> Path:
+# Paths are texts here: the first use of a `Path` raises and catches an exception, which would be chained to whatever
+# a signal handler raises in that moment.
+
+
+def control_dir(run_folder: str | Path) -> str:
     """The folder of one run's control files; it exists only while somebody needs it."""
-    return Path(run_folder) / "control"
+    return os.path.join(os.fspath(run_folder), "control")
 
 
 def new_pause_id() -> str:
@@ -64,9 +68,9 @@ def post_pause(run_folder: str | Path, pause: dict[str, Any]) -> None:
 
 def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None:
     """What this pause is told, once somebody has answered; None while nobody has, or the answer is not acceptable."""
-    path = control_dir(run_folder) / f"command-{pause_id}.json"
+    path = os.path.join(folder := control_dir(run_folder), f"command-{pause_id}.json")
     try:
-        command = None if path.parent.is_symlink() else read_private_json(path)
+        command = None if _is_link(folder) else read_private_json(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
@@ -80,9 +84,9 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
     """The program goes on: nothing waits any more."""
     folder = control_dir(run_folder)
     for name in (f"paused-{pause_id}.json", f"command-{pause_id}.json"):
-        remove_quietly(folder / name)
+        remove_quietly(os.path.join(folder, name))
     try:
-        folder.rmdir()
+        os.rmdir(folder)
     except OSError as error:  # others wait too, or breakpoints are kept in it
         pass_on(error)
 
@@ -93,7 +97,7 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
 def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
     """What waits in this run, the longest first; nothing that is damaged or not ours."""
     found = []
-    for path in control_dir(run_folder).glob("paused-*.json"):
+    for path in Path(control_dir(run_folder)).glob("paused-*.json"):
         try:
             pause = read_private_json(path)
         except (OSError, ValueError) as error:
@@ -106,7 +110,7 @@ def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
 
 def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any]) -> bool:
     """Tell a paused program what to do; False when it no longer waits, or somebody else was first."""
-    folder = control_dir(run_folder)
+    folder = Path(control_dir(run_folder))
     if folder.is_symlink() or not _PAUSE_ID.fullmatch(pause_id) or not (folder / f"paused-{pause_id}.json").is_file():
         return False
     body = json.dumps(command, allow_nan=False).encode()
@@ -137,7 +141,7 @@ def _moved(waiting: Path, target: Path) -> bool:
 def read_breaks(run_folder: str | Path) -> list[str]:
     """Where the program should pause, as set from outside."""
     try:
-        told = read_private_json(control_dir(run_folder) / _BREAKS)
+        told = read_private_json(os.path.join(control_dir(run_folder), _BREAKS))
     except (OSError, ValueError) as error:
         pass_on(error)
         return []
@@ -154,14 +158,14 @@ def write_breaks(run_folder: str | Path, breaks: list[str]) -> None:
 def forget_breaks(run_folder: str | Path) -> None:
     """The run is over: nothing pauses in it any more."""
     folder = control_dir(run_folder)
-    remove_quietly(folder / _BREAKS)
+    remove_quietly(os.path.join(folder, _BREAKS))
     try:
-        folder.rmdir()
+        os.rmdir(folder)
     except OSError as error:
         pass_on(error)
 
 
-def read_private_json(path: Path) -> Any:
+def read_private_json(path: str | Path) -> Any:
     """
     The JSON in a file that only our own user can have written.
 
@@ -186,14 +190,20 @@ def read_private_json(path: Path) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _write_whole(folder: Path, name: str, value: dict[str, Any]) -> None:
-    replace_file(folder / name, json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+def _write_whole(folder: str, name: str, value: dict[str, Any]) -> None:
+    body = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
+    replace_file(os.path.join(folder, name), body)
 
 
-def _own_folder(run_folder: str | Path) -> Path:
+def _own_folder(run_folder: str | Path) -> str:
     """The control folder, made if it is missing. A link in its place is not followed."""
     folder = control_dir(run_folder)
     make_private_folder(folder)
-    if folder.is_symlink():
-        raise NotADirectoryError(20, "there is a link where the control folder should be", str(folder))
+    if _is_link(folder):
+        raise NotADirectoryError(20, "there is a link where the control folder should be", folder)
     return folder
+
+
+def _is_link(path: str) -> bool:
+    """Whether this is a link; unlike `is_symlink`, it takes no exception of a signal handler for a no."""
+    return stat.S_ISLNK(os.lstat(path).st_mode)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ from agentdbg.storage.control_files import answer_pause, control_dir, paused_in,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from tests.conftest import Recorded
 
@@ -94,7 +94,7 @@ def test_a_pause_shows_the_call_and_goes_on(recorded: Recorded) -> None:
     assert secret not in str(seen)
     assert made == [{"order": "A-17", "amount": 4000, "key": secret}]
     assert recorded.only().one("BREAK")["payload"]["action"] == "continue"
-    assert not control_dir(run.path).exists()
+    assert not Path(control_dir(run.path)).exists()
 
 
 def test_edited_arguments_reach_the_call_and_the_rest_stays(recorded: Recorded) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +24,6 @@ from agentdbg.storage.control_files import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -43,13 +43,15 @@ def test_a_pause_is_answered_once(tmp_path: Path, pause: dict[str, Any]) -> None
 
     withdraw_pause(tmp_path, pause["pause_id"])
     assert not paused_in(tmp_path)
-    assert not control_dir(tmp_path).exists()
+    assert not Path(control_dir(tmp_path)).exists()
     assert not answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
 
 
 def test_files_are_private(tmp_path: Path, pause: dict[str, Any]) -> None:
     """What waits may hold what the agent works on."""
-    modes = [os.stat(path).st_mode & 0o777 for path in [control_dir(tmp_path), *control_dir(tmp_path).iterdir()]]
+    modes = [
+        os.stat(path).st_mode & 0o777 for path in [Path(control_dir(tmp_path)), *Path(control_dir(tmp_path)).iterdir()]
+    ]
 
     assert modes == [0o700, 0o600]
 
@@ -89,7 +91,7 @@ def _list(path: Path) -> None:
 @pytest.mark.parametrize("forged", [_linked, _open_to_others, _too_large, _pipe, _no_json, _list])
 def test_a_forged_command_does_nothing(tmp_path: Path, pause: dict[str, Any], forged: Callable[[Path], None]) -> None:
     """A command is taken only from a small regular file of our own user."""
-    forged(control_dir(tmp_path) / f"command-{pause['pause_id']}.json")
+    forged(Path(control_dir(tmp_path)) / f"command-{pause['pause_id']}.json")
 
     assert take_command(tmp_path, pause["pause_id"]) is None
 
@@ -99,7 +101,7 @@ def test_another_users_command_does_nothing(tmp_path: Path, pause: dict[str, Any
     """Also where the folder was opened by mistake."""
     if os.getuid() != 0:
         pytest.skip("needs root to make a file of somebody else")
-    path = control_dir(tmp_path) / f"command-{pause['pause_id']}.json"
+    path = Path(control_dir(tmp_path)) / f"command-{pause['pause_id']}.json"
     path.write_text('{"do": "abort"}')
     path.chmod(0o600)
     os.chown(path, 12345, 12345)
@@ -111,7 +113,7 @@ def test_a_linked_control_folder_is_not_followed(tmp_path: Path) -> None:
     """No symlink in the data folder is."""
     (tmp_path / "run").mkdir()
     (tmp_path / "elsewhere").mkdir()
-    control_dir(tmp_path / "run").symlink_to(tmp_path / "elsewhere")
+    Path(control_dir(tmp_path / "run")).symlink_to(tmp_path / "elsewhere")
 
     with pytest.raises(OSError, match="link"):
         post_pause(tmp_path / "run", {"pause_id": new_pause_id()})
