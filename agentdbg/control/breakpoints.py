@@ -35,6 +35,7 @@ __all__ = ["Breakpoints"]
 _MOST_WAIT_SECONDS = 600.0
 _LOOK_SECONDS = 0.02
 _UNKNOWN: Any = object()
+_BACK = "back"
 
 
 class Breakpoints(Decider):
@@ -57,6 +58,8 @@ class Breakpoints(Decider):
         self._ask = ask
         self._from_call = from_call
         """Pause nowhere before this call, and there: where a replay that went back is to stop."""
+        self._arriving = ""
+        """The call that a replay went back to, until it is asked about: nothing else is asked before it."""
         self.on_arrival: Callable[[], object] = _nothing
         self.go_back: Callable[[int], object] | None = None
         """Replay to this call; None where that cannot be, because something is live."""
@@ -141,6 +144,8 @@ class Breakpoints(Decider):
             self._open.pop(call.call_id, None)
             self._numbers.pop(call.call_id, None)
             self._reasons.pop(call.call_id, None)
+            if call.call_id == self._arriving:
+                self._arriving = ""
 
     def pause_here(self, name: str, shown: dict[str, Any], source: str | None) -> None:
         """`agentdbg.breakpoint()` in the program's code: look, and go on."""
@@ -174,9 +179,9 @@ class Breakpoints(Decider):
         if number < self._from_call:
             return ""
         if self._from_call:
-            self._from_call = 0
+            self._from_call, self._arriving = 0, call.call_id
             self.on_arrival()
-            return "back"
+            return _BACK
         step = self._step
         if step is not None and step.is_reached(call, self._open):
             self._step = None
@@ -307,13 +312,22 @@ class Breakpoints(Decider):
 
     def _at_terminal(self, pause: Pause, elsewhere: Callable[[], Answered | None]) -> Answered | None:
         assert self._ask is not None
-        while not self._terminal.acquire(timeout=0.02):  # one question at a time; it may be answered elsewhere
+        while not self._may_ask(pause):  # one question at a time; it may be answered elsewhere
             if (answer := elsewhere()) is not None:
                 return answer
+            time.sleep(_LOOK_SECONDS)
         try:
-            return self._ask(pause, elsewhere, self)
+            self._arriving = ""
+            # Another question came first, and its answer may have been that nobody is to be asked this one.
+            is_deleted = pause.reason in pause.breaks and pause.reason not in [place.text for place in self.places]
+            return None if is_deleted else self._ask(pause, elsewhere, self)
         finally:
             self._terminal.release()
+
+    def _may_ask(self, pause: Pause) -> bool:
+        if self._arriving and pause.reason != _BACK:
+            return False
+        return self._terminal.acquire(blocking=False)
 
     def _let_others_look(self) -> None:
         while self._whole_world and self._paused:

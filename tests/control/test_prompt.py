@@ -126,6 +126,46 @@ def test_breakpoints_are_added_and_deleted(session: Session) -> None:
     assert printed.count("⏸ before tool note") == 2
 
 
+CROWD = """
+import agentdbg, asyncio, threading
+
+@agentdbg.tool
+def ring(n):
+    return n
+
+@agentdbg.tool
+async def aring(n):
+    return n
+
+async def tasks():
+    await asyncio.gather(*(aring(n) for n in range(8)))
+
+@agentdbg.trace(name="crowd")
+def work():
+    threads = [threading.Thread(target=ring, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    asyncio.run(tasks())
+    for thread in threads:
+        thread.join()
+    print("all through", flush=True)
+
+work()
+"""
+
+
+def test_who_waits_to_be_asked_goes_on_when_the_breakpoint_is_deleted(tmp_path: Path, data_dir: Path) -> None:
+    """Sixteen wait at two breakpoints, one is asked about; the others have nothing to wait for once both are gone."""
+    session = Session(tmp_path, data_dir, "--break", "tool:ring", "--break", "tool:aring")
+    (tmp_path / "agent.py").write_text(CROWD)
+
+    printed, code = session.type("d 1\r", "d 1\r", "c\r")
+
+    assert printed.count("⏸") == 1
+    assert "all through" in printed
+    assert code == 0
+
+
 def test_the_editor_changes_the_arguments(session: Session, tmp_path: Path) -> None:
     """`$EDITOR` gets JSON and gives JSON back."""
     editor = tmp_path / "editor.py"
