@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import http.client
 import mmap
 import multiprocessing
@@ -144,6 +145,7 @@ def test_strict_replay_stops_before_an_effect(name: str, inside: bool, tmp_path:
     assert victim.read_text() == "untouched"
     assert (victim.stat().st_mode, victim.stat().st_mtime_ns) == (before.st_mode, before.st_mtime_ns)
     assert not Path("/tmp/agentdbg-test-victim").exists()
+    gc.collect()  # what the program left open is this test's, not the next one's
 
 
 def test_temporary_files_are_private_and_go_away(tmp_path: Path) -> None:
