@@ -97,16 +97,21 @@ _ADMITS = re.compile(
     r"|unclear|0|zero)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_ENGLISH = re.compile(r"\b(?:the|is|are|you|your|has|have|was|for|and|of|to)\b", re.IGNORECASE)
+_ENGLISH = re.compile(
+    r"\b(?:the|is|are|you|your|has|have|was|for|and|of|to|all|done|been|it|with|we|this|that|here|success\w*|completed?)\b",
+    re.IGNORECASE,
+)
+_NOTHING = "gave nothing"
+_SHORTEST_ANSWER = 20
 _MOST_TOOLS = 1_000
 _MOST_HOMES = 1_000
 _MOST_WAITING = 100
 
 
 class UnusableResults:
-    """Waits after each tool that gave nothing for what the model makes of it."""
+    """Waits after each tool that gave nothing for what the model, or the program at its end, makes of it."""
 
-    types = frozenset({"LLM_CALL", "TOOL_CALL"})
+    types = frozenset({"LLM_CALL", "RUN_END", "TOOL_CALL"})
 
     def __init__(self) -> None:
         self._waiting: list[tuple[int, Event, str]] = []
@@ -117,6 +122,8 @@ class UnusableResults:
     def observe(self, number: int, event: Event, payload: dict[str, Any]) -> None:
         if event["event_type"] == "TOOL_CALL":
             self._tool(number, event, payload)
+        elif event["event_type"] == "RUN_END":
+            self._last_word(number, event, payload.get("result"))
         else:
             self._remember_home(event)
             if self._waiting and not call_failed(payload):
@@ -138,7 +145,7 @@ class UnusableResults:
             if len(self._gave_something) < _MOST_TOOLS:
                 self._gave_something.add(name)
         elif name in self._gave_something or reads_something(name):
-            self._waiting.append((number, event, "gave nothing"))
+            self._waiting.append((number, event, _NOTHING))
         else:
             self._waiting = []
 
@@ -158,12 +165,21 @@ class UnusableResults:
         if waiting:
             self._judge_answer(waiting, number, event, payload)
 
+    def _last_word(self, number: int, event: Event, result: Any) -> None:
+        """No model was asked any more: what the program returned is the answer, however short."""
+        failed = [entry for entry in self._waiting if entry[2] != _NOTHING and self._is_at_home(entry[1], event)]
+        if failed and isinstance(result, str):
+            self._judge_text(failed, number, event, result)
+
     def _judge_answer(
         self, waiting: list[tuple[int, Event, str]], number: int, event: Event, payload: dict[str, Any]
     ) -> None:
         said = conversation.answer(payload.get("response"))
-        text = said.text
-        if said.calls or len(text) < 20 or _ADMITS.search(text) or not _ENGLISH.search(text):
+        if not said.calls and len(said.text) >= _SHORTEST_ANSWER:
+            self._judge_text(waiting, number, event, said.text)
+
+    def _judge_text(self, waiting: list[tuple[int, Event, str]], number: int, event: Event, text: str) -> None:
+        if _ADMITS.search(text) or not _ENGLISH.search(text):
             return
         at, tool, what = waiting[-1]
         evidence = Evidence()

@@ -160,6 +160,29 @@ def test_an_honest_or_unclear_answer_is_left_alone(tool: str, result: Any, answe
     assert _found(story, "unusable_result") == []
 
 
+@pytest.mark.parametrize(
+    ("result", "is_told"),
+    [
+        ("All done.", True),
+        ("Refunded: the customer has the money.", True),
+        ("The refund failed.", False),
+        ("Erstattet.", False),
+        ({"refunded": False}, False),
+        (None, False),
+    ],
+)
+def test_what_the_program_returns_is_an_answer_too(result: Any, *, is_told: bool) -> None:
+    """A loop in plain code that catches the error of its last tool and returns a cheerful sentence."""
+    story = Story()
+    story.llm(USER, {"role": "assistant", "content": "I will refund it."})
+    tool = story.tool("refund", {"order": "A-17"}, error={"error_type": "ValueError", "message": "over the limit"})
+    end = story.end(result=result)
+
+    found = _found(story, "unusable_result")
+
+    assert [finding.evidence.numbers for finding in found] == [[tool, end]] * is_told
+
+
 def test_another_agents_answer_is_not_held_against_a_tool() -> None:
     """Agents that work side by side share one log."""
     story = Story()
