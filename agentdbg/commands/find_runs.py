@@ -12,17 +12,17 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agentdbg.analysis.findings import examine
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
 from agentdbg.commands.terminal import Progress
 from agentdbg.exceptions import EventNotFound, RunNotFound, UsageError
+from agentdbg.index import kept_findings
 from agentdbg.index.events import EventIndex
 from agentdbg.index.passing_runs import beside_passing
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import deleted_runs
 from agentdbg.storage.layout import index_dir
-from agentdbg.storage.reader import default_data_dir, find_run, load_events, run_folder
+from agentdbg.storage.reader import default_data_dir, find_run, run_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,12 +70,12 @@ def known_runs(data_dir: Path) -> RunIndex:
 
 def examined(opened: OpenedRun) -> Examination:
     """Everything found in a run, beside one that passed the same task where there is one."""
-    found = examine(load_events(opened.run_id, opened.data_dir), opened.meta)
-    return beside_passing(known_runs(opened.data_dir), opened.meta, found) if _went_wrong(found) else found
-
-
-def _went_wrong(found: Examination) -> bool:
-    return found.state in ("problems", "failed")
+    found = kept_findings.examined(opened.data_dir, opened.meta)
+    if found.state not in ("problems", "failed"):
+        return found
+    runs = known_runs(opened.data_dir)
+    runs.note_state(opened.meta, found.state)
+    return beside_passing(runs, opened.meta, found)
 
 
 @dataclass

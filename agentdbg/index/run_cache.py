@@ -14,6 +14,9 @@ import os
 import sqlite3
 import stat
 import time
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.storage.layout import (
@@ -27,11 +30,10 @@ from agentdbg.storage.layout import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from agentdbg.events import RunMeta
 
-__all__ = ["Row", "RunCache", "RunEntry", "files_stamp"]
+__all__ = ["Row", "RunCache", "RunEntry", "files_stamp", "rules_version"]
 
 _FILES = (RUN_FILE, LABEL_FILE, EVENTS_FILE, EVENTS_GZIP_FILE)
 _FRESH_NS = 100_000_000
@@ -120,10 +122,26 @@ def _time_and_size(path: str) -> str:
     return f"{found.st_mtime_ns:x}.{found.st_size:x}"
 
 
-_FORMAT = 2
+_SOURCES = ("analysis", "bounded", "events", "index", "loops", "storage", "encoding.py")
+"""Where in the package everything stands that has a say in what is found."""
+
+
+@cache
+def rules_version() -> str:
+    """A text that changes with every source that has a say in what is found."""
+    package, digest = Path(__file__).parents[1], sha256()
+    for name in _SOURCES:
+        source = package / name
+        for path in [source] if source.is_file() else sorted(source.rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+_FORMAT = 3
 # A row that somebody else wrote, or that was damaged, is as good as none; `meta` is served as it stands.
 _SELECT = (
-    "SELECT run_id, stamp, meta, headline, started_at, status, state FROM runs WHERE typeof(meta) = 'text'"
+    "SELECT run_id, stamp, meta, CASE WHEN rules = :rules THEN headline END, started_at, status,"
+    " CASE WHEN rules = :rules THEN state END FROM runs WHERE typeof(meta) = 'text'"
     " AND CASE WHEN json_valid(meta) THEN json_extract(meta, '$.run_id') = run_id END"
     " AND typeof(stamp) = 'text' AND typeof(started_at) = 'text' AND typeof(status) = 'text'"
     " AND length(meta) < 4000000 AND length(stamp) + length(started_at) + length(status) < 1000"
@@ -149,13 +167,13 @@ class RunCache:
 
     def __init__(self, path: Path, *, writes: bool = True) -> None:
         self._path = path
-        self._writes = writes
+        self.writes = writes
 
     def load(self) -> list[tuple[str, str, str, str | None, str, str, str | None]]:
         """Every row, as plain tuples; none when there is nothing usable."""
         try:
             with self._connection() as connection:
-                return connection.execute(_SELECT).fetchall()
+                return connection.execute(_SELECT, {"rules": rules_version()}).fetchall()
         except (sqlite3.Error, OSError):
             return []
 
@@ -163,23 +181,26 @@ class RunCache:
         """One run's row, if there is one."""
         try:
             with self._connection() as connection:
-                found = connection.execute(f"{_SELECT} AND run_id = ?", (run_id,)).fetchone()
+                found = connection.execute(
+                    f"{_SELECT} AND run_id = :run_id", {"rules": rules_version(), "run_id": run_id}
+                ).fetchone()
         except (sqlite3.Error, OSError):
             return None
         return None if found is None else Row(*found)
 
     def store(self, rows: Iterable[Row], removed: Iterable[str]) -> None:
         """Put rows in place and take others away, all or nothing."""
-        if not self._writes:
+        if not self.writes:
             return
         with contextlib.suppress(sqlite3.Error, OSError), self._connection() as connection, connection:
-            connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            said = ((*row, rules_version()) for row in rows)
+            connection.executemany("INSERT OR REPLACE INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", said)
             connection.executemany("DELETE FROM runs WHERE run_id = ?", ((run_id,) for run_id in removed))
 
     def _connection(self) -> contextlib.closing[sqlite3.Connection]:
         if self._path.is_symlink():
             raise OSError(f"{self._path} is a symlink")
-        if not self._writes:
+        if not self.writes:
             return self._as_it_is()
         if not self._path.exists():
             if not self._path.parent.parent.is_dir():
@@ -213,5 +234,5 @@ class RunCache:
         connection.executescript(
             "DROP TABLE IF EXISTS runs;"
             "CREATE TABLE runs (run_id TEXT PRIMARY KEY, stamp TEXT, meta TEXT, headline TEXT, started_at TEXT,"
-            f" status TEXT, state TEXT) WITHOUT ROWID; PRAGMA user_version = {_FORMAT};"
+            f" status TEXT, state TEXT, rules TEXT) WITHOUT ROWID; PRAGMA user_version = {_FORMAT};"
         )

@@ -25,7 +25,7 @@ from agentdbg.index.run_cache import Row, RunCache, RunEntry, files_stamp
 from agentdbg.index.run_query import RunQuery, unknown_key_advice
 from agentdbg.storage.dialects import is_supported_version
 from agentdbg.storage.layout import index_dir, is_run_id
-from agentdbg.storage.reader import default_data_dir, find_run, load_events, run_ids
+from agentdbg.storage.reader import default_data_dir, find_run, run_ids
 from agentdbg.storage.runfile import read_run, rebuild_run
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ __all__ = ["RunFilter", "RunIndex", "RunPage", "load_run_meta"]
 _JUST_SEEN_S = 2.0
 _LONGEST_LOG = 20_000
 _AT_ONCE = 1_000
-_MOST_EVENTS_LOOKED_AT = 3_000
 
 
 @dataclass(frozen=True)
@@ -212,6 +211,13 @@ class RunIndex:
             entries = {run_id: self._entries.get(run_id) for run_id in ids}
         return {run_id: (entry.headline or None) if entry else None for run_id, entry in entries.items()}
 
+    def note_state(self, run: RunMeta, state: str) -> None:
+        """Somebody looked into a run: know the verdict from now on, unless the run has changed meanwhile."""
+        entry = self._entries.get(run["run_id"])
+        if entry is not None and entry.headline is not None and entry.state != state and entry.meta == run:
+            entry.state, entry.headline = state, entry.headline
+            self._keep([run["run_id"]])
+
     def lacks_headline(self, run_id: str) -> bool:
         """Whether nobody has made this run's headline yet."""
         entry = self._entries.get(run_id)
@@ -348,17 +354,19 @@ class RunIndex:
             yield run_id
 
     def _make_state(self, meta: RunMeta) -> str:
-        from agentdbg.analysis.findings import examine  # noqa: PLC0415 -- a list of names needs no verdicts
-        from agentdbg.analysis.known_outcome import outcome_of_run  # noqa: PLC0415 -- as above
+        from agentdbg.analysis.known_outcome import outcome_of_run  # noqa: PLC0415 -- a list of names needs no verdicts
+        from agentdbg.index.kept_findings import examined_if_short  # noqa: PLC0415 -- as above
 
         if meta["status"] != "ok":
             return "failed" if meta["status"] == "error" else "running"
         # Not every writer counts its events by type; calls are counted by all of them.
         calls = meta["counts"]["llm_calls"] + meta["counts"]["tool_calls"]
-        if max(calls, sum((meta.get("event_counts") or {}).values())) > _MOST_EVENTS_LOOKED_AT:
-            outcome = outcome_of_run(meta)
-            return "problems" if outcome is not None and not outcome.passed else "ok"
-        return examine(load_events(meta["run_id"], self.data_dir), meta).state
+        length = max(calls, sum((meta.get("event_counts") or {}).values()))
+        found = examined_if_short(self.data_dir, meta, length, keep=self._cache.writes)
+        if found is not None:
+            return found.state
+        outcome = outcome_of_run(meta)
+        return "problems" if outcome is not None and not outcome.passed else "ok"
 
     def _make_headline(self, meta: RunMeta) -> str:
         from agentdbg.analysis.verdict import headline_from_tail  # noqa: PLC0415 -- a list of names needs no headlines

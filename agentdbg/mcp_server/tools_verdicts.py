@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.diff import compare_rows
-from agentdbg.analysis.findings import add_to_summary, examine
+from agentdbg.analysis.findings import add_to_summary
 from agentdbg.analysis.report import figure_line, summarise
 from agentdbg.analysis.run_answer import final_answer, first_request
 from agentdbg.analysis.run_columns import payload_of
@@ -21,6 +21,7 @@ from agentdbg.analysis.suspects import RunStory
 from agentdbg.analysis.suspects.origins import provenance, where_from
 from agentdbg.analysis.wording import cut, text_of
 from agentdbg.exceptions import UsageError
+from agentdbg.index import kept_findings
 from agentdbg.index.passing_runs import beside_passing
 from agentdbg.index.validation import RunCheck
 from agentdbg.mcp_server.run_access import run_brief
@@ -54,7 +55,7 @@ def _explain_run(reader: Reader, *, run: str, limit: int, offset: int, max_bytes
         damaged_lines=index.damaged_lines,
         damaged_total=index.damaged_total,
     )
-    examined = beside_passing(reader.runs(), meta, examine(load_events(meta["run_id"], reader.data_dir), meta))
+    examined = beside_passing(reader.runs(), meta, kept_findings.examined(reader.data_dir, meta, keep=False))
     add_to_summary(summary, examined)
     head: dict[str, Any] = {
         "run": run_brief(meta),

@@ -20,6 +20,7 @@ from agentdbg.analysis.stats import Tally
 from agentdbg.encoding import encode_json
 from agentdbg.index.column_cache import pack_skeleton
 from agentdbg.index.events import EventIndex
+from agentdbg.index.run_cache import files_stamp
 from agentdbg.storage.layout import index_dir, run_dir
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Indexer", "RunView", "Views"]
 
 _MOST_VIEWS = 12
-_MOST_EVENTS_LOOKED_AT = 3_000
 _SLICE_MS = 100.0
 _GLANCE_MS = 4.0  # some hundred events: whoever waits for the first rows needs no more
 _KEPT_PAGES = 16
@@ -48,6 +48,7 @@ class RunView:
 
     def __init__(self, data_dir: Path, run_id: str, runs: RunIndex | None = None) -> None:
         self.run_id = run_id
+        self._data_dir = data_dir
         self._runs = runs
         self.index = EventIndex(run_dir(data_dir, run_id), run_id, index_dir(data_dir))
         self.watchers = 0
@@ -60,7 +61,7 @@ class RunView:
         self._tally = Tally(self.index)
         self._last_summary: tuple[float, Summary | None] = (0.0, None)
         self._encoded: dict[tuple[int, int, str], bytes] = {}
-        self._examined: tuple[int, Any, Examination] | None = None
+        self._examined: tuple[Any, Examination | None] | None = None
 
     def extend(self, max_ms: float | None = _GLANCE_MS, keep_going: Callable[[], bool] = lambda: True) -> int:
         """Index more of the run; gives the number of events added."""
@@ -93,24 +94,29 @@ class RunView:
                 damaged_lines=index.damaged_lines,
                 damaged_total=index.damaged_total,
             )
-            may_look = run["status"] != "running" and index.complete and index.total <= _MOST_EVENTS_LOOKED_AT
-            total = index.total
-        if may_look:
+            has_ended, total = run["status"] != "running" and index.complete, index.total
+        if has_ended:
             self._add_found(summary, run, total)
         return summary
 
     def _add_found(self, summary: Summary, run: RunMeta, total: int) -> None:
-        """What was found and whom to suspect: looked for once a run has ended, in runs that are read in a blink."""
-        from agentdbg.analysis.findings import add_to_summary, examine  # noqa: PLC0415 -- the page is there before
-        from agentdbg.index import passing_runs  # noqa: PLC0415 -- as above
+        """What was found and whom to suspect, once a run has ended."""
+        from agentdbg.analysis.findings import add_to_summary  # noqa: PLC0415 -- the page is there before
+        from agentdbg.index import kept_findings, passing_runs  # noqa: PLC0415 -- as above
 
+        runs = self._runs
         with self._looking:
-            known, mark = self._examined, run.get("mark")
-            if known is None or known[:2] != (total, mark):
-                found = examine(self._one_by_one(total), run)
-                found = found if self._runs is None else passing_runs.beside_passing(self._runs, run, found)
-                known = self._examined = (total, mark, found)
-        add_to_summary(summary, known[2])
+            # Besides the run's own files, other runs that passed have a say.
+            key = (files_stamp(str(run_dir(self._data_dir, self.run_id))), run, runs and runs.changes_since(None)[2])
+            if self._examined is None or self._examined[0] != key:
+                found = kept_findings.examined_if_short(self._data_dir, run, total)
+                if found is not None and runs is not None:
+                    runs.note_state(run, found.state)
+                    found = passing_runs.beside_passing(runs, run, found)
+                self._examined = (key, found)
+            found = self._examined[1]
+        if found is not None:
+            add_to_summary(summary, found)
 
     def _one_by_one(self, total: int) -> Iterator[Event]:
         """The events of the run, without keeping others from theirs meanwhile."""
@@ -122,8 +128,9 @@ class RunView:
     def origins(self, number: int) -> list[dict[str, Any]]:
         """Where every value of an event came from; nothing of an event that stands beyond what is read in a blink."""
         from agentdbg.analysis import suspects  # noqa: PLC0415 -- the page is there before
+        from agentdbg.index import kept_findings  # noqa: PLC0415 -- as above
 
-        if number > min(self.index.total, _MOST_EVENTS_LOOKED_AT):
+        if number > min(self.index.total, kept_findings.MOST_EVENTS_LOOKED_AT):
             return []
         story = suspects.RunStory.of(self._one_by_one(number))
         return [one.as_json() for one in suspects.provenance(story, number)]

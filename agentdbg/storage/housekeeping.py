@@ -30,9 +30,11 @@ from agentdbg.storage.layout import (
     RUN_FILE,
     TAPE_FILE,
     TAPE_GZIP_FILE,
+    index_dir,
     is_run_id,
     make_private_folder,
     open_private,
+    remove_quietly,
     replace_file,
     run_dir,
     tables_dir,
@@ -139,6 +141,8 @@ def _move_to_trash(folder: Path, root: Path) -> None:
     _remove(target)
     os.rename(folder, target)
     os.utime(target)  # from now on the day counts
+    for kept in index_dir(root).glob(f"{folder.name}.*"):  # what was found in it says what stood in it
+        remove_quietly(kept)
 
 
 def restore_run(run: str, data_dir: str | Path | None = None) -> str:

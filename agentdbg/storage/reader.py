@@ -9,23 +9,26 @@ the unique beginning of one, or by `latest`; no path is ever built from a name t
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from agentdbg.config import resolve_data_dir
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
 from agentdbg.storage.dialects import DamagedLine, parse_event, timestamp_ms
 from agentdbg.storage.layout import check_data_dir, is_run_id
 from agentdbg.storage.lines import iter_lines, open_events
-from agentdbg.storage.runfile import read_run
+from agentdbg.storage.runfile import read_run, rebuild_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentdbg.events import Event, RunMeta
+    from agentdbg.storage.runfile import Recount
 
 __all__ = [
     "default_data_dir",
+    "events_in",
     "find_run",
     "get_event",
     "list_runs",
@@ -54,11 +57,13 @@ def list_runs(limit: int | None = None, data_dir: str | Path | None = None) -> l
 
 def load_run_meta(run: str, data_dir: str | Path | None = None) -> RunMeta:
     """What run.json says of one run, with a user's new name laid over it; rebuilt from its events where need be."""
-    root = _data_dir(data_dir)
-    run_id = find_run(run, root)
-    meta = read_run(_folder(root, run_id), run_id)
+    return _meta(find_run(run, _data_dir(data_dir)), _data_dir(data_dir), rebuild_run)
+
+
+def _meta(run_id: str, root: Path, recount: Recount) -> RunMeta:
+    meta = read_run(_folder(root, run_id), run_id, recount)
     if meta is None:
-        raise RunNotFound(run, root)
+        raise RunNotFound(run_id, root)
     if not _is_readable(meta):
         raise UnsupportedSpecVersion(run_id, meta["spec_version"])
     return meta
@@ -72,7 +77,7 @@ def load_events(run: str, data_dir: str | Path | None = None) -> Iterator[Event]
     """
     root = _data_dir(data_dir)
     run_id = find_run(run, root)
-    load_run_meta(run_id, root)
+    _meta(run_id, root, partial(rebuild_run, only_first=True))
     return _iter_events(_folder(root, run_id), run_id)
 
 
@@ -168,16 +173,20 @@ def _is_readable(meta: RunMeta) -> bool:
 
 def _iter_events(folder: str, run_id: str) -> Iterator[Event]:
     file = open_events(folder)
-    if file is None:
-        return
+    if file is not None:
+        with file:
+            yield from events_in(file, run_id)
+
+
+def events_in(file: BinaryIO, run_id: str) -> Iterator[Event]:
+    """The events of an open file, from its beginning, in order; damaged lines are left out."""
     previous: dict[str, Any] = {}
-    with file:
-        for offset, line in iter_lines(file):
-            if line is None or not line.strip():
-                continue
-            try:
-                event = parse_event(line, run_id, offset, **previous)
-            except DamagedLine:
-                continue
-            previous["fallback_ts"] = event["ts"]
-            yield event
+    for offset, line in iter_lines(file):
+        if line is None or not line.strip():
+            continue
+        try:
+            event = parse_event(line, run_id, offset, **previous)
+        except DamagedLine:
+            continue
+        previous["fallback_ts"] = event["ts"]
+        yield event

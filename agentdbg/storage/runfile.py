@@ -85,14 +85,16 @@ def read_run(folder: str, run_id: str, recount: Recount | None = None) -> RunMet
     return meta
 
 
-def rebuild_run(folder: str, run_id: str, owner: Any = None) -> RunMeta:
-    """What run.json would say, counted from the events."""
+def rebuild_run(folder: str, run_id: str, owner: Any = None, *, only_first: bool = False) -> RunMeta:
+    """What run.json would say, counted from the events; with `only_first` from the first that can be read alone."""
     tally = Tally(run_id)
     file = open_events(folder)
     if file is not None:
         with file:
             for offset, line in iter_lines(file):
                 tally.add(line, offset)
+                if only_first and tally.has_begun:
+                    break
     return tally.result(is_being_written(events_path(folder), owner), _folder_time(folder))
 
 

@@ -39,6 +39,11 @@ class Tally:
         self._later_format: str | None = None
         self._open_calls: dict[str, str] = {}
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether an event has been read."""
+        return self._first is not None
+
     def add(self, line: bytes | None, offset: int) -> None:
         if line is not None and not line.strip():
             return

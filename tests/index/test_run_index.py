@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg.analysis.findings import Examination, examine
 from agentdbg.exceptions import InvalidRunId, RunNotFound
-from agentdbg.index import run_index
+from agentdbg.index import kept_findings, run_index
 from agentdbg.index.run_index import RunFilter, RunIndex, load_run_meta
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from agentdbg.storage.reader import list_runs
@@ -172,11 +173,11 @@ def test_a_list_of_runs_looks_into_short_ones_alone(
     run_id = add_run(tmp_path, 1, counts=counts, event_counts=None)
     looked: list[str] = []
 
-    def look(run_id: str, _: Path) -> list[Any]:
-        looked.append(run_id)
-        return []
+    def look(_: Any, run: Any) -> Examination:
+        looked.append(run["run_id"])
+        return examine((), run)
 
-    monkeypatch.setattr(run_index, "load_events", look)
+    monkeypatch.setattr(kept_findings, "examine", look)
     index = RunIndex(tmp_path)
     index.refresh()
     index.headlines([run_id])

@@ -16,6 +16,7 @@ import pytest
 
 from agentdbg.events import utc_timestamp
 from agentdbg.exceptions import AmbiguousRun, EventNotFound, InvalidRunId, RunNotFound, UnsupportedSpecVersion
+from agentdbg.storage import tally
 from agentdbg.storage.reader import find_run, get_event, list_runs, load_events, load_run_meta, run_ids
 from agentdbg.storage.runfile import read_run
 from tests.storage import handmade
@@ -433,6 +434,30 @@ def test_reading_a_long_run_keeps_memory_flat(tmp_path: Path) -> None:
 
     assert count == 9_999
     assert peak < 3_000_000
+
+
+@pytest.mark.parametrize("said", [{"total_tokens": 5}, {"status": "running", "ended_at": None}, None])
+def test_reading_events_does_not_count_them_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, Any] | None
+) -> None:
+    """A run without totals, without an end or without run.json is counted for whoever wants figures, and only then."""
+    run_id = str(uuid.uuid4())
+    events = [handmade.run_start(run_id), *[handmade.llm_call(run_id, at) for at in range(1, 50)]]
+    write_run(tmp_path, run_id, meta=None if said is None else run_json(run_id, **said), events=events)
+    age(tmp_path / "runs" / run_id / "events.jsonl")
+    counted: list[int] = []
+    add = tally.Tally.add
+
+    def count(self: tally.Tally, line: bytes | None, offset: int) -> None:
+        counted.append(offset)
+        add(self, line, offset)
+
+    monkeypatch.setattr(tally.Tally, "add", count)
+
+    assert len(list(load_events(run_id, tmp_path))) == 50
+    assert len(counted) <= 1
+    load_run_meta(run_id, tmp_path)
+    assert len(counted) >= 50
 
 
 @pytest.mark.parametrize("pid", [10**30, 2**31, 0, -1])

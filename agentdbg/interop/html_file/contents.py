@@ -24,7 +24,7 @@ from collections import Counter
 from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.findings import add_to_summary, examine
+from agentdbg.analysis.findings import add_to_summary
 from agentdbg.analysis.report import build_report, summarise
 from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.stats import Tally
@@ -32,6 +32,7 @@ from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import MEDIA, REDACTED, TRUNCATED, utc_timestamp
 from agentdbg.index.column_cache import pack_skeleton
 from agentdbg.index.events import NOT_STRICT, EventIndex
+from agentdbg.index.kept_findings import examined_if_short
 from agentdbg.redaction.keys import plain_spelling, words_of
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 __all__ = ["Contents", "Packer"]
 
 _STRETCH = 200
-# As many as the viewer looks at, so that both say the same.
-_MOST_EVENTS_LOOKED_AT = 3_000
 _HASHED_AT_ONCE = 1 << 20
 # The packer gives these a meaning of its own; a reader may have let one pass inside a string.
 _CONTROL = bytes(range(0x20))
@@ -82,9 +81,8 @@ class Contents:
         )
         if self._run["status"] == "running":
             summary["notes"].append(_STILL_RUNNING)
-        elif index.total <= _MOST_EVENTS_LOOKED_AT:
-            events = (index.event(number) for number in range(1, index.total + 1))
-            add_to_summary(summary, examine(events, self._run))
+        elif (found := examined_if_short(self._config.data_dir, self._run, index.total)) is not None:
+            add_to_summary(summary, found)
         columns, types = pack_skeleton(index)
         yield data_block("summary", encode_json(summary))
         yield data_block("types", encode_json(types))
