@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from agentdbg.commands.find_runs import find
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.run_files import facts_of
-from agentdbg.commands.terminal import Styled, Terminal
+from agentdbg.commands.terminal import Styled, Terminal, clean
 from agentdbg.control.recorded_runs import CannotReplay, Opened, open_recorded
 from agentdbg.control.recording_file import write_recording
 from agentdbg.events import REDACTED
@@ -153,7 +153,7 @@ def _running(opened: Opened, test: Path) -> tuple[str, str, list[str]]:
         f"SCRIPT = Path(__file__).parent / {relative!r}\n"
     )
     body = [
-        f"monkeypatch.setattr(sys, 'argv', [str(SCRIPT), *{argv[1:]!r}])",
+        f"monkeypatch.setattr(sys, 'argv', [{', '.join(['str(SCRIPT)', *map(repr, argv[1:])])}])",
         "monkeypatch.syspath_prepend(SCRIPT.resolve().parent)",
         *_leaving('runpy.run_path(str(SCRIPT), run_name="__main__")'),
     ]
@@ -180,7 +180,7 @@ def _expecting_failure(opened: Opened, body: list[str]) -> list[str]:
 
 def _try(test: Path, recording: Path) -> None:
     """Run the test once; take both files away when it does not pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(test)]
+    command = [sys.executable, "-m", "pytest", "-q", "--disable-warnings", "-p", "no:cacheprovider", str(test)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own words
     if done.returncode == 0:
         return
@@ -188,5 +188,6 @@ def _try(test: Path, recording: Path) -> None:
     recording.unlink(missing_ok=True)
     if "No module named pytest" in done.stderr:
         raise UsageError("pytest is not installed here; pip install pytest, then try again")
-    told = "\n".join((done.stdout + done.stderr).strip().splitlines()[-25:])
-    raise TestDoesNotPass(f"the test that was made does not pass, so it was not left:\n{told}")
+    told = (done.stdout.strip() or done.stderr.strip()).splitlines()[-25:]
+    sys.stderr.write(clean("\n".join([*told, ""]), keep_lines=True))
+    raise TestDoesNotPass("the test that was made does not pass, so it was not left; its output is above")

@@ -175,7 +175,9 @@ class RecordedRun:
         if isinstance(expected, (str, Path)):
             self.check(baseline=expected, **{**dict.fromkeys(others, "off"), **rules})
         else:
-            self._expectations.check(self, _inline(expected), {**dict.fromkeys(others, "off"), **rules})
+            # A list has no findings to compare with; a file has.
+            off = dict.fromkeys((*others, "findings"), "off")
+            self._expectations.check(self, _inline(expected), {**off, **rules})
 
     def check(self, baseline: str | Path | None = None, **rules: Any) -> None:
         """The rules of a policy, by the same names: `run.check(must_call=["search"], max_tokens=5000)`."""

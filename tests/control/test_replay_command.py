@@ -472,7 +472,38 @@ def test_a_test_that_does_not_pass_is_not_left(run: Any, folder: Path, data_dir:
 
     assert made.code == 1
     assert "does not pass, so it was not left" in made.err
+    assert 'now       "A customer says: it broke"' in [line.strip() for line in made.err.splitlines()]
     assert not list((folder / "tests").rglob("*.py"))
+
+
+def test_a_run_that_went_wrong_becomes_a_test_too(run: Any, folder: Path, data_dir: Path) -> None:
+    """A refund that failed unseen is the run one wants to keep; its findings do not fail its test."""
+    (folder / "agent.py").write_text(
+        textwrap.dedent("""
+        import agentdbg
+
+        @agentdbg.tool
+        def refund(order_id):
+            raise ValueError("over the limit")
+
+        @agentdbg.trace
+        def main():
+            agentdbg.record_llm_call("m", response="I will refund it.")
+            try:
+                refund("A-17")
+            except ValueError:
+                pass
+            return "The money is on its way."
+
+        main()
+    """)
+    )
+    run("agent.py")
+
+    made = run("-m", "agentdbg", "test", _only(data_dir))
+
+    assert made.code == 0, made.err
+    assert "[str(SCRIPT)])" in (folder / "tests" / "test_main.py").read_text()
 
 
 def test_a_missing_recording_is_recorded_when_it_is_asked_for(run: Any, folder: Path) -> None:
