@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.assigned_values import Span
 
-__all__ = ["PREFIXED_ROUGHLY", "ROUGHLY", "WORDS", "is_kubernetes_secret", "named_forms"]
+__all__ = [
+    "PAGE_ROUGHLY",
+    "PREFIXED_ROUGHLY",
+    "ROUGHLY",
+    "WORDS",
+    "is_kubernetes_secret",
+    "named_forms",
+    "page_fields",
+    "prefixed",
+]
 
 _QUOTE = r"\\*[\"']"
 _TELLING = r"(?i:key|token|secret|pass|pwd|cred|auth|conn|dsn)"
@@ -33,6 +42,7 @@ _TAKES_A_KEY = (
     r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.encode|jwt\.decode|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new)\("
 )
+PAGE_ROUGHLY = r"<(?:meta|input)[^A-Za-z0-9]"
 PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.][A-Za-z0-9_\-]{{{_DRAWN}}}"
 ROUGHLY = [
     r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
@@ -41,12 +51,10 @@ ROUGHLY = [
     rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{16}}",
     r"(?:\|\||\?\?)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
     rf"name={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
-    r"<(?:meta|input)[ \t]",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
     r"jdbc:oracle|sqlplus",
-    rf"{_OWNER}[_\-](?:{_MARKERS})[_\-][A-Za-z0-9_\-]{{16}}",
-    PREFIXED_ROUGHLY,
+    rf"[A-Za-z0-9][_\-](?:{_MARKERS})[_\-][A-Za-z0-9_\-]{{16}}",
     r"(?:BasicAuth|DigestAuth|Credentials?)\([^)]*,|SecureString|masterauth|openssl [^\n|;]* -",
     r"echo [^\n|]*\||htpasswd|net use|smbclient|secrets? +(?:set|put|add|create)|create +secret|kv put",
 ]
@@ -74,8 +82,7 @@ def named_forms(text: str) -> Iterator[Span]:
     for found in _MARKED.finditer(text):
         if looks_random(found["secret"]) and (found["marker"] != "key" or names_a_key([found["owner"].lower(), "key"])):
             yield found.span()
-    yield from _prefixed(text)
-    for pattern in (_FIELD_OF_PAGE, _PGPASS, _ORACLE, *((_JWK,) if "kty" in text else ())):
+    for pattern in (_PGPASS, _ORACLE, *((_JWK,) if "kty" in text else ())):
         for found in pattern.finditer(text):
             if pattern is not _PGPASS or is_told(found["secret"]):
                 yield found.span("secret")
@@ -164,7 +171,7 @@ _PREFIXED = re.compile(
 _HASHES = re.compile(r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id", re.IGNORECASE)
 
 
-def _prefixed(text: str) -> Iterator[Span]:
+def prefixed(text: str) -> Iterator[Span]:
     """`acme_…`: a long drawn text after somebody's prefix, as all new kinds of keys are made; no hash, no id."""
     for found in _PREFIXED.finditer(text):
         secret = found["secret"]
@@ -178,6 +185,13 @@ _FIELD_OF_PAGE = re.compile(
     rf"<(?:meta|input)\s[^<>]{{0,120}}?(?:name={_QUOTE}[\w.\-]{{0,40}}{_TELLING}[\w.\-]{{0,40}}|type={_QUOTE}password){_QUOTE}"
     rf"[^<>]{{0,120}}?(?:content|value)={_QUOTE}(?P<secret>[^\"'<>\\]{{6,400}})"
 )
+
+
+def page_fields(text: str) -> Iterator[Span]:
+    """`<input type="password" value="…">`."""
+    return (found.span("secret") for found in _FIELD_OF_PAGE.finditer(text))
+
+
 _PGPASS = re.compile(
     r"(?<![\w.])[\w.\-*]{1,80}:(?:5432|5433|6543|26257|\*):[\w*\-]{1,64}:[\w\-]{1,64}:(?P<secret>[^\s:\"']{6,200})"
 )

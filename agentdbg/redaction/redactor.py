@@ -38,10 +38,11 @@ from agentdbg.redaction.sealed_items import (
     are_messages,
     own_copy,
     raw_items,
+    texts_in,
     unsealed,
 )
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, least_size, limits_of
-from agentdbg.redaction.suspicion import Suspicion
+from agentdbg.redaction.suspicion import IN_ONE_TEXT, Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
 from agentdbg.redaction.whole import MAY_NAME, WholeWalk, clean_pieces
 
@@ -58,6 +59,8 @@ __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
 _MOST_MEMORIES = 8
+_LEAST_SHAPED = 20
+"""No text that is shorter holds a secret which is found in one text alone."""
 _DEEPEST_MESSAGE = 5
 """The depth in which each message is proved, so that what is harmless in one place is so in the others."""
 _MOST_NODES_OF_A_WHOLE = 200_000
@@ -197,7 +200,7 @@ class Redactor:
             fits = size <= limit or _all_fit(fields, limit)
             if size > (MAX_ENCODED_BYTES if fits else 2 * limit):
                 raise TooLong
-            self._search(encoded)
+            self._search(encoded, fields)
         except TooLong:
             return _or_else(partial(self._picked, fields), partial(self._walked, fields)), None
         except Unproved:
@@ -224,7 +227,7 @@ class Redactor:
             if MAY_NAME.search(encoded):
                 raise Unproved
             prove_values((plain,), self._judge, NO_LIMIT, 1, _MOST_NODES_OF_A_WHOLE)
-            self._search(encoded)
+            self._search(encoded, plain)
         except Unproved:
             return self._whole_walk(numbers, seconds).value(plain)
         return plain
@@ -286,7 +289,7 @@ class Redactor:
         else:
             prove(item, self._judge, limit, _DEEPEST_MESSAGE, MOST_NODES)
         encoded = encoding.encode(item)
-        self._search(encoded)
+        self._search(encoded, item)
         return encoded
 
     def walk(self) -> Walk:
@@ -319,17 +322,25 @@ class Redactor:
             new = [text for text in long if self._remembered.find(text) is not text]
             is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
             rest = self._remembered.without_clean(picked) if is_mostly_known else picked
-            self._search(encoding.encode_without_spliced(rest))
+            self._search(encoding.encode_without_spliced(rest), rest)
             for text in new:
                 self._remembered.add(text, text)
         return picked
 
-    def _search(self, encoded: bytes) -> None:
+    def _search(self, encoded: bytes, value: Any) -> None:
+        """Raise Unproved when a value, whose keys are harmless, may hold a secret; `encoded` is the same as JSON."""
         if self._suspicion is None:
             return
         # The user's patterns are written for text, not for its encoding, so with any of them every text is read.
-        if self._patterns or self._suspicion.either.search(encoded):
+        kinds = [kind for kind, pattern in self._suspicion.searches.items() if pattern.search(encoded) is not None]
+        if not kinds and not self._patterns:
+            return
+        # Some kinds are found in one text alone, whatever stands around it; most such alarms are false.
+        if self._cleaner is None or self._patterns or not IN_ONE_TEXT.issuperset(kinds):
             raise Unproved
+        for text in texts_in(value):
+            if len(text) >= _LEAST_SHAPED and self._clean_remembered(text) != text:
+                raise Unproved
 
     def _seal_carefully(self, fields: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         """By the careful walk; if that fails, one bad value costs only itself, and if that fails too, everything."""

@@ -22,7 +22,7 @@ from agentdbg.faults import pass_on
 from agentdbg.redaction.picking import Gap
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
 __all__ = [
     "SEALED",
@@ -34,6 +34,7 @@ __all__ = [
     "characters_left",
     "own_copy",
     "raw_items",
+    "texts_in",
     "unsealed",
 ]
 
@@ -187,6 +188,23 @@ def _length_of_keys(dicts: list[dict[Any, Any]]) -> int:
     except TypeError as error:  # numbers among them
         pass_on(error)
         return sum([len(key) for key in chain.from_iterable(dicts) if type(key) is str])
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """All texts of a plain value, its keys among them."""
+    level = [value]
+    while level:
+        held: list[Any] = []
+        for found in level:
+            kind = type(found)
+            if kind is str:
+                yield found
+            elif kind is dict:
+                held += found
+                held += found.values()
+            elif kind is list:
+                held += found
+        level = held
 
 
 def raw_items(items: list[Any]) -> list[bytes]:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.redaction.key_words import KEY_NAME_ENDS_ROUGHLY, KEY_NAME_STEMS
-from agentdbg.redaction.named_forms import PREFIXED_ROUGHLY, ROUGHLY, WORDS
+from agentdbg.redaction.named_forms import PAGE_ROUGHLY, PREFIXED_ROUGHLY, ROUGHLY, WORDS
 from agentdbg.redaction.patterns import HAS_RE2, LinearPattern
 from agentdbg.redaction.token_formats import SHAPES
 
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
     from agentdbg.redaction.token_formats import Shape
 
-__all__ = ["ODD_LETTERS", "Suspicion"]
+__all__ = ["ALL_KINDS", "IN_ONE_TEXT", "NAMED", "ODD_LETTERS", "ORDINARY", "SHAPED", "Suspicion"]
+
+NAMED, SHAPED, ORDINARY = "named", "shaped", "ordinary"
+ALL_KINDS = frozenset({NAMED, SHAPED, ORDINARY})
+"""A secret with a name, one known by its shape, and one of a shape that harmless texts often have too."""
+IN_ONE_TEXT = frozenset({ORDINARY})
+"""Kinds that are found in a text whatever stands around it: no key and no neighbour makes them secret, or harmless."""
 
 # Letters that can disguise an ASCII name: invisible ones, accents on their own, full width, mathematical, and letters
 # of another script right beside a Latin one. Written so that both engines read it alike.
@@ -52,39 +58,36 @@ _NEARBY = (
 
 
 class Suspicion:
-    """Which of the two kinds of secret a text may hold: named ones, and ones known by their shape."""
+    """Which kinds of secret a text may hold."""
 
-    __slots__ = ("_named", "_shaped", "either")
+    __slots__ = ("searches",)
 
     def __init__(self, anywhere: Iterable[str], whole: Iterable[str], *, use_re2: bool = True) -> None:
         named_literals = (*anywhere, *whole)
-        self._named: Any
-        self._shaped: Any
-        self.either: Any
-        """Whose `search` finds whatever in an encoded payload could be secret."""
+        self.searches: dict[str, Any]
+        """For each kind, whose `search` finds whatever in an encoded payload could be a secret of it."""
         if use_re2 and HAS_RE2:
-            named = _named_expression(tuple(anywhere), tuple(whole))
-            shaped = _shaped_expression()
-            # Most texts are clear of both kinds, and nobody asks which.
-            self._named = _pattern(named)
-            self._shaped = _pattern(shaped)
-            self.either = _pattern(f"{named}|{shaped}")
-            self.either.compile()
+            # One expression for all would be one pass, but its states are a product: it takes four times as long until
+            # they have been built, which is what the first hundreds of events of a process do.
+            expressions = {
+                NAMED: _named_expression(tuple(anywhere), tuple(whole)),
+                SHAPED: _shaped_expression(),
+                ORDINARY: "|".join((PREFIXED_ROUGHLY, PAGE_ROUGHLY, _FORTY)),
+            }
+            self.searches = {kind: _pattern(expression) for kind, expression in expressions.items()}
         else:
-            self._named = _Literals((), named_literals, odd_letters=True)
-            self._shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
-            self.either = _Either(self._named, self._shaped)
+            shaped = _Literals([shape.literal[:4] for shape in SHAPES], _SHAPED_WORDS, odd_letters=False)
+            self.searches = {NAMED: _Literals((), named_literals, odd_letters=True), SHAPED: shaped, ORDINARY: shaped}
 
-    def of_text(self, text: str) -> tuple[bool, bool]:
-        """Whether a text could hold a named secret, and whether one known by its shape."""
-        encoded = text.encode()
-        if self.either.search(encoded) is None:
-            return False, False
-        return self._named.search(encoded) is not None, self._shaped.search(encoded) is not None
+    def kinds(self, encoded: bytes) -> list[str]:
+        """Of which kinds a text, or an encoded payload, could hold secrets."""
+        return [kind for kind, pattern in self.searches.items() if pattern.search(encoded) is not None]
 
 
 def _pattern(expression: str) -> LinearPattern:
-    return LinearPattern(expression, never_capture=True, max_mem=64 << 20)
+    pattern = LinearPattern(expression, never_capture=True, max_mem=64 << 20)
+    pattern.compile()
+    return pattern
 
 
 def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
@@ -155,6 +158,9 @@ def _token_expression(after: str) -> str:
 _BOUNDARY = r"(?:^|[^A-Za-z0-9]|\\[nrtbf]|%[0-9A-Fa-f]{2}|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4})"
 
 
+_FORTY = r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])"
+
+
 def _shaped_expression() -> str:
     begun = [shape for shape in SHAPES if shape.literal[0].isalnum() and not shape.before]
     anywhere = [shape for shape in SHAPES if not shape.literal[0].isalnum() or shape.before]
@@ -180,7 +186,6 @@ def _shaped_expression() -> str:
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
             r"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
         ),
-        r"(?:^|[^A-Za-z0-9/+_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})[A-Za-z0-9/+]{40}(?:$|[^A-Za-z0-9/+=_\-])",
         *ROUGHLY,
     ]
     return "|".join(parts)
@@ -250,14 +255,3 @@ class _Literals:
             yield _KEY_NAME
         if b'"value' in lowered:  # only the value of a pair is judged by a name with something between its parts
             yield self._in_two_parts
-
-
-class _Either:
-    __slots__ = ("_first", "_second")
-
-    def __init__(self, first: _Literals, second: _Literals) -> None:
-        self._first = first
-        self._second = second
-
-    def search(self, encoded: bytes) -> bool | None:
-        return self._first.search(encoded) or self._second.search(encoded)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assignments import AssignmentScanner
 from agentdbg.redaction.rules import WHOLE_WORD_KEYS
+from agentdbg.redaction.suspicion import NAMED
 from agentdbg.redaction.token_scan import shaped_secrets
 
 if TYPE_CHECKING:
@@ -69,11 +70,11 @@ class TextCleaner:
     def spans(self, text: str) -> list[Span]:
         """Where the secrets of a text stand; some may overlap."""
         spans: list[Span] = []
-        named, shaped = self._suspicion.of_text(text)
-        if named:
+        kinds = self._suspicion.kinds(text.encode())
+        if NAMED in kinds:
             spans.extend(self._assigned(text))
-        if shaped:
-            spans.extend(shaped_secrets(text))
+        if kinds:
+            spans.extend(shaped_secrets(text, kinds))
         for pattern in self._patterns:
             spans.extend(pattern.spans(text))
         return spans

@@ -15,19 +15,29 @@ from typing import TYPE_CHECKING
 from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
 from agentdbg.redaction.key_words import word_set
-from agentdbg.redaction.named_forms import named_forms
+from agentdbg.redaction.named_forms import named_forms, page_fields, prefixed
+from agentdbg.redaction.suspicion import ORDINARY, SHAPED
 from agentdbg.redaction.token_formats import SHAPES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from agentdbg.redaction.assigned_values import Span
 
 __all__ = ["shaped_secrets"]
 
 
-def shaped_secrets(text: str) -> Iterator[Span]:
-    """Where the secrets stand that need no name beside them, each as (start, end)."""
+def shaped_secrets(text: str, kinds: Collection[str]) -> Iterator[Span]:
+    """Where the secrets of these kinds stand that need no name beside them, each as (start, end)."""
+    if ORDINARY in kinds:
+        yield from prefixed(text)
+        yield from page_fields(text)
+        yield from _aws_secrets(text)
+    if SHAPED in kinds:
+        yield from _other_shapes(text)
+
+
+def _other_shapes(text: str) -> Iterator[Span]:
     yield from _provider_tokens(text)
     yield from _private_keys(text)
     yield from _jwts(text)
@@ -35,7 +45,6 @@ def shaped_secrets(text: str) -> Iterator[Span]:
     yield from _url_credentials(text)
     yield from _schemes(text)
     yield from _logins(text)
-    yield from _aws_secrets(text)
     yield from named_forms(text)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction.suspicion import ALL_KINDS
 from agentdbg.redaction.text import replace_spans
 from agentdbg.redaction.token_scan import shaped_secrets
 
@@ -159,6 +160,10 @@ FRAGMENTS = st.sampled_from(
         "Zq7aB3dE6gH9jK2m",
         "call(",
         "some_name",
+        "acme_",
+        "<input\n",
+        'type="password" value="',
+        "-" * 40,
     ]
 )
 SCRAPS = st.lists(FRAGMENTS, max_size=14).map("".join)
@@ -174,7 +179,7 @@ def test_the_quick_way_and_the_careful_way_agree_on_text(text: str) -> None:
     assert quick.encoded == WITH_RE2._seal_carefully(payload)[1]
     assert quick.encoded == IN_PLAIN_PYTHON.seal(payload).encoded
     assert WITH_RE2._cleaner is not None
-    scanned = [*WITH_RE2._cleaner._assigned(text), *shaped_secrets(text)]
+    scanned = [*WITH_RE2._cleaner._assigned(text), *shaped_secrets(text, ALL_KINDS)]
     assert WITH_RE2._cleaner.clean(text) == replace_spans(text, scanned, lambda _: REDACTED)
 
 
