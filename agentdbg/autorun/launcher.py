@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "execute", "forget_shadowed", "prepare", "without_own_frames"]
 
-_OWN_FILES = {__file__, os.path.join(os.path.dirname(os.path.dirname(__file__)), "import_hook.py")}
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "")
 # What every Python has loaded before the program's first line, so that no file of the program could shadow it.
 _ALWAYS_LOADED = {"__main__", "abc", "codecs", "encodings", "genericpath", "io", "ntpath", "os", "posixpath", "site"}
 _ALWAYS_LOADED |= {"sitecustomize", "stat", "usercustomize"}
@@ -112,7 +112,9 @@ def execute(program: Program, note_end: Callable[[BaseException | None], BaseExc
         ending = note_end(error)
     else:
         ending = note_end(None)
-    theirs = without_own_frames(ending.__traceback__)
+    for shown in _with_linked(ending):
+        shown.__traceback__ = without_own_frames(shown.__traceback__)
+    theirs = ending.__traceback__
     _hide_own_frames(ending, theirs)
     raise ending.with_traceback(theirs)
 
@@ -204,8 +206,18 @@ def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     return first
 
 
+def _with_linked(error: BaseException) -> list[BaseException]:
+    """The exception, and those that are shown with it: causes, contexts, members of groups."""
+    found = [error]
+    for one in found:
+        members = getattr(one, "exceptions", ())
+        linked = (one.__cause__, one.__context__, *(members if isinstance(members, tuple) else ()))
+        found += [other for other in linked if isinstance(other, BaseException) and other not in found]
+    return found
+
+
 def _skip_own(trace: TracebackType | None) -> TracebackType | None:
-    while trace is not None and trace.tb_frame.f_code.co_filename in _OWN_FILES:
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_PACKAGE):
         trace = trace.tb_next
     return trace
 

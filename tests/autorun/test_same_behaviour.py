@@ -48,6 +48,9 @@ SCRIPTS = {
     "threading.Thread(target=lambda: (time.sleep(0.2), print('thread'))).start()\nprint('main')",
     "fails in a thread": "import threading\n"
     "t = threading.Thread(target=lambda: 1 / 0)\nt.start(); t.join(); print('on')",
+    "fails in a pool": "from concurrent.futures import ThreadPoolExecutor\n"
+    "with ThreadPoolExecutor(1) as pool:\n    try:\n        pool.submit(lambda: 1 / 0).result()\n"
+    "    except ZeroDivisionError as error:\n        raise RuntimeError from error",
     "is async": "import asyncio\nasync def f():\n    await asyncio.sleep(0)\n    return 7\nprint(asyncio.run(f()))",
     "pickles its own class": "import pickle\nclass A:\n    x = 1\n"
     "print(pickle.loads(pickle.dumps(A())).x, A.__module__)",
@@ -80,6 +83,17 @@ def test_a_script_behaves_as_under_python(programs: Programs, what: str) -> None
     assert recorded.stdout == plain.stdout
     assert recorded.returncode == plain.returncode
     assert without_our_line(recorded.stderr) == plain.stderr
+
+
+def test_a_traceback_shows_the_programs_frames_alone(programs: Programs) -> None:
+    """Who reads it looks for his own line; the decorators around it say nothing to him."""
+    programs.write("agent.py", "import agentdbg\n\n\n@agentdbg.tool\ndef look():\n    1 / 0\n\n\nlook()\n")
+    shown = programs.recorded("agent.py").stderr.decode()
+
+    assert [line.split(", ")[1:] for line in shown.splitlines() if "  File " in line] == [
+        ["line 9", "in <module>"],
+        ["line 6", "in look"],
+    ]
 
 
 @pytest.mark.slow
