@@ -104,7 +104,7 @@ def _edits(opened: Opened, call: RecordedCall, options: dict[str, Any]) -> tuple
     if "--at" in options and not edits and not for_all and not {"--mock", "--fault", "--break"} & set(options):
         raise UsageError("what is to be changed? --set PATH=VALUE, --edit, or --after EVENT to change nothing")
     kind = call.kind if call.kind != "http" else "llm"
-    check_edits([*edits, *for_all], kind)
+    check_edits([*edits, *for_all], kind, call.name)
     _try_edits(opened, call, [*edits, *for_all])
     return [*edits, *for_all], for_all
 

@@ -197,13 +197,13 @@ def _is_agreed(name: str, what: str, given: Any) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def check_edits(plan_edits: Sequence[Edit], kind: str) -> None:
+def check_edits(plan_edits: Sequence[Edit], kind: str, name: str) -> None:
     """Refuse what makes no sense for the call at the cut, before anything runs."""
     for edit in plan_edits:
         root = edit.path[0]
         if root == "result" and kind == "llm":
-            raise UsageError("the step is a model call; what it gives is set with response=…")
+            raise UsageError(f"the step there, {name}, is a model call; what it gives is set with response=…")
         if root == "response" and kind == "tool":
-            raise UsageError("the step is a tool call; what it gives is set with result=…")
+            raise UsageError(f"the step there, {name}, is a tool call; what it gives is set with result=…")
         if root == "args" and kind == "llm":
-            raise UsageError("the step is a model call; its input is set with messages, system, model …")
+            raise UsageError(f"the step there, {name}, is a model call; set its messages, system, model …")

@@ -91,8 +91,9 @@ def with_value(value: Any, steps: Sequence[str | int], new: Any, *, append: bool
         return copy
     if isinstance(step, int) and isinstance(value, (list, tuple)):
         raise UsageError(f"there is no [{step}]: the list has {len(value)} items")
-    what = "a dict" if isinstance(value, dict) else "a list" if isinstance(value, (list, tuple)) else "neither"
-    raise UsageError(f"{path_text([step])} leads nowhere: what stands there is {what}, not a place for it")
+    what = "an object" if isinstance(value, dict) else "a list" if isinstance(value, (list, tuple)) else "a plain value"
+    wanted = "a list" if isinstance(step, int) else "an object"
+    raise UsageError(f"{path_text([step])} needs {wanted}, and the value there is {what}")
 
 
 def _appended(value: Any, new: Any) -> Any:

@@ -285,4 +285,4 @@ def test_a_part_that_a_request_does_not_have_is_refused(edit: str) -> None:
     with pytest.raises(UsageError):
         given = {"url": "https://x/v1/chat/completions", "body": body}
         edited_input("http", given, [parse_edit(edit)])
-        check_edits([parse_edit(edit)], "llm")
+        check_edits([parse_edit(edit)], "llm", "gpt-4o")
