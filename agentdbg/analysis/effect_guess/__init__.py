@@ -188,7 +188,7 @@ _DATABASES = word_set("""
 """)
 _CODE = word_set("python ipython jupyter repl interpreter notebook cell code py")
 _INTERPRETERS = _SHELLS | _DATABASES | _CODE | word_set("http request requests graphql")
-_ACTORS = word_set("browser computer control editor manage manager memory tracker")
+_ACTORS = word_set("browser computer control editor manage management manager memory tracker")
 _FILES = word_set("file open")
 _COMMAND_KEYS = word_set("command commands cmd cmds shell_command bash_command command_line cmdline")
 _SQL_KEYS = word_set("sql sql_query statement statements")

@@ -34,47 +34,50 @@ def word_set(text: str) -> frozenset[str]:
 
 
 WRITES = word_set("""
-    abandon abort accelerate accept ack acknowledge acquire activate add adjust administer admit adopt advertise affix
-    allocate allow alter amend annotate announce anonymize append apply appoint approve arm arrange assemble assign
-    associate attach attack authorise authorize automate ban begin bind blacklist blocklist bootstrap borrow bump burn
-    buy bypass calibrate cancel certify change cherry clean cleanup clear compensate compress configure consolidate
-    contribute cordon craft create customize deactivate deauthorize decline decommission decompress decrease decrement
-    deduct defer delegate delete deliver demote deny deprecate deregister designate destroy detach detonate dial dig dim
-    disable disarm disassociate discard discharge disconnect disengage dismantle dismiss dispatch dispense dispose
-    dissociate dissolve distribute divert donate downgrade downvote drag drain draw duplicate edit eject elevate emit
-    empower empty emulate enable endorse enforce enlarge enlist enqueue enroll enter equip erase escalate establish
-    evict exclude exempt expel expire expose extend failover fasten finalize finetune flip flush follow forfeit forget
-    forgive forward freeze fulfill give grant halt handle hibernate hide hire ignite impersonate impose incorporate
-    increase increment inflate inform ingest init initialise initialize initiate inject insert instantiate insure
-    interact intercept interrupt introduce invalidate invest invite invoke irrigate isolate join kick kill leave lend
-    liquidate lower manage manipulate migrate mint mitigate modify mount mutate mute nack nominate notify nullify
-    offboard offload omit onboard operate organise organize overhaul override overrule overwrite paste pay penalize
-    persist populate postpone precondition prepend prescribe preserve prevent prioritize procure produce prohibit
-    prolong promote propagate protect provision prune publish purge purify put quit rebalance rebase reboot rebuild
-    reclaim reconcile reconnect recover recruit rectify recycle redact redeem redirect redo reduce refactor refill
-    refine reformat refresh refuel refuse regenerate reimage reimburse reinforce reinstate reject relocate remediate
-    remember remind remit remove rename renew rent reopen repair repeal replace replicate reply reprioritize reroute
-    rerun reschedule rescind rescue reserve reset resign resize respond restart restock restore restrict retain retire
-    retract retry revamp revert revise revoke rewind rewrite rollback rotate salvage sanitize save scaffold scrub seize
-    sell send set settle setup shelve shred shrink shuffle shut shutdown silence skip snooze spawn spend spray squash
-    stabilize standardize steer stitch strengthen strip submit subscribe summon suppress surrender suspend sustain swipe
-    switchover synchronise synchronize taint terminate tether thaw throttle tighten toggle toss tow transact transmit
-    trash trigger trim truncate turn uncheck undo ungroup unify uninstall unload unlock unmount unplug unstage
-    unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void waive wake warn weld whitelist widen wipe
-    withdraw withhold write
+    abandon abort accelerate accept ack acknowledge acquire activate add adjust administer admit adopt advance advertise
+    affix allocate allow alter amend annotate announce anonymize append apply appoint approve arm arrange assemble
+    assign associate attach attack authorise authorize automate backfill ban begin bind blacklist blocklist boost
+    bootstrap borrow brighten bump burn buy bypass calibrate cancel certify change cherry clean cleanup clear compensate
+    compress configure consolidate contribute cordon craft create customize deactivate deauthorize decline decommission
+    decompress decrease decrement deduct dedupe defer delegate delete deliver demote deny deprecate deregister designate
+    destroy detach detonate dial dig dim disable disarm disassociate disburse discard discharge disclose disconnect
+    disengage dismantle dismiss dispatch dispense dispose dissociate dissolve distribute divert donate downgrade
+    downscale downvote drag drain draw duplicate edit eject elevate emit empower empty emulate enable endorse enforce
+    enlarge enlist enqueue enroll enter equip erase escalate establish evacuate evict exclude exempt expedite expel
+    expire expose extend failover fasten finalize finetune flip flush follow forfeit forget forgive forward freeze
+    fulfill give grant halt handle hibernate hide hire ignite impersonate implant impose incorporate increase increment
+    inflate inform ingest init initialise initialize initiate inject insert instantiate insure interact intercept
+    interrupt introduce invalidate invest invite invoke irrigate isolate join kick kill leave lend liquidate lower
+    lubricate manage management manipulate migrate mint mitigate modify mount mutate mute nack nominate notify nudge
+    nullify offboard offload omit onboard operate organise organize outsource overhaul override overrule overwrite paste
+    pay penalize persist populate postpone precondition preheat prepend prescribe preserve prevent prioritize procure
+    produce prohibit prolong promote propagate protect provision prune publish punish purge purify put quit rebalance
+    rebase reboot rebuild recategorize reclaim reconcile reconnect recover recruit rectify recycle redact redeem
+    redirect redo reduce refactor refill refine reflash reformat refresh refuel refuse regenerate reimage reimburse
+    reinforce reinstate reject relocate remap remediate remember remind remit remove rename renew rent reopen repair
+    repartition repeal replace replicate reply reprioritize requeue reroute rerun reschedule rescind rescue reserve
+    reset resign resize respond restart restock restore restrict restructure retain retarget retire retract retrain
+    retry revamp revert revise revoke rewind rewrite rollback rotate salvage sanitize save scaffold scrub seize sell
+    send set settle setup shelve shred shrink shuffle shut shutdown sideload silence skip snooze spawn spend spray
+    squash stabilize standardize steer stitch strengthen strip submit subscribe substitute summon suppress surrender
+    suspend sustain swipe switchover synchronise synchronize taint terminate tether thaw throttle tighten tilt toggle
+    toss tow transact transmit trash trigger trim truncate turn uncheck undo unfavorite ungroup unify uninstall unload
+    unlock unmount unplug unstage unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void vouch waive
+    wake warn weld whitelist widen wipe withdraw withhold write
 """)
 WRITES_OR_THINGS = word_set("""
-    archive bid block boot broadcast capture charge checkout claim click clone close commit confirm copy deploy deposit
-    draft drop exchange fill fix flag fork hold import install launch like link lock mark merge move patch pause pin
-    play press purchase push quarantine raise refund register release resume return retweet rollout scale seed share
-    ship sign stake start stash stop swap switch sync tap trade transfer transition tweet upload vacuum vote
+    archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
+    confirm copy delay deploy deposit draft drop exchange favorite fill fix flag fork hold import install launch like
+    link lock mark mention merge move patch pause pin play press purchase push quarantine raise refund register relay
+    release resume return retweet reverse reward rollout scale seed share ship sign sponsor stake start stash stop swap
+    switch sync tap trade transfer transition tweet upload vacuum vote wire
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
 THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
 """Verbs as the first word, `order_pizza`; things as the last one, `pending_order`, and before a verb, `file_search`."""
 WRITES_FIRST = word_set("""
-    book clock complete connect control debit end exercise feed fire make place post power refer request schedule trust
-    water
+    bill book clock comment complete connect contact control debit end exercise feed fire fund invoice lease mail make
+    place post power queue refer request schedule stage trust water
 """)
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
@@ -84,8 +87,8 @@ READS = word_set("""
     show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
-    count crawl diff download embed estimate forecast list poll preview query reason scan screenshot scroll search
-    snapshot view visit watch
+    count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search snapshot view
+    visit watch
 """)
 """`list_orders` reads, `list_create` does not, and of `wibble_list` nobody knows which word is the verb."""
 NAMES_WHAT_IT_GETS = word_set("describe fetch get read show wait")
@@ -95,7 +98,7 @@ TOLD_OF_WRITES = word_set("history policy rate rates status")
 TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
 TOLD = TOLD_OF_WRITES | word_set("""
     availability balance contents detail details docs documentation hours info information log logs metadata price
-    prices results schema stats tree version
+    overview prices results schema size stats summary tree version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
 NOUNS = word_set("""
@@ -137,7 +140,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
     "call": (word_set("contact customer number phone service user webhook"), frozenset(), "unknown"),
     "check": (word_set("box checkbox in out"), frozenset(), "read"),
     "convert": (
-        word_set("account contact lead opportunity quote"),
+        word_set("account card contact issue lead opportunity order quote task ticket"),
         word_set("currency date html markdown temperature time timezone unit units"),
         "unknown",
     ),
@@ -189,7 +192,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "run": (
-        word_set("action automation container deployment job migration pipeline playbook pods workflow"),
+        word_set("action automation container deployment job migration pipeline playbook pods webhook workflow"),
         frozenset(),
         "unknown",
     ),
@@ -209,6 +212,8 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _REDIS = re.compile(r"[hlrsxz](?:m?set(?:nx)?|add|push|pop|rem|del|incrby|trim|move|store)")
 """Commands of Redis: `hset`, `lpush`, `zincrby`."""
+_THING = re.compile(r"(?!augment|implement|partition|position|segment|supplement)\w+(?:tion|ment|ity|flow)")
+"""How words end that are hardly ever verbs: `workflow_list`, `configuration_view`."""
 _NAMESPACE = re.compile(r"__|[.:/]")
 _Words = tuple[str, ...]
 
@@ -265,6 +270,8 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
     writes = [other for other in rest if other in WRITES]
     if word in READS_OR_THINGS and len(rest) == len(writes) == 1:
         return "write"  # `poll_create`
+    if word in ("list", "poll") and rest[:1] == (*writes[:1],) != () and not (rest[-1][-1] == "s" or rest[-1] in TOLD):
+        return "write"  # `shopping_list_add_item`; but `list_update_jobs`
     is_verb = word in READS or _are_things(before)
     if word in ("list", "search") and rest and rest[-1].endswith("s"):
         is_verb = True  # `acme_list_orders`: the word before is most likely the name of a service
@@ -279,7 +286,7 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
 
 def _are_things(words: _Words) -> bool:
     """Whether none of the words can be a verb that we do not know."""
-    return all(word in NOUNS or (word.endswith("s") and len(word) > 3) for word in words)
+    return all(word in NOUNS or (word.endswith("s") and len(word) > 3) or _THING.fullmatch(word) for word in words)
 
 
 def _also_writes(rest: _Words) -> bool:
@@ -309,7 +316,8 @@ def _write_or_thing(word: str, rest: _Words) -> EffectKind | None:
 
 def _thing_or_write(word: str, before: _Words, rest: _Words) -> EffectKind | None:
     if not rest and before:
-        return "unknown" if SCREEN.isdisjoint(before) else "write"  # `error_message`, `browser_type`
+        is_done = not SCREEN.isdisjoint(before) or (word == "post" and before[-1] in ("http", "requests"))
+        return "write" if is_done else "unknown"  # `browser_type`, `requests_post`; `error_message`, `blog_post`
     if word in WRITES_FIRST:
         # `post_get` has a verb of its own, `schedule_visit` perhaps.
         reads = [other for other in rest if other in READS_OR_THINGS or (other in TOLD and len(rest) == 1)]
@@ -349,4 +357,5 @@ def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind | None:
     if _also_writes(rest) or not writes.isdisjoint(before + rest):
         return "write"
     found = "read" if not reads.isdisjoint(before + rest) else otherwise
-    return found if _are_things(before) else "unknown"
+    is_gesture = not rest and not SCREEN.isdisjoint(before)  # `browser_check` ticks a box
+    return found if _are_things(before) and not is_gesture else "unknown"
