@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ARGUMENT_FORMS",
+    "IDS_OF_THE_CALL",
     "NO_RULES",
     "UNKNOWN",
     "Effect",
@@ -272,12 +273,12 @@ def normal_form(args: Any) -> Any:
     """
     args = parse_embedded(args)
     if isinstance(args, dict):
-        return _plain({key: item for key, item in args.items() if key not in _IDS_OF_THE_CALL})
+        return _plain({key: item for key, item in args.items() if key not in IDS_OF_THE_CALL})
     return {} if args is None or args == [] else _plain(args)
 
 
 _DEEPEST = 100
-_IDS_OF_THE_CALL = frozenset(
+IDS_OF_THE_CALL = frozenset(
     {"call_id", "correlation_id", "idempotency_key", "nonce", "request_id", "span_id", "tool_call_id", "trace_id"}
 )
 

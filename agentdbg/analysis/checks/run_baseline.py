@@ -63,7 +63,7 @@ class Baseline:
     unknown_calls: tuple[SideEffect, ...] = ()
     """Calls of tools of which nobody knows whether they change anything, each as often as any one run made it."""
     answers: tuple[str, ...] = ()
-    """What the runs answered, each answer once."""
+    """What the runs answered, each answer once; one that is empty where a run had none."""
     findings: tuple[tuple[str, str], ...] = ()
     """The kind of each other finding of warning or worse, and the tool or model it is about."""
 
@@ -83,7 +83,7 @@ class Baseline:
                 for variant in self.effects
             ],
             **({"unknown_calls": [_stored_call(call) for call in self.unknown_calls]} if self.unknown_calls else {}),
-            **({"answers": list(self.answers)} if self.answers else {}),
+            **({"answers": list(self.answers)} if any(self.answers) else {}),
             "loops": [{"kind": kind, "pattern": pattern} for kind, pattern in self.loops],
             **(
                 {"findings": [{"kind": kind, "about": about} for kind, about in self.findings]} if self.findings else {}
@@ -102,7 +102,7 @@ def baseline_of(facts: RunFacts) -> Baseline:
         loops=tuple(sorted({loop_key(finding.figures) for finding in facts.loops})),
         totals={name: [facts.spent(name)] for name in TOTALS},
         unknown_calls=facts.unknown_calls,
-        answers=(facts.portable_answer,) if facts.answer else (),
+        answers=(facts.portable_answer,),
         findings=tuple(sorted({concern.key for concern in facts.concerns()})),
     )
 

@@ -155,6 +155,14 @@ class RunFacts:
         known = {concern.key for concern in found}
         return [*found, *(one for one in self._left_failed() if one.key not in known)]
 
+    def unanswered(self) -> list[Concern]:
+        """That the run ended well and without an answer: how some agents end, and a fault of those that speak."""
+        if self.answer or self.status != "ok" or any(one.kind == "no_answer" for one in self.concerns()):
+            return []
+        return [
+            Concern("no_answer", "", EventRef(0, ""), "The run ended without an answer, and the baseline's did not.")
+        ]
+
     def _left_failed(self) -> list[Concern]:
         """Tools whose last call failed while the run ended as if nothing had happened."""
         last = {call.name: call for call in self.calls if call.returned} if self.status == "ok" else {}

@@ -142,6 +142,8 @@ def check_new_findings(facts: RunFacts, policy: Policy, baseline: Baseline | Non
         return []
     known = set(baseline.findings) if baseline is not None and policy.findings == "baseline" else set()
     concerns = facts.concerns()
+    if baseline is not None and baseline.answers and all(baseline.answers) and policy.findings == "baseline":
+        concerns += facts.unanswered()
     # What came of a write or of an unknown tool is told once, among the effects.
     told = _told_by_effects(facts, baseline) if policy.effects == "baseline" else frozenset()
     new = [concern for concern in concerns if concern.key not in known and concern.event not in told]
@@ -198,8 +200,10 @@ def check_answer(facts: RunFacts, policy: Policy, baseline: Baseline | None) -> 
     """The answer contradicts that of none of the baseline's runs, or not that of each of them."""
     if policy.answer is None or baseline is None:
         return []
-    if not baseline.answers:
+    if not any(baseline.answers):
         return [CheckResult("answer", False, "The baseline holds no answer, so it cannot be compared: make it anew.")]
+    if not facts.answer and all(baseline.answers):
+        return [CheckResult("answer", False, "The run has no answer, and the baseline has one.")]
     came = facts_in(facts.portable_answer).hard
     found = [(facts_in(answer).hard, answer) for answer in baseline.answers]
     if any(not _contradiction(came, was) for was, _ in found):

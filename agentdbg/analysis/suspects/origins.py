@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from agentdbg.analysis.effects import IDS_OF_THE_CALL
 from agentdbg.analysis.text_facts import DATES, facts_in
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_json
@@ -129,6 +130,8 @@ def _walk(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, str]]:
         return
     if isinstance(value, dict):
         for key, item in list(value.items())[:100]:
+            if key in IDS_OF_THE_CALL:  # made up by whoever calls, and right so
+                continue
             yield from _walk(item, f"{path}.{key}" if path else str(key), depth + 1)
     elif isinstance(value, list):
         for place, item in enumerate(value[:100]):

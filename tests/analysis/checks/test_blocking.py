@@ -407,7 +407,7 @@ def test_a_verdict_on_very_many_calls_stays_readable() -> None:
     rules: dict[str, Any] = {"must_not_call": ["write_*"], "must_call": ["x"], "tools": ["x"], "max_steps": 5}
     found = report(story, baseline(), loops="off", **rules)
 
-    assert len(found.failures) == 5
+    assert len(found.failures) == 6
     for failed in found.failures:
         assert len(failed.sentence) < 600
         assert len(failed.diff.splitlines()) <= 61

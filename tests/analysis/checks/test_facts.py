@@ -184,6 +184,24 @@ def test_any_answer_of_the_baselines_runs_is_a_good_one() -> None:
     assert only_failure(report(refund_story(says="You wait 5 days."), known, answer="facts")).name == "answer"
 
 
+def _silent() -> Story:
+    """It does all the work and says nothing in the end."""
+    story = Story()
+    story.llm([{"role": "user", "content": "My money back, please"}], "", tokens=(900, 100))
+    story.tool("find_order", {"order_id": "A-17"}, {"paid": 40})
+    story.tool("refund", {"order_id": "A-17", "amount": 40}, {"ok": True, "id": 7})
+    story.end()
+    return story
+
+
+@pytest.mark.parametrize("rules", [{}, {"answer": "facts", "findings": "off"}], ids=["by default", "answer: facts"])
+def test_a_run_that_says_nothing_where_the_baselines_runs_answered_is_stopped(rules: dict[str, Any]) -> None:
+    """Its last write may have been the purpose of a run; whoever waited for the answer waits in vain."""
+    assert "answer" in only_failure(report(_silent(), baseline(), **rules)).sentence
+    assert report(_silent(), baseline(refund_story(), _silent()), **rules).passed
+    assert report(_silent(), baseline(_silent())).passed
+
+
 def test_an_answer_needs_a_baseline_that_holds_one() -> None:
     """A check that cannot be made must not look like one that holds."""
     with pytest.raises(UsageError, match="answer: facts needs a baseline to compare with"):
