@@ -14,11 +14,12 @@ changes nothing; whether a loop was told before is for the ledger to say.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from agentdbg.events.facts import is_span
+from agentdbg.events.facts import is_span, reads_something
 from agentdbg.loops.ledger import Ledger, rank_of
 from agentdbg.loops.step_contents import find_period, has_period, overlap, read_answer, read_call
 from agentdbg.loops.step_window import MODEL, STATE, TOOL, Step, Window
@@ -250,7 +251,9 @@ def error_retry(window: Window) -> Loop | None:
     calls = step.chain(wanted)
     if len(calls) < wanted:
         return None
-    if step.event_type == TOOL and (calls[0].number < window.turns.first or _worked_between(window, calls)):
+    if step.event_type == TOOL and (
+        calls[0].number < window.turns.first or _worked_between(window, calls) or _tries(window, calls)
+    ):
         return None
     return Loop("error_retry", calls, step.streak)
 
@@ -264,9 +267,12 @@ def stall(window: Window) -> Loop | None:
         calls = step.chain(wanted)
         new_work = _worked_between(window, calls)
         is_recent = not new_work or calls[0].call_number > window.calls - max(_FEWEST_RECENT, window.size * 2 // 3)
-        if len(calls) == wanted and is_recent and not _only_confirm(window, calls):
+        is_over = step.streak >= 2 * wanted or not _tries(window, calls)
+        if len(calls) == wanted and is_recent and is_over and not _only_confirm(window, calls):
             return Loop("stall", calls, step.streak, new_work=new_work)
     if len(window.alike) < wanted or _only_confirm(window, window.alike):
+        return None
+    if step.near < 2 * wanted and _tries(window, window.alike):
         return None
     return Loop("stall", window.alike, step.near, new_work=_worked_between(window, window.alike))
 
@@ -345,6 +351,22 @@ def _only_confirm(window: Window, calls: list[Step]) -> bool:
 
     gaps = (window.new_calls(earlier.number, later.number) for earlier, later in pairwise(calls))
     return all(any(map(has_done, between)) for between in gaps)
+
+
+def _tries(window: Window, calls: list[Step]) -> bool:
+    """Whether something else was done with a new input before each of these: tests that an edit did not mend yet."""
+
+    def has_changed(step: Step) -> bool:
+        name = step.signature.partition(":")[2]
+        is_done = not step.failed and not reads_something(name) and not _THINKS.search(name)
+        return is_done and bool(step.asked.words()) and step.signature != calls[-1].signature
+
+    gaps = (window.new_calls(earlier.number, later.number) for earlier, later in pairwise(calls))
+    return all(any(map(has_changed, between)) for between in gaps)
+
+
+_THINKS = re.compile(r"think|thought|plan|reflect|reason|note|todo|memo", re.IGNORECASE)
+"""Tools that keep a thought and change nothing."""
 
 
 def _asks_like(step: Step, other: Step) -> bool:

@@ -136,14 +136,37 @@ def test_an_error_text_returned_normally_counts_as_failing() -> None:
     assert ("error_retry", "critical", "TOOL_CALL:book") in _kinds(run.events)
 
 
-def test_a_failure_with_other_work_in_between_is_a_stall() -> None:
-    """Running the failing tests after each edit is what a programmer does: worth a look, not worth stopping."""
+@pytest.mark.parametrize("told", ["ok", "changed line {} to something else entirely"])
+@pytest.mark.parametrize(
+    "outcome", [None, {"failed": 1, "exit_code": 1}, "E  assert 1 == 2\n1 failed, 3 passed in 0.1s"]
+)
+def test_the_same_result_after_each_of_a_few_changes_is_no_loop(told: str, outcome: Any) -> None:
+    """Running the failing tests after each edit is what a programmer does; six edits in vain are worth a look."""
+
+    def kinds(edits: int) -> list[tuple[str, str]]:
+        run = Recorder()
+        for number in range(edits):
+            run.tool("edit", {"line": number, "text": f"x = {number}"}, told.format(number))
+            if outcome is None:
+                run.fail("run_tests", {}, "1 failed")
+            else:
+                run.tool("run_tests", {}, outcome)
+        return [(kind, severity) for kind, severity, _ in _kinds(run.events) if severity != "info"]
+
+    assert kinds(5) == []
+    assert kinds(7) == [("stall", "warning")]
+
+
+def test_thinking_between_failures_changes_nothing() -> None:
+    """A thought is not an attempt."""
     run = Recorder()
     for number in range(3):
-        run.tool("edit", {"line": number}, f"changed line {number} to something else entirely")
+        run.tool("write_note", {"thought": f"so it is {number}"}, "noted")
         run.fail("run_tests", {}, "1 failed")
 
-    assert [(kind, severity) for kind, severity, _ in _kinds(run.events)] == [("stall", "warning")]
+    assert [(kind, severity) for kind, severity, _ in _kinds(run.events) if severity != "info"] == [
+        ("error_retry", "critical")
+    ]
 
 
 def test_a_retry_that_works_between_failures_is_no_loop() -> None:
