@@ -354,7 +354,7 @@ def _only_confirm(window: Window, calls: list[Step]) -> bool:
 
 
 def _tries(window: Window, calls: list[Step]) -> bool:
-    """Whether something else was done with a new input before each of these: tests that an edit did not mend yet."""
+    """Whether another tool did something new before each of these: tests that an edit did not mend yet."""
 
     def has_changed(step: Step) -> bool:
         name = step.signature.partition(":")[2]
@@ -362,7 +362,8 @@ def _tries(window: Window, calls: list[Step]) -> bool:
         return is_done and bool(step.asked.words()) and step.signature != calls[-1].signature
 
     gaps = (window.new_calls(earlier.number, later.number) for earlier, later in pairwise(calls))
-    return all(any(map(has_changed, between)) for between in gaps)
+    tools = [{step.signature for step in between if has_changed(step)} for between in gaps]
+    return bool(tools) and bool(set.intersection(*tools))
 
 
 _THINKS = re.compile(r"think|thought|plan|reflect|reason|note|todo|memo", re.IGNORECASE)
