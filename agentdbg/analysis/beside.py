@@ -128,12 +128,12 @@ def _differences(calls: CallChanges) -> Iterator[tuple[int, int | None, int | No
             code(alone.name),
             f" #{alone.number} was called ",
             *_with(alone),
-            "; the run that passed did not do that.",
+            "; the passing run did not do that.",
         ]
         yield alone.number, alone.number, None, said
     for missing in calls.only_a:
         said = [
-            "The run that passed called ",
+            "The passing run called ",
             code(missing.name),
             " ",
             *_with(missing),
@@ -145,17 +145,17 @@ def _differences(calls: CallChanges) -> Iterator[tuple[int, int | None, int | No
 def _changed(effect: ChangedEffect) -> list[str | VerdictPart]:
     head: list[str | VerdictPart] = [code(effect.b.name), f" #{effect.b.number}"]
     change = effect.changes[0] if effect.changes else None
+    passing = f"in the passing run (its #{effect.a.number})"
     if change is None or change.path in ("outcome", "returned"):
         here, there = (side.outcome if side.returned else "never finished" for side in (effect.b, effect.a))
-        return [*head, f" was {here}; in the run that passed (its #{effect.a.number}) it was {there}."]
+        return [*head, f" was {here}; {passing} it was {there}."]
     path = code(change.path.removeprefix("args."))
     rest = f", and {count_noun(len(effect.changes) - 1, 'more difference')}" if len(effect.changes) > 1 else ""
-    gave = f"the run that passed gave it, at its #{effect.a.number}, "
     if change.op == "added":
-        return [*head, " got ", path, " ", _shown(change.now), f"; the run that passed did not give that{rest}."]
+        return [*head, " got ", path, " ", _shown(change.now), f"; {passing} it got none{rest}."]
     if change.op == "removed":
-        return [*head, " got no ", path, f"; {gave}", _shown(change.was), f"{rest}."]
-    return [*head, " got ", path, " ", _shown(change.now), f"; {gave}", _shown(change.was), f"{rest}."]
+        return [*head, " got no ", path, f"; {passing} it got ", _shown(change.was), f"{rest}."]
+    return [*head, " got ", path, " ", _shown(change.now), f"; {passing} it got ", _shown(change.was), f"{rest}."]
 
 
 def _shown(item: Any) -> VerdictPart:
@@ -187,6 +187,6 @@ def _parting(diff: Diff) -> Iterator[tuple[Line, int | None]]:
     place = "" if number is None else f" #{number}"
     beside = "" if other is None else f" (its #{other})"
     yield (
-        line(number, f"The two part here: this run{place} ", *ours, f"; the run that passed{beside} ", *theirs, "."),
+        line(number, f"First difference: this run{place} ", *ours, f"; the passing run{beside} ", *theirs, "."),
         other,
     )

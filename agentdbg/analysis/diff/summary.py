@@ -241,7 +241,12 @@ def next_step(diff: Diff, at: int, side: str) -> Step | None:
 
 
 def given_to(step: Step) -> Iterator[str | VerdictPart]:
-    shown = step_text(step, _ROOM)
+    """What `does` left out: the words of an answer, or the arguments of what is called."""
+    if _only_answers(step):
+        yield f" {_words(step)}"
+        return
+    calls = step.said.calls[:_FEW] if step.kind == LLM else ()
+    shown = cut(", ".join(_args_text(call.args, _ROOM) for call in calls), _ROOM) if calls else step_text(step, _ROOM)
     yield from (" with ", code(shown)) if shown else (" without arguments",)
 
 

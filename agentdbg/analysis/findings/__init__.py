@@ -217,7 +217,7 @@ def _beside_lines(examined: Examination) -> list[Line]:
     if examined.beside is None:
         return []
     first, *rest = examined.beside.lines
-    parts = line(first["n"], f"Beside {examined.beside.run_id[:8]}, which passed: ")["parts"]
+    parts = line(first["n"], f"Compared with {examined.beside.run_id[:8]}, which passed: ")["parts"]
     return [{**first, "parts": [*parts, *first["parts"]]}, *rest]
 
 

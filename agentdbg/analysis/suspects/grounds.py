@@ -369,7 +369,7 @@ def learnt_nothing_new(story: RunStory) -> Iterator[Ground]:
             what = (
                 "said again what it had said at"
                 if step.is_decision
-                else f"brought back what #{step.number} shows, the same as"
+                else f"asked for #{step.number}, which returned the same as"
             )
             sentence = line(asking.number, code(asking.name), f" #{asking.number} {what} #{before.number}.")
             yield Ground("nothing_new", decision, weight, sentence, (decision, place, seen[key]))

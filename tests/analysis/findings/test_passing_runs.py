@@ -46,19 +46,22 @@ def _sentences(failed: Calls, passed: Calls = BOOKED) -> list[str]:
 def test_a_write_with_another_argument_is_told_first() -> None:
     """Both values stand side by side, with the events of both runs."""
     first, second = _sentences([("get_user", {"id": "u1"}), ("book_flight", {"flight": "HAT1", "cabin": "business"})])
-    assert first == 'book_flight #5 got cabin "business"; the run that passed gave it, at its #5, "economy".'
-    assert second.startswith("The two part here: this run #4 calls book_flight")
+    assert first == 'book_flight #5 got cabin "business"; in the passing run (its #5) it got "economy".'
+    assert second == (
+        'First difference: this run #4 calls book_flight with flight: "HAT1", cabin: "business"; '
+        'the passing run (its #4) calls book_flight with flight: "HAT1", cabin: "economy".'
+    )
 
 
 def test_a_missing_write_is_told_and_one_too_many() -> None:
     """What was not done leaves no event of its own, so that of the other run is named."""
     (missing, parting) = _sentences(BOOKED[:1])
-    assert missing.startswith("The run that passed called book_flight with ")
+    assert missing.startswith("The passing run called book_flight with ")
     assert missing.endswith("(its #5); this run never did.")
-    assert parting == "The two part here: this run #4 answers; the run that passed (its #4) calls book_flight."
+    assert parting == "First difference: this run #4 answers; the passing run (its #4) calls book_flight."
     extra = _sentences([*BOOKED, ("cancel_flight", {"flight": "HAT9"})])[0]
     assert extra.startswith("cancel_flight #7 was called with ")
-    assert extra.endswith("the run that passed did not do that.")
+    assert extra.endswith("the passing run did not do that.")
 
 
 def test_of_several_the_nearest_is_taken_and_equal_runs_say_nothing() -> None:
