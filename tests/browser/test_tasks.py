@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 MOST_ACTIONS = 5
+# What scrolls inside the page hides what stands outside it, too.
+_IN_THE_WINDOW = """target => new Promise((answer) =>
+    new IntersectionObserver(([seen]) => answer(seen.intersectionRatio > 0.5)).observe(target))"""
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +50,11 @@ class Reader:
         self.actions = 0
 
     def click(self, target: Locator) -> None:
-        """Click something that can be seen."""
+        """Click something that can be seen; what stands outside the window has to be scrolled to, which counts."""
         expect(target).to_be_visible()
+        if not target.evaluate(_IN_THE_WINDOW):
+            target.scroll_into_view_if_needed()
+            self._count()
         target.click()
         self._count()
 
@@ -279,6 +285,40 @@ def test_the_list_of_runs_is_made_wider_by_key_and_stays_so(read: Callable[..., 
     reader.page.reload()
 
     expect(reader.page.locator("run-rail")).to_have_css("width", "320px")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_an_event_that_a_link_names_is_open_in_sight(
+    open_page: Callable[..., Page], recorded: Recorded, width: int, height: int
+) -> None:
+    """The suspects come later than the rows, and must not push it out at the bottom."""
+    page = open_page(recorded.address("chart", event="36"), width=width, height=height, ready="event-conversation")
+    expect(page.locator("run-suspects li").first).to_be_attached()
+
+    expect(page.locator("event-conversation").get_by_text("You repair charts.").first).to_be_in_viewport()
+
+
+def test_an_open_event_has_most_of_a_phones_screen(read: Callable[..., Reader]) -> None:
+    """Who reads an event does not read the suspects."""
+    reader = read("support", width=390, height=844, ready="run-suspects li >> nth=0")
+    rows = reader.page.locator("event-rows .scroller")
+    before = rows.evaluate("rows => rows.clientHeight")
+    reader.click(reader.page.locator("event-rows .row", has_text="get_customer").last)
+
+    expect(reader.page.locator("run-suspects")).to_be_hidden()
+    assert rows.evaluate("rows => rows.clientHeight") > max(before, 844 / 2)
+    reader.press("Escape")
+    expect(reader.page.locator("run-suspects")).to_be_visible()
+
+
+def test_the_first_letters_of_a_runs_id_open_it(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """They are what `agentdbg list` and the page show of an id."""
+    whole = recorded.runs["crew"]
+    page = open_page(f"{recorded.viewer.origin}/?run_id={whole[:8]}")
+
+    expect(page.locator("run-verdict .name")).to_have_text("research-crew")
+    page.keyboard.press("2")
+    page.wait_for_url(f"**run_id={whole}**")
 
 
 def test_a_run_takes_two_lines_of_44_pixels_on_a_phone(open_page: Callable[..., Page], recorded: Recorded) -> None:

@@ -15,6 +15,7 @@ import { setPreference } from "./preferences.js";
 const WIDE = "(min-width: 1100px)";
 const PHONE = "(max-width: 719.9px)";
 const RETRY_MS = 2000;
+const WHOLE_ID = 36;
 const ONCE = { once: true };
 
 export class RunActions {
@@ -33,8 +34,19 @@ export class RunActions {
     return this.store.state;
   }
 
+  /** A whole id for the first letters of one, as every command takes it. @param {string} id */
+  async #wholeId(id) {
+    const { runs } = await this.api.json(`/api/runs?q=${encodeURIComponent(id)}`).catch(() => ({ runs: [] }));
+    const found = runs.filter((/** @type {{run_id: string}} */ run) => run.run_id.startsWith(id.toLowerCase()));
+    return found.length === 1 ? found[0].run_id : id;
+  }
+
   /** @param {Place} place */
   async start(place) {
+    for (const key of /** @type {const} */ (["runId", "compare"])) {
+      const id = place[key];
+      if (id && id.length < WHOLE_ID && embeddedRun === null) place[key] = await this.#wholeId(id);
+    }
     if (place.table) {
       this.store.set({ q: "" });
       this.actions.table.toggle(true, place.q);

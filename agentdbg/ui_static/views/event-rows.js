@@ -202,9 +202,31 @@ export class EventRows extends HTMLElement {
   }
 
   #resized() {
-    const before = [this.#viewport, this.#width].join();
+    const [viewport, width] = [this.#viewport, this.#width];
+    const wasInSight = this.#isInSight(this.selected);
     this.#readSize();
-    if (before !== [this.#viewport, this.#width].join()) this.update();
+    if (viewport === this.#viewport && width === this.#width) return;
+    this.update();
+    // What comes in above the rows, the suspects say, must not push an open event out at the bottom.
+    if (wasInSight && this.#viewport < viewport && this.opened.has(this.selected)) this.#revealBeginning(this.selected);
+  }
+
+  /** @param {number} n */
+  #isInSight(n) {
+    const place = this.timeline?.placeOf(n) ?? -1;
+    if (place < 0) return false;
+    const distance = this.#heights.topOf(place) - this.#top;
+    return distance >= 0 && distance < this.#viewport;
+  }
+
+  /** Bring an open row and the beginning of its details into sight. @param {number} n */
+  #revealBeginning(n) {
+    const place = /** @type {Timeline} */ (this.timeline).placeOf(n);
+    const height = Math.min(this.#heights.heightAt(place), UNMEASURED_BODY);
+    const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, 0, height);
+    if (top === null) return;
+    this.#scrollTo(top);
+    this.#render();
   }
 
   #readSize() {

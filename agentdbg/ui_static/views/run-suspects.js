@@ -62,8 +62,13 @@ export class RunSuspects extends HTMLElement {
     const data = /** @type {RunData} */ (this.data);
     const row = data.rows.get(n);
     const kind = row?.kind ?? "other";
-    const isOpen = at === this.#opened;
     const links = evidence.flatMap((piece) => (piece.n === null ? [] : [this.#link(piece.n), " "]));
+    // An error that the sentence quotes is not said again below it.
+    const isSaid = evidence.every(({ n: step, parts: own }) => {
+      const error = step !== null && own.length === 0 ? data.rows.get(step)?.preview.error : null;
+      return error && parts.some((part) => part.text === error);
+    });
+    const isOpen = at === this.#opened && !isSaid;
     return h(
       "li",
       null,
@@ -81,7 +86,13 @@ export class RunSuspects extends HTMLElement {
         { class: "aside quiet" },
         ...(isOpen || links.length === 0
           ? []
-          : [h("button", { class: "link", type: "button", onclick: () => this.#open(at) }, "evidence"), " ", ...links]),
+          : [
+              isSaid
+                ? "evidence"
+                : h("button", { class: "link", type: "button", onclick: () => this.#open(at) }, "evidence"),
+              " ",
+              ...links,
+            ]),
         hitRate === null ? "" : ` cause in ${Math.round(hitRate * 100)} % of labelled runs`,
       ),
       isOpen && evidence.length > 0

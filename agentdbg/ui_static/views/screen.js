@@ -307,6 +307,7 @@ export class Screen {
     const timeline = /** @type {import("../model/timeline.js").Timeline} */ (state.timeline);
     rows.selected = state.selected;
     rows.opened = state.opened;
+    this.app.toggleAttribute("data-reading", state.opened.size > 0);
     rows.query = state.q;
     rows.zoom = state.zoom;
     rows.follow = state.follow;
