@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Recorded
-from tests.browser.gallery import write_gallery
+from tests.browser.gallery import Story, write_gallery
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
@@ -50,6 +50,23 @@ def test_a_result_stands_under_the_call_that_asked_for_it(answer: Page) -> None:
 
     expect(call.locator(".result .result-label")).to_have_text("result #35")
     expect(call.locator(".result .tree")).to_contain_text('"source": "warehouse.revenue"')
+
+
+def test_json_text_of_a_tool_is_shown_as_the_values_it_holds(
+    open_page: Callable[..., Page], recorded: Recorded
+) -> None:
+    """Most tools answer with JSON in a string, and backslashes are no way to read it; Raw shows the letters."""
+    story = Story("json text", 1)
+    story.tool("look_up", {"body": '{"customer": {"name": "Dana"}}'}, '{"found": true, "rows": [1, 2]}', 5)
+    run_id = story.write(recorded.data_dir)
+    page = open_page(f"{recorded.viewer.origin}/?run_id={run_id}&event=2", ready="event-details .sides")
+    sides = page.locator("event-details .sides")
+
+    expect(sides.locator("dt", has_text="found")).to_be_visible()
+    expect(sides.locator(".json-text", has_text="Dana")).to_be_visible()
+    page.keyboard.press("m")
+    expect(sides).to_contain_text('"{"found": true, "rows": [1, 2]}"')
+    page.keyboard.press("m")
 
 
 def test_what_is_folded_is_found_by_the_browsers_own_search(answer: Page) -> None:

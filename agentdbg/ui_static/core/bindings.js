@@ -51,7 +51,7 @@ export function bindings(actions) {
       run: () => actions.toggleVerdict(),
       compared: () => actions.screen.compare.toggleSummary(),
     },
-    { group: wrong, label: "Copy for an assistant", keys: ["c"], run: () => actions.copying.report() },
+    { group: wrong, label: "Copy for AI assistant", keys: ["c"], run: () => actions.copying.report() },
 
     {
       group: rows,

@@ -5,7 +5,7 @@ import { clockTime } from "../core/clock.js";
 import { emit, h } from "../core/dom.js";
 import { glyph } from "../core/glyphs.js";
 import { preference, setPreference } from "../core/preferences.js";
-import { formatAge, formatCount } from "../model/format.js";
+import { formatAge, formatCount, formatTokens } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { RowHeights, scrollToShow, windowOf } from "../model/heights.js";
 import { nameOf, railItems, relationOf, runFigures, runLabel, standing, startOf } from "../model/runs.js";
@@ -15,6 +15,7 @@ import { Separator } from "./column-heads.js";
 /** @typedef {import("../model/runs.js").RailItem} RailItem */
 
 const OVERSCAN = 4;
+const SHORT_FROM = 10_000; // four filters stand in one line; `12k` says enough there
 const WIDTH = { first: 288, least: 200, most: 560 };
 const STATUSES = [
   ["", "All", "all"],
@@ -180,18 +181,20 @@ export class RunRail extends HTMLElement {
 
   #drawStatuses() {
     const shown = STATUSES.filter(([value]) => value !== "problems" || this.counts.problems || this.status === value);
-    const chips = shown.map(([value, name, count]) =>
-      h(
+    const chips = shown.map(([value, name, count]) => {
+      const many = this.counts[count] ?? 0;
+      return h(
         "button",
         {
           type: "button",
+          title: many < SHORT_FROM ? null : formatCount(many),
           "aria-pressed": String(value === this.status),
           "data-run-status": count,
           onclick: () => emit(this, "find-runs", { q: this.q, status: value }),
         },
-        `${name} ${formatCount(this.counts[count] ?? 0)}`,
-      ),
-    );
+        `${name} ${many < SHORT_FROM ? formatCount(many) : formatTokens(many)}`,
+      );
+    });
     if (this.#statuses.contains(document.activeElement)) {
       const place = [...this.#statuses.children].indexOf(/** @type {Element} */ (document.activeElement));
       this.#statuses.replaceChildren(...chips);

@@ -46,13 +46,9 @@ export function valueView(value, options = {}) {
     case "scalar":
       return h("span", { class: `value ${shape.type}` }, shape.text);
     case "string":
-      return h(
-        "span",
-        { class: "value" },
-        '"',
-        ...textNodes(shape.text),
-        '"',
-        shape.cut !== null && cutMark(shape.cut),
+      return (
+        jsonTextView(shape.text, shape.cut, options) ??
+        h("span", { class: "value" }, '"', ...textNodes(shape.text), '"', shape.cut !== null && cutMark(shape.cut))
       );
     case "prose":
       return proseView(shape.text, shape.cut, { ...options, depth });
@@ -106,16 +102,23 @@ function keyNodes(key) {
   ]);
 }
 
+/** Text that is JSON, as the values it holds; null for other text. @param {string} text @param {number | null} cut @param {ValueOptions} options */
+function jsonTextView(text, cut, options) {
+  const inside = cut === null && isFormatted() ? parsedContainer(text) : undefined;
+  // `[1, 2]` says no more without its quotes; keys and objects are worth the room.
+  const holds = Array.isArray(inside) ? inside.some((item) => typeof item === "object" && item) : inside;
+  if (!holds || Object.keys(inside).length === 0) return null;
+  return h(
+    "div",
+    { class: "json-text", title: "JSON text, shown as the values it holds; the JSON tab has the text" },
+    valueView(inside, options),
+  );
+}
+
 /** @param {string} text @param {number | null} cut @param {ValueOptions} options @returns {HTMLElement} */
 function proseView(text, cut, options) {
-  const inside = cut === null ? parsedContainer(text) : undefined;
-  if (inside !== undefined) {
-    return h(
-      "div",
-      { class: "json-text", title: "JSON text, shown as the values it holds; the JSON tab has the text" },
-      valueView(inside, { ...options, depth: options.depth ?? 0 }),
-    );
-  }
+  const inside = jsonTextView(text, cut, options);
+  if (inside !== null) return inside;
   const few = (options.depth ?? 0) > 0;
   // One endless word is no prose: the start of a file, a key, an encoded picture.
   const encoded = /\S{200}/.test(text.slice(0, 400));
