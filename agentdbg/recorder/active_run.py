@@ -366,14 +366,14 @@ class ActiveRun(EventWalk):
     def prepare_fork(self) -> None:
         """Called before the process forks: nobody writes while it does, and the counts are shared from here on."""
         self.lock.acquire()
-        for budget in (self.budget, *self._nested):
+        for budget in (self.budget, *self._nested.now()):
             budget.counters.share()
 
     def continue_after_fork(self, *, in_child: bool) -> None:
         """Called after the process forked, in the parent and in the child."""
         if in_child:
-            self.lock = threading.RLock()
-            for budget in (self.budget, *self._nested):
+            self.lock, self.forked_at = threading.RLock(), time.monotonic()
+            for budget in (self.budget, *self._nested.now()):
                 budget.counters.continue_in_child()
                 budget.deadline = None
         else:

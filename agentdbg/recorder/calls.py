@@ -439,6 +439,10 @@ class Call:
         run = self._outer.run
         open_calls.pop(self._call_id, None)
         self._come_back()
+        if self._started < run.forked_at:  # this process was forked inside the call, and leaves it
+            self._ended = True
+            self._release()
+            return
         if self.duration_ms is None:
             ended = time.monotonic() if self.decided is None else self.decided.ended_at or time.monotonic()
             self.duration_ms = took_ms(self._started, ended, self._call_id, self._outer.parent_id)

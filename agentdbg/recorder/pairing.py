@@ -371,6 +371,8 @@ class _Span:
         self._started = time.monotonic()
 
     def end(self, name: Any, result: Any, error: Any, meta: dict[str, Any] | None, duration_ms: int | None) -> None:
+        if self._started < self._run.forked_at:  # this process was forked inside the step
+            return
         name = name or self._name
         failure = None if error is None else self._run.describe_error(error)
         if duration_ms is None:

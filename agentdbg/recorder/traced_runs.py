@@ -331,7 +331,7 @@ class _Span:
 
     def _end(self, error: BaseException | None, result: Any = None) -> None:
         run = self._outer.run
-        if self.is_over or (self._is_tried and run.has_written(self._span_id)):
+        if self.is_over or self._started < run.forked_at or (self._is_tried and run.has_written(self._span_id)):
             self.is_over = True
             return
         self._is_tried = True

@@ -95,6 +95,7 @@ class EventWalk:
         "clock",
         "closed",
         "counters",
+        "forked_at",
         "lock",
         "prices",
         "run_id",
@@ -127,6 +128,8 @@ class EventWalk:
         self.start_id = start_id or new_id()
         self.prices = PriceTable(config.prices)
         self.lock = threading.RLock()  # re-entrant: a signal handler or a __del__ may record in the middle of it
+        self.forked_at = 0.0
+        """In a forked child: when that began. What was open then is the parent's to end."""
         self.closed = False
         self.clock = RunClock()
         self.budget = Budget(limits, partial(detector_of, config), self.clock)
