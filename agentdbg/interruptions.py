@@ -23,14 +23,15 @@ from _signal import default_int_handler, getsignal, valid_signals  # type: ignor
 from functools import partial
 from opcode import opmap
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ref
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgReplayDiverged, ReplayReached, RunStopped
 
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
 
-__all__ = ["hide_own_frames", "is_interruption", "is_not_ours", "without_ours"]
+__all__ = ["WeakBag", "hide_own_frames", "is_interruption", "is_not_ours", "without_ours"]
 
 _STOPS = (AgentDbgGuardrailExceeded, AgentDbgReplayDiverged, ReplayReached, RunStopped)
 _EVENTS = frozenset({"call", "line", "return", "exception", "opcode", "c_call", "c_return", "c_exception"})
@@ -45,6 +46,37 @@ _OURS_OR_PYTHONS = (_OWN_FOLDER, os.path.dirname(os.__file__) + os.sep, "<frozen
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _LONGEST_CHAIN = 20
 _OUR_LIBRARIES = frozenset({"agentdbg", "msgspec", "re2"})
+_SMALLEST_BAG = 64
+
+Thing = TypeVar("Thing")
+
+
+class WeakBag(Generic[Thing]):
+    """
+    Things for as long as somebody else holds them. No code runs when one goes, as it does in a WeakSet.
+
+    Python drops what a signal handler raises in the callback of a weak reference, and it would be a callback of ours.
+    """
+
+    __slots__ = ("_most", "_things")
+
+    def __init__(self) -> None:
+        self._things: dict[int, ref[Thing]] = {}
+        self._most = _SMALLEST_BAG
+
+    def add(self, thing: Thing) -> None:
+        """Hold one more; those that are gone are forgotten now and then."""
+        things = self._things
+        if len(things) >= self._most:
+            for key, held in list(things.items()):
+                if held() is None and things[key] is held:  # nothing comes between this and the next line
+                    del things[key]
+            self._most = max(_SMALLEST_BAG, 2 * len(things))
+        things[id(thing)] = ref(thing)
+
+    def now(self) -> list[Thing]:
+        """Those that are still there."""
+        return [thing for held in list(self._things.values()) if (thing := held()) is not None]
 
 
 def is_interruption(error: BaseException) -> bool:

@@ -11,7 +11,6 @@ import os
 import sys
 import threading
 import time
-import weakref
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from agentdbg.encoding import decode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.exceptions import AgentDbgGuardrailExceeded
 from agentdbg.faults import contain, tell_once
+from agentdbg.interruptions import WeakBag
 from agentdbg.loading import undisturbed
 from agentdbg.recorder.deciders import is_refusal
 from agentdbg.recorder.described_errors import FailedCalls, describe_error, is_clean_exit
@@ -85,7 +85,7 @@ class ActiveRun(EventWalk):
         self._pid = os.getpid()
         self._config = config
         self._limits = limits
-        self._nested: weakref.WeakSet[Budget] = weakref.WeakSet()
+        self._nested: WeakBag[Budget] = WeakBag()
         """The budgets of spans, for as long as anything is spent from them."""
         self._failed_calls = FailedCalls()
         self._has_begun = False

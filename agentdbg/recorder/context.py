@@ -14,12 +14,13 @@ import weakref
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain, pass_on
+from agentdbg.faults import contain
 from agentdbg.import_hook import when_imported
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from agentdbg.interruptions import WeakBag
     from agentdbg.recorder.active_run import ActiveRun
     from agentdbg.recorder.limits import Budget
 
@@ -55,7 +56,7 @@ class Scope:
         self.parent_id = parent_id
         self.llm_id = llm_id
         self.budget = budget or run.budget
-        self.followers: weakref.WeakSet[Scope] | None = None
+        self.followers: WeakBag[Scope] | None = None
 
     @property
     def base(self) -> Scope:
@@ -84,7 +85,7 @@ class Scope:
 
     def ends_in(self, outer: Scope, llm_id: str | None) -> None:
         """What began here is over: whoever still holds this scope, or one that stands for it, stands in `outer`."""
-        for scope in (self, *_those_now(self.followers)):
+        for scope in (self, *(() if self.followers is None else self.followers.now())):
             scope.parent_id, scope.llm_id = outer.parent_id, outer.llm_id
             outer.base.lead(scope)
         self.llm_id, self.followers = llm_id or outer.llm_id, None
@@ -94,15 +95,6 @@ class Scope:
         scope._base = None if scope is self else self
         if self.followers is not None:
             self.followers.add(scope)
-
-
-def _those_now(followers: weakref.WeakSet[Scope] | None) -> list[Scope]:
-    while followers is not None:
-        try:
-            return list(followers)
-        except RuntimeError as error:  # another thread has added one meanwhile
-            pass_on(error)
-    return []
 
 
 _POOLS = "concurrent.futures.thread"

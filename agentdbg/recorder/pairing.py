@@ -12,12 +12,11 @@ from __future__ import annotations
 import functools
 import time
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-from weakref import WeakSet
 
 from agentdbg.events import new_id
 from agentdbg.exceptions import RunStopped
 from agentdbg.faults import contain
-from agentdbg.interruptions import hide_own_frames
+from agentdbg.interruptions import WeakBag, hide_own_frames
 from agentdbg.loading import lock_of
 from agentdbg.recorder.calls import Call
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, own_scope
@@ -326,7 +325,7 @@ class _Open:
         self.run = outer.run
         self.outer = outer
         self.scope = Scope(outer.run, outer.parent_id, outer.llm_id, outer.budget)
-        self.scope.followers = WeakSet()
+        self.scope.followers = WeakBag()
         self.source = source
         self.owns_run = owns_run
         self.call: Call | None = None

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import os
 import re
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import pass_on
+from agentdbg.interruptions import WeakBag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -187,12 +187,12 @@ class LinearPattern:
         return found
 
 
-_patterns: weakref.WeakSet[LinearPattern] = weakref.WeakSet()
+_patterns: WeakBag[LinearPattern] = WeakBag()
 
 
 def _forget_what_the_parent_compiled() -> None:
     re2.purge()  # it keeps what it compiled, and would give the parent's again
-    for pattern in _patterns:
+    for pattern in _patterns.now():
         pattern.forget()
 
 

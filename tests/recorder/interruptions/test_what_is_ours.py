@@ -13,6 +13,7 @@ import pytest
 
 import agentdbg
 from agentdbg import faults
+from agentdbg.interruptions import WeakBag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -203,3 +204,27 @@ def test_a_stop_inside_a_users_repr_is_not_swallowed(recorded: Recorded) -> None
         agentdbg.record_llm_call("m", prompt=Telling(lambda: agentdbg.record_tool_call("two")))
 
     assert recorded.only().meta["status"] == "error"
+
+
+def test_a_bag_forgets_what_nobody_else_holds_and_runs_no_code_for_it() -> None:
+    """Python drops what a signal handler raises in the callback of a weak reference."""
+
+    class Thing:
+        pass
+
+    bag: WeakBag[Thing] = WeakBag()
+    kept = [Thing() for _ in range(10)]
+    for thing in kept:
+        bag.add(thing)
+        bag.add(thing)
+    called: list[str] = []
+    sys.setprofile(lambda frame, event, _: called.append(f"{event} {frame.f_code.co_name}"))
+    try:
+        for _ in range(1_000):
+            bag.add(Thing())
+    finally:
+        sys.setprofile(None)
+
+    assert bag.now() == kept
+    assert len(bag._things) < 200
+    assert {name for name in called if name.startswith("call ")} == {"call add"}
