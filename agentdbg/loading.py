@@ -4,7 +4,8 @@ Load modules late, and yet in one piece; and call what catches more than is its 
 What recording needs is loaded when the first run starts, never later: an import in the middle of a record could be met
 by a fork of another thread, whose child would wait for ever for a lock that nobody holds, or by a signal handler, whose
 exception some imports swallow (`msgspec` turns Ctrl-C into an ImportError). Inside `undisturbed` neither can happen:
-whoever forks waits until the block is left, and handlers of signals are called when it is.
+whoever forks waits until the block is left, and handlers of signals are called when it is. Our hooks of a fork are not
+for handlers either: Python drops what is raised in one, and the locks that it took would stay held.
 
 The standard library catches what a handler raised in other places too (`pathlib` takes it for an absent file,
 `traceback` for a text that cannot be told). `not_swallowed` calls such code, and raises it then all the same.
@@ -16,10 +17,12 @@ import contextlib
 import os
 import sys
 import threading
+import time
 import weakref
 
 # The plain functions: those of `signal` make enums of what they give.
 from _signal import getsignal, signal, valid_signals  # type: ignore[import-not-found]
+from _thread import start_new_thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentdbg.faults import pass_on
@@ -29,10 +32,11 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-__all__ = ["lock_of", "not_swallowed", "undisturbed"]
+__all__ = ["lock_of", "not_swallowed", "put_off_signals_in_forks", "undisturbed"]
 
 # Longer than any import takes. Should two threads wait for each other here, the program goes on all the same.
 _LONGEST_WAIT_SECONDS = 20.0
+_OUT_OF_THE_HOOKS_SECONDS = 0.002
 _SIGNALS = tuple(map(int, valid_signals()))
 _lock = threading.RLock()
 _forking: list[bool] = []
@@ -135,6 +139,53 @@ def lock_of(owner: Any) -> Any:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=renew)
     return threading.RLock()  # re-entrant: a signal handler may call in the middle of it
+
+
+def put_off_signals_in_forks() -> None:
+    """Once for all forks to come, when all our hooks are set: this one then begins before them and ends after them."""
+    global _is_putting_off  # noqa: PLW0603 -- once in a process
+    if not _is_putting_off and hasattr(os, "register_at_fork"):
+        _is_putting_off = True
+        os.register_at_fork(before=_put_off, after_in_parent=_bring, after_in_child=_bring)
+
+
+_is_putting_off = False
+
+
+class _PutOff(threading.local):
+    """The handlers that a thread which forks has taken away, and what would have called them, in which process."""
+
+    def __init__(self) -> None:
+        self.handlers: dict[int, Any] = {}
+        self.noted: list[tuple[int, int]] = []
+
+    def note(self, signum: int, _: Any) -> None:
+        self.noted.append((os.getpid(), signum))
+
+
+_put_off_here = _PutOff()
+_note = _put_off_here.note
+
+
+def _put_off() -> None:
+    _replace_handlers(_put_off_here.handlers, _note)
+
+
+def _bring() -> None:
+    try:
+        _give_back(_put_off_here.handlers, _note)
+    finally:
+        noted, _put_off_here.noted = _put_off_here.noted, []
+        ours = [signum for pid, signum in noted if pid == os.getpid()]
+        if ours:
+            start_new_thread(_send_again, (ours,))
+
+
+def _send_again(signals: list[int]) -> None:
+    """In a thread of its own, which no handler meets: the one that forked has to be out of the hooks first."""
+    time.sleep(_OUT_OF_THE_HOOKS_SECONDS)
+    for signum in signals:
+        os.kill(os.getpid(), signum)
 
 
 def _watch_forks() -> None:

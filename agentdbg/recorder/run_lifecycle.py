@@ -20,7 +20,7 @@ from agentdbg.events import new_id
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.interruptions import is_not_ours
-from agentdbg.loading import not_swallowed, undisturbed
+from agentdbg.loading import not_swallowed, put_off_signals_in_forks, undisturbed
 from agentdbg.recorder import lanes
 from agentdbg.recorder.context import (
     Scope,
@@ -137,6 +137,7 @@ def start_run(
             follow_run(run_id)
             while when_taped:
                 when_taped.pop()()
+        put_off_signals_in_forks()
         return Scope(run, run.start_id)
     except BaseException as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
         if run_id in live_runs:
