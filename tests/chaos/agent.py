@@ -4,9 +4,10 @@ An agent that does everything at once: threads, pools, forks, tasks, streams, od
     agent.py SEED SECONDS TOLD full|room
 
 It tells a judge through the descriptor TOLD, one line for each thing: `run ID` began, `event RUN ID` was recorded, `end
-RUN` was left, `wrong TEXT` should not have happened, `size BYTES DESCRIPTORS` between two runs. SIGUSR1 raises, as a
-timeout does, wherever it meets the recorder, and the very exception has to come out. `full` lets the disk be full now
-and then.
+RUN` was left, `wrong TEXT` should not have happened, `size BYTES DESCRIPTORS` between two runs, `leaves` when a signal
+that ends it has raised, and `stays` when Python dropped that. SIGUSR1 raises, as a timeout does, wherever it meets the
+recorder, and the very exception has to come out, unless Python itself says that it dropped it (in a finalizer, in a
+hook of a fork). `full` lets the disk be full now and then.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 SEED, SECONDS, TOLD, IS_FULL = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "full"
 _OURS = os.path.dirname(agentdbg.__file__) + os.sep
+_NOT_MADE_FOR_IT = (threading.__file__, os.path.dirname(multiprocessing.__file__))
 _ENOUGH_CHILDREN_SECONDS = 30
 _PID = os.getpid()
 chance = random.Random(SEED)
@@ -48,28 +50,51 @@ class Struck(OSError):
     """What the handler raises."""
 
 
-struck: list[Struck] = []
+class Left(SystemExit):
+    """What SIGTERM's handler raises."""
 
 
-# Python calls these by itself, and drops what is raised in them; an `__exit__` that never began is never called again.
-_DROPPED_BY_PYTHON = {"_before_fork", "_after_in_parent", "_after_in_child", "_remove", "remove", "finalise"}
+struck: list[BaseException] = []
+dropped: list[BaseException | None] = []
+"""What Python itself dropped, and said so."""
 
 
 def strike(signum: int, frame: Any) -> None:
     """Raise, if it is the recorder that is at work; our own code is not made for it."""
-    files, names = [], []
-    if frame.f_code.co_name in ("__exit__", "__aexit__"):
-        return
-    while frame is not None:
-        files.append(frame.f_code.co_filename)
-        names.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}:{frame.f_code.co_name}")
-        if frame.f_code.co_name in _DROPPED_BY_PYTHON:
-            return
-        frame = frame.f_back
-    nearest = next((file for file in files if file.startswith(_OURS) or file == __file__), __file__)
-    if nearest != __file__ and "threading.py" not in files[0] and not struck:
-        struck.append(Struck(" < ".join(names)))
+    nearest = frame
+    while nearest is not None and not nearest.f_code.co_filename.startswith((_OURS, __file__)):
+        nearest = nearest.f_back
+    if nearest is not None and nearest.f_code.co_filename != __file__ and not struck and not is_out_of_reach(frame):
+        struck.append(Struck(place(frame)))
         raise struck[0]
+
+
+def is_out_of_reach(frame: Any) -> bool:
+    """An `__exit__` that never began is never called again; threads and pools that are half made stay so for ever."""
+    if frame.f_code.co_name in ("__exit__", "__aexit__"):
+        return True
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_NOT_MADE_FOR_IT):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def place(frame: Any) -> str:
+    names = []
+    while frame is not None:
+        names.append(f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}:{frame.f_code.co_name}")
+        frame = frame.f_back
+    return " < ".join(names)
+
+
+def note_dropped(unraisable: Any) -> None:
+    dropped.append(unraisable.exc_value)
+    if isinstance(unraisable.exc_value, (Left, KeyboardInterrupt)):
+        tell("stays")
+    elif unraisable.exc_value not in struck:
+        tell("wrong", "dropped by Python:", repr(unraisable))
+    sys.__unraisablehook__(unraisable)
 
 
 class Odd:
@@ -158,7 +183,7 @@ def pool_work(number: int) -> int:
 
 
 def with_pool(dice: random.Random) -> None:
-    pool = multiprocessing.get_context("fork").Pool(2)
+    pool = multiprocessing.get_context("fork").Pool(2, signal.alarm, (_ENOUGH_CHILDREN_SECONDS,))
     found = pool.map_async(pool_work, range(4)).get(timeout=_ENOUGH_CHILDREN_SECONDS)
     pool.close()
     pool.join()
@@ -267,8 +292,9 @@ def episode(dice: random.Random) -> None:
             agentdbg.trace(**limits)(work)(dice)
     except Struck as error:
         came = error
-    if struck and came is not struck[0]:
-        tell("wrong", "swallowed:", struck[0], "but came", repr(came))
+    if struck and came is not struck[0] and struck[0] not in dropped:
+        tell("wrong", "swallowed:", repr(struck[0]), "but came", repr(came))
+    struck[:] = [Struck("no more until the next episode")]
     if agentdbg.has_active_run():
         tell("wrong", "a run is left open")
 
@@ -283,13 +309,18 @@ def leave(signum: int, frame: Any) -> None:
     """As a service does; not by an exception in a child, which Python drops where it is just being forked."""
     if os.getpid() != _PID:
         os._exit(0)
-    sys.exit(3)
+    if is_out_of_reach(frame):
+        return
+    tell("leaves")
+    struck[:] = [Left(place(frame)) if signum == signal.SIGTERM else KeyboardInterrupt(place(frame))]
+    raise struck[0]
 
 
 def main() -> None:
+    sys.unraisablehook = note_dropped
     signal.signal(signal.SIGUSR1, strike)
     signal.signal(signal.SIGTERM, leave)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started us may have it ignored
+    signal.signal(signal.SIGINT, leave)
     end = time.monotonic() + SECONDS
     while time.monotonic() < end:
         episode(chance)

@@ -78,13 +78,12 @@ class Chaos:
             told = _Told(read)
             told.has_begun.wait(_LONGEST_END_SECONDS)
             self._torment(agent, time.monotonic() + seconds)
-            self._end(agent, way)
+            self._end(agent, way, told, errors)
             told.join(_LONGEST_END_SECONDS)
             time.sleep(_JUST_NOW_SECONDS)
-            errors.seek(0)
-            said = errors.read().decode(errors="replace")
+            said = _end_of(errors)
         if agent.returncode != 0 and way == "left alone":
-            self.wrong.append(f"agent {self._number} ended with {agent.returncode}: {said[-3_000:]}")
+            self.wrong.append(f"agent {self._number} ended with {agent.returncode}: {said}")
         self._judge(told, said, is_whole=way != "kill")
 
     def _torment(self, agent: subprocess.Popen[bytes], end: float) -> None:
@@ -102,27 +101,30 @@ class Chaos:
         time.sleep(_BALLAST_SECONDS)
         ballast.unlink()
 
-    def _end(self, agent: subprocess.Popen[bytes], way: str) -> None:
+    def _end(self, agent: subprocess.Popen[bytes], way: str, told: _Told, errors: Any) -> None:
+        end = time.monotonic() + _LONGEST_END_SECONDS
         if way == "kill":
             os.killpg(agent.pid, signal.SIGKILL)
         elif way != "left alone":
-            agent.send_signal(signal.SIGTERM if way == "terminate" else signal.SIGINT)
+            while agent.poll() is None and not told.is_leaving.is_set() and time.monotonic() < end:
+                agent.send_signal(signal.SIGTERM if way == "terminate" else signal.SIGINT)
+                told.is_leaving.wait(1)
         try:
             agent.wait(_LONGEST_END_SECONDS)
         except subprocess.TimeoutExpired:
             agent.send_signal(signal.SIGABRT)  # faulthandler tells where it hangs
             agent.wait()
-            self.wrong.append(f"agent {self._number} hung after {way}")
+            self.wrong.append(f"agent {self._number} hung after {way}: {_end_of(errors)}")
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(agent.pid, signal.SIGKILL)  # a pool's workers wait for their parent's next word
 
     # What is left.
 
     def _judge(self, told: _Told, errors: str, *, is_whole: bool) -> None:
         self.wrong += told.wrong
         self.sizes += told.sizes
-        # Where Python itself drops an exception, it says so; a fault of ours says that it could not.
+        # A fault of ours says that it could not.
         self.wrong += [line for line in errors.splitlines() if "agentdbg: could not" in line or "Fatal Python" in line]
-        if "Exception ignored in: <function" in errors and "agentdbg" in errors.split("Exception ignored in")[1]:
-            self.wrong.append(errors[-2_000:])
         folders = {folder.name: folder for folder in (self.data_dir / "runs").iterdir()}
         known = {run["run_id"]: run for run in list_runs(data_dir=self.data_dir)}
         for run_id in told.runs | told.events.keys():
@@ -154,7 +156,8 @@ class Chaos:
         if lost := ids - set(found):
             yield f"{len(lost)} of {len(ids)} events were told as recorded and are not there"
         if len(found) != len(set(found)):
-            yield "an event is there twice"
+            places = [f"{at} {event['event_type']}" for at, event in enumerate(events) if found.count(found[at]) > 1]
+            yield f"an event is there twice: {', '.join(places)} of {len(events)}"
         had_room = is_whole and not run.get("dropped_events")
         yield from self._problems_of_lines(folder, had_room=had_room)
         if had_room:
@@ -191,6 +194,13 @@ class Chaos:
                 yield f"{run['counts'][counter]} {counter} are counted, {types.count(kind)} are there"
 
 
+def _end_of(errors: Any) -> str:
+    """What an agent said last on stderr."""
+    errors.seek(0)
+    lines = errors.read().decode(errors="replace").splitlines()
+    return "\n".join(line for line in lines if "agentdbg: cannot write to" not in line)[-6_000:]
+
+
 class _Told(threading.Thread):
     """Hears what an agent tells, until it and its children are gone."""
 
@@ -201,6 +211,7 @@ class _Told(threading.Thread):
         self.wrong: list[str] = []
         self.sizes: list[tuple[float, int, int]] = []
         self.has_begun = threading.Event()
+        self.is_leaving = threading.Event()
         self._read = read
         self.start()
 
@@ -214,6 +225,10 @@ class _Told(threading.Thread):
                     self.runs.add(rest)
                 elif kind == "event" and len(words) == 2:
                     self.events[words[0]].add(words[1])
+                elif kind == "leaves":
+                    self.is_leaving.set()
+                elif kind == "stays":
+                    self.is_leaving.clear()
                 elif kind == "wrong":
                     self.wrong.append(rest)
                 elif kind == "size":

@@ -3,7 +3,8 @@
 
     python -m tests.chaos.soak SECONDS [SEED]
 
-Exits with 1 when anything was wrong, or when memory or descriptors of the agent or the viewer kept growing.
+Says what was wrong as soon as it is known. Exits with 1 when anything was wrong, or when memory or descriptors of the
+agent or the viewer kept growing.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def main(seconds: float, seed: int) -> int:
         # One lives all the time beside those that come and go.
         living = threading.Thread(target=alone.run_agent, args=(seconds, "left alone"))
         living.start()
-        turn = 0
+        turn = told = 0
         while time.monotonic() < end:
             torn.run_agent(torn.dice.uniform(2, 10), _WAYS[turn % len(_WAYS)])
             turn += 1
@@ -43,6 +44,8 @@ def main(seconds: float, seed: int) -> int:
                 f"{reader.asked} requests; wrong: {len(torn.wrong + reader.wrong)}",
                 flush=True,
             )
+            print("".join(f"  {wrong}\n" for wrong in torn.wrong[told:]), end="", flush=True)
+            told = len(torn.wrong)
         living.join()
         reader.end()
     wrong = alone.wrong + torn.wrong + reader.wrong
