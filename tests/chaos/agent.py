@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 SEED, SECONDS, TOLD, IS_FULL = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "full"
 _OURS = os.path.dirname(agentdbg.__file__) + os.sep
 _NOT_MADE_FOR_IT = (threading.__file__, os.path.dirname(multiprocessing.__file__))
-_ENOUGH_CHILDREN_SECONDS = 30
+_ENOUGH_CHILDREN_SECONDS = 100
 _PID = os.getpid()
 chance = random.Random(SEED)
 

@@ -37,7 +37,7 @@ _KEYS = ["spec_version", "event_id", "run_id", "parent_id", "event_type"]
 _KEYS += ["ts", "duration_ms", "name", "payload", "meta"]
 _FILES = ("run.json", "events.jsonl", "tape.jsonl")
 _COUNTED = {"llm_calls": "LLM_CALL", "tool_calls": "TOOL_CALL", "loop_warnings": "LOOP_WARNING"}
-_LONGEST_END_SECONDS = 90
+_LONGEST_END_SECONDS = 240
 _BALLAST_SECONDS = 0.3
 _JUST_NOW_SECONDS = 1.1  # a file without events, made this lately, may have a writer that is just beginning
 
