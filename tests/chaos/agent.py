@@ -60,11 +60,12 @@ dropped: list[BaseException | None] = []
 
 
 def strike(signum: int, frame: Any) -> None:
-    """Raise, if it is the recorder that is at work; our own code is not made for it."""
+    """Raise, if it is the recorder that is at work; neither our own code nor asyncio's loop is made for it."""
     nearest = frame
     while nearest is not None and not nearest.f_code.co_filename.startswith((_OURS, __file__)):
         nearest = nearest.f_back
-    if nearest is not None and nearest.f_code.co_filename != __file__ and not struck and not is_out_of_reach(frame):
+    is_ours = nearest is not None and nearest.f_code.co_filename != __file__
+    if is_ours and nearest.f_code.co_name != "run_once_counted" and not struck and not is_out_of_reach(frame):
         struck.append(Struck(place(frame)))
         raise struck[0]
 
@@ -74,7 +75,7 @@ def is_out_of_reach(frame: Any) -> bool:
     if frame.f_code.co_name in ("__exit__", "__aexit__"):
         return True
     while frame is not None:
-        if frame.f_code.co_filename.startswith(_NOT_MADE_FOR_IT):
+        if frame.f_code.co_filename.startswith(_NOT_MADE_FOR_IT) or frame.f_code is note_dropped.__code__:
             return True
         frame = frame.f_back
     return False

@@ -106,11 +106,13 @@ class Chaos:
         if way == "kill":
             os.killpg(agent.pid, signal.SIGKILL)
         elif way != "left alone":
-            while agent.poll() is None and not told.is_leaving.is_set() and time.monotonic() < end:
-                agent.send_signal(signal.SIGTERM if way == "terminate" else signal.SIGINT)
-                told.is_leaving.wait(1)
+            while agent.poll() is None and time.monotonic() < end:
+                if not told.is_leaving.is_set():
+                    agent.send_signal(signal.SIGTERM if way == "terminate" else signal.SIGINT)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    agent.wait(1)
         try:
-            agent.wait(_LONGEST_END_SECONDS)
+            agent.wait(max(0, end - time.monotonic()))
         except subprocess.TimeoutExpired:
             agent.send_signal(signal.SIGABRT)  # faulthandler tells where it hangs
             agent.wait()
