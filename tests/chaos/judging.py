@@ -280,9 +280,9 @@ class Reader(threading.Thread):
 
     def end(self) -> None:
         self._ended.set()
-        self.join(60)
+        self.join(120)
         self._viewer.terminate()
-        self._viewer.wait(30)
+        self._viewer.communicate(timeout=60)
 
 
 @contextlib.contextmanager
