@@ -33,6 +33,8 @@ __all__ = ["Pairing", "contained"]
 
 _MOST_OPEN = 10_000
 _MOST_REQUESTS = 10_000
+_MOST_ALIKE = 100
+_DEEPEST = 100
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 _runs_of_ours: set[str] = set()
 
@@ -53,8 +55,10 @@ def contained(function: _Function) -> _Function:
     return cast("_Function", callback)
 
 
-_requests: dict[tuple[str, str], str] = {}
-"""Which model call asked for a tool call, by run and by the id it asked with; others may report the tool."""
+_requests: dict[tuple[str, str], list[_Request]] = {}
+"""The model calls that asked for a tool call, by run and by the id they asked with; others may report the tool."""
+_above: dict[str, str | None] = {}
+"""What each step hangs under."""
 
 
 class Pairing:
@@ -106,9 +110,7 @@ class Pairing:
         if kind in ("llm", "tool"):
             call = Call(kind, name, given, meta, fields)
             names = (asked_by,) if isinstance(asked_by, str) else asked_by or ()
-            asking = next(
-                (_requests[known] for name in names if (known := (opened.run.run_id, name)) in _requests), None
-            )
+            asking = next((found for name in names if (found := self._asking(opened, name))), None)
             if not self._begin(call, opened, asking, can):
                 return False
             opened.call = call
@@ -234,7 +236,7 @@ class Pairing:
             call.learn(name, meta, **fields)
             call.usage, call.stop_reason, call.duration_ms = usage, stop_reason, duration_ms
             for request in asks_for:
-                self._note_request(run.run_id, request, call.call_id)
+                self._note_request(opened, request)
             call.end(result, error)
             opened.stand_around(call.call_id if call.kind == "llm" else None)
             if stood_in_it and call.kind == "llm" and opened.parent is None and not opened.owns_run:
@@ -305,12 +307,59 @@ class Pairing:
         else:
             self.drop(key)
 
-    def _note_request(self, run_id: str, request: str, call_id: str | None) -> None:
+    def _note_request(self, opened: _Open, name: str) -> None:
+        call_id = None if opened.call is None else opened.call.call_id
+        if call_id is None:
+            return
         with self._lock:
             if len(_requests) >= _MOST_REQUESTS:
                 _requests.pop(next(iter(_requests)))
-            if call_id is not None:
-                _requests[run_id, request] = call_id
+            asked = _requests.setdefault((opened.run.run_id, name), [])
+            del asked[:-_MOST_ALIKE]
+            asked.append(_Request(call_id, opened.outer.parent_id))
+
+    def _asking(self, opened: _Open, name: str) -> str | None:
+        """
+        The model call that asked for this tool: the newest of the nearest ones that were not answered yet.
+
+        Ids are not always unique, and agents beside each other ask for the same. One that was answered asks again only
+        for what runs beside it, or in a step beside its own.
+        """
+        around = _steps_above(opened.outer.parent_id)
+        with self._lock:
+            asked = _requests.get((opened.run.run_id, name), [])
+            if not asked:
+                return None
+            newest = reversed(asked)
+            distance, chosen = min(
+                ((request.steps_from(around), request) for request in newest), key=lambda one: (one[1].is_met, one[0])
+            )
+            if chosen.is_met and distance not in (0, min(1, len(around) - 2)):
+                return None
+            chosen.is_met = True
+            return chosen.call_id
+
+
+class _Request:
+    """A model call that asked for a tool call."""
+
+    def __init__(self, call_id: str, parent_id: str | None) -> None:
+        self.call_id = call_id
+        self.is_met = False
+        self._parent_id = parent_id
+
+    def steps_from(self, around: list[str]) -> int:
+        """How far up from a place, whose steps above are these, the step is that this call is made in too."""
+        mine = set(_steps_above(self._parent_id))
+        return next((steps for steps, step in enumerate(around) if step in mine), len(around))
+
+
+def _steps_above(event_id: str | None) -> list[str]:
+    steps: list[str] = []
+    while event_id is not None and len(steps) < _DEEPEST:
+        steps.append(event_id)
+        event_id = _above.get(event_id)
+    return steps
 
 
 class _Open:
@@ -339,6 +388,10 @@ class _Open:
         """It has an event now: what is recorded in this scope hangs under it."""
         self.scope.parent_id = event_id or self.outer.parent_id
         self.scope.llm_id = None
+        if event_id is not None:
+            if len(_above) >= _MOST_REQUESTS:
+                _above.pop(next(iter(_above)), None)
+            _above[event_id] = self.outer.parent_id
 
     def leave(self) -> bool:
         """Where this code stands in it, let it stand where it stood before."""
