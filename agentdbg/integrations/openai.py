@@ -102,6 +102,8 @@ class _ChatFold:
         for key in ("id", "model", "usage"):
             if event.get(key):
                 self._frame[key] = event[key]
+        if usage := (event.get("x_groq") or {}).get("usage"):
+            self._frame["usage"] = usage
         for part in event.get("choices") or []:
             choice = self._choices.setdefault(part.get("index", 0), {"message": {}, "finish_reason": None})
             choice["finish_reason"] = part.get("finish_reason") or choice["finish_reason"]

@@ -23,6 +23,7 @@ from agentdbg.recorder.context import current_scope, enter_scope
 from agentdbg.recorder.deciders import EXCHANGES, AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
 from agentdbg.recorder.paused_time import took_ms
+from agentdbg.recorder.prices import normalise_usage
 from agentdbg.recorder.run_lifecycle import implicit_scope
 from agentdbg.recorder.source_lines import user_source
 
@@ -337,7 +338,7 @@ class Call:
         self._fields = {**fields, **{key: value for key, value in self._fields.items() if value != "unknown"}}
 
     def complete_later(self, known: Callable[[], dict[str, Any]]) -> None:
-        """Where a hook further inside can be asked when the call ends without an answer that anybody could read."""
+        """Where a hook further inside can be asked when the call ends without an answer or a usage that can be read."""
         self._ask_inside = known
 
     def saw(self, item: Any) -> None:
@@ -478,8 +479,11 @@ class Call:
         run = self._outer.run
         if self.error is None:
             self.error = error
-        if self._from_inside is None and self._ask_inside is not None and self.response is self.error is None:
-            self._from_inside = self._ask_inside()
+        counts = self.kind != "llm" or _counts_input(self.usage)
+        if self._from_inside is None and self._ask_inside is not None and self.error is None:
+            self._from_inside = self._ask_inside() if self.response is None or not counts else None
+        if not counts and (self._from_inside or {}).get("usage"):  # who stands nearer to the server knows better
+            self.usage = None
         if self._from_inside is not None:
             self._fill_in(self._from_inside)
         if type(self.error).__name__ == "CancelledError":
@@ -553,3 +557,8 @@ class Call:
     def _release(self) -> None:
         if self.decided is not None:
             self.decided.released()
+
+
+def _counts_input(usage: Any) -> bool:
+    """Whether a usage tells how many tokens were asked with; none at all is said by those who do not know."""
+    return bool((normalise_usage(usage) or {}).get("prompt_tokens"))

@@ -108,3 +108,14 @@ def test_an_event_of_a_kind_nobody_knows_is_passed_over(name: str, odd: dict[str
         fold.add(odd)
 
     assert fold.response() == plain.response()
+
+
+def test_groq_tells_the_usage_of_a_stream_in_a_place_of_its_own() -> None:
+    """It comes with the last piece whether it was asked for or not."""
+    api, events = STREAMS["chat"]
+    assert api.fold is not None
+    fold = api.fold()
+    for event in [*events[:-1], {"choices": [], "x_groq": {"id": "r", "usage": {"prompt_tokens": 4}}}]:
+        fold.add(event)
+
+    assert api.read(fold.response())["usage"] == {"prompt_tokens": 4}

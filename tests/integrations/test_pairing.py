@@ -141,6 +141,74 @@ def test_a_tool_hangs_under_the_model_call_that_asked_for_it(pairing: Pairing, r
     assert (by_id["parent_id"], by_order["parent_id"]) == (first["event_id"], second["event_id"])
 
 
+@pytest.mark.parametrize("has_own_step", [False, True])
+def test_agents_beside_each_other_may_ask_with_the_same_ids(
+    pairing: Pairing, recorded: Recorded, *, has_own_step: bool
+) -> None:
+    """Some servers count their calls anew in every answer; a tool hangs in its own agent all the same."""
+    agents = ("a", "b", "c")
+    with traced_run("one"):
+        pairing.start("crew", "span", "crew")
+        for agent in agents:
+            pairing.start(agent, "span", agent, parent_key="crew")
+        for agent in agents:
+            pairing.start(("asks", agent), "span", "asks", parent_key=agent)
+            pairing.start(("model", agent), "llm", "m", parent_key=("asks", agent))
+            pairing.end(("model", agent), asks_for=["call_1"])
+            pairing.end(("asks", agent))
+        for agent in agents:
+            pairing.start(("works", agent), "span", "works", parent_key=agent)
+            around = ("works", agent) if has_own_step else agent
+            pairing.start(("tool", agent), "tool", agent, parent_key=around, asked_by="call_1")
+            pairing.end(("tool", agent))
+            pairing.end(("works", agent))
+        for agent in (*agents, "crew"):
+            pairing.end(agent)
+
+    run = recorded.only()
+    assert [tool["parent_id"] for tool in run.of_type("TOOL_CALL")] == [
+        call["event_id"] for call in run.of_type("LLM_CALL")
+    ]
+
+
+def test_an_id_that_comes_again_belongs_to_the_newest_that_asks(pairing: Pairing, recorded: Recorded) -> None:
+    """Turn after turn with one id; and a later agent, which has not asked yet, is not answered by an earlier one."""
+    with traced_run("one"):
+        for agent in ("first", "later"):
+            pairing.start(agent, "span", agent)
+            for turn in (1, 2) if agent == "first" else ():
+                pairing.start(("model", turn), "llm", "m", parent_key=agent)
+                pairing.end(("model", turn), asks_for=["call_1"])
+                for _ in range(turn):  # a tool that is tried again is asked for by the same call
+                    pairing.start("tool", "tool", "t", parent_key=agent, asked_by="call_1")
+                    pairing.end("tool")
+            pairing.start("tool", "tool", "last", parent_key=agent, asked_by="call_1")
+            pairing.end("tool")
+            pairing.end(agent)
+
+    run = recorded.only()
+    first, second = (call["event_id"] for call in run.of_type("LLM_CALL"))
+    later = run.of_type("STATE_UPDATE")[1]["event_id"]
+    assert [tool["parent_id"] for tool in run.of_type("TOOL_CALL")] == [first, second, second, second, later]
+
+
+@pytest.mark.parametrize("told", [None, {"input_tokens": 0, "output_tokens": 7}])
+def test_a_usage_without_its_input_is_known_better_inside(pairing: Pairing, recorded: Recorded, told: Any) -> None:
+    """No prompt has no tokens: who says so does not know, and who stands nearer to the server may."""
+    for inside in ({"input_tokens": 5, "output_tokens": 7}, None):
+        with traced_run("one"):
+            pairing.start("m", "llm", "m")
+            around = enclosing_call("llm")
+            assert around is not None
+            around.complete("from inside", usage=inside)
+            pairing.end("m", "said", usage=told)
+
+    known, unknown = (run.one("LLM_CALL")["payload"] for run in recorded.all())
+    assert (known["usage"]["prompt_tokens"], known["usage"]["completion_tokens"]) == (5, 7)
+    assert unknown["usage"] == (told and {"prompt_tokens": 0, "completion_tokens": 7, "total_tokens": 7, **told})
+    assert {known["response"], unknown["response"]} == {"said"}
+
+
 def test_an_id_of_another_run_is_not_mixed_up(pairing: Pairing, recorded: Recorded) -> None:
     """Providers count their tool calls anew in every conversation."""
     with traced_run("one"):
