@@ -126,7 +126,7 @@ async def _run(ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:
 
 
 async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
-    key = object()
+    key = _model_key(ctx)
     _start_model_request(key, ctx, request_context)
     try:
         response = await _pairing.make_async(key, handler, request_context)
@@ -148,14 +148,15 @@ async def _tool_execute(
     args: Any,
     handler: Callable[[Any], Awaitable[Any]],
 ) -> Any:
-    key = object()
+    key, model_key = object(), _model_key(ctx)
+    is_streaming = _pairing.is_open(model_key)  # then the tool is asked for before the answer has ended
     _pairing.start(
         key,
         "tool",
         call.tool_name,
         args,
-        parent_key=("run", ctx.run_id),
-        asked_by=call.tool_call_id,
+        parent_key=model_key if is_streaming else ("run", ctx.run_id),
+        asked_by=None if is_streaming else call.tool_call_id,
         meta=_agent_meta(ctx),
         can=("answer",),
     )
@@ -193,7 +194,8 @@ def _start_model_request(key: Any, ctx: Any, request: Any) -> None:
         [message for given in request.messages for message in _messages(given)],
         parent_key=("run", ctx.run_id),
         meta=_agent_meta(ctx),
-        can=("answer",),
+        # A stream is answered piece by piece, where it is read: at the transport.
+        can=() if getattr(request, "streaming", False) else ("answer",),
         provider=request.model.system,
         temperature=settings.get("temperature"),
         tools=[_tool(tool) for tool in (*parameters.function_tools, *parameters.output_tools)],
@@ -224,6 +226,11 @@ def _so_far(request: Any) -> Any:
     """What came of an answer whose reader went away: the framework keeps it, because it has to be paid."""
     billed = getattr(getattr(request, PYDANTIC_AI_BILLED, None), "responses", None)
     return billed[-1] if billed else None
+
+
+def _model_key(ctx: Any) -> tuple[str, Any]:
+    """Where the request to the model is found that an agent is making: it makes one at a time."""
+    return "model", ctx.run_id
 
 
 def _agent_meta(ctx: Any) -> dict[str, Any]:

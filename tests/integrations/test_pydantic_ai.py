@@ -141,6 +141,30 @@ def test_an_agent_inside_a_tool_hangs_under_that_tool(server: FakeServer, record
     assert inner_call["parent_id"] == inner_span["event_id"]
 
 
+def test_a_tool_that_a_stream_asks_for_hangs_under_it(recorded: Recorded) -> None:
+    """A stream that ends with words runs its tools before its own end; ids of the same name went before."""
+    from pydantic_ai.models.function import DeltaToolCall, FunctionModel
+
+    async def speak(_messages: Any, _info: Any) -> Any:
+        yield "Let me see."
+        yield {1: DeltaToolCall(name="get_weather", json_args='{"city": "Oslo"}', tool_call_id="call_1")}
+
+    agent = pydantic_ai.Agent(FunctionModel(stream_function=speak), name="weather agent")
+    agent.tool_plain(lambda city: city, name="get_weather")
+
+    async def main() -> None:
+        with traced_run("story"):
+            for _ in range(2):
+                async with agent.run_stream(QUESTION) as result:
+                    await result.get_output()
+
+    asyncio.run(main())
+    run = recorded.only()
+    assert [tool["parent_id"] for tool in run.of_type("TOOL_CALL")] == [
+        call["event_id"] for call in run.of_type("LLM_CALL")
+    ]
+
+
 def test_a_tool_that_asks_for_another_try_shows_its_own_words(server: FakeServer, recorded: Recorded) -> None:
     """`ModelRetry` is how tools of this framework fail; the reason must not be lost in its wrapping."""
 

@@ -82,6 +82,18 @@ MORE = {
         tasks.append(task)
     print(Crew(agents=agents, tasks=tasks).kickoff().raw)
     """,
+    "pydantic_ai-stream": """
+    import asyncio, sys
+    from pydantic_ai import Agent
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    model = OpenAIChatModel("gpt-4o-mini", provider=OpenAIProvider(base_url=sys.argv[1], api_key="none"))
+    async def main():
+        async with Agent(model, tools=[get_weather]).run_stream(sys.argv[2]) as result:
+            async for piece in result.stream_text(delta=True, debounce_by=None):
+                print(piece)
+    asyncio.run(main())
+    """,
     "agents-stream": """
     import asyncio, sys
     from openai import AsyncOpenAI
