@@ -18,7 +18,7 @@ from agentdbg.faults import pass_on
 from agentdbg.redaction.kept import RememberedTexts
 from agentdbg.redaction.keys import SAFE, KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
-from agentdbg.redaction.picking import Gap, Limits, pick, take_ends, without_gaps
+from agentdbg.redaction.picking import Limits, pick, take_ends, without_gaps
 from agentdbg.redaction.plain import Walk, readable_text
 from agentdbg.redaction.proof import (
     MOST_NODES,
@@ -418,8 +418,6 @@ class _Items:
             return sealed, least_size(sealed, limits)
 
         ends = take_ends(items, limits, limits.max_bytes, take)[0]
-        if not all(type(item) is Gap or item.is_harmless for item in ends):
-            return value  # what is missing is told by the size it had, and these have another one by now
         return SealedList(ends)
 
     def _memory(self, place: Any) -> ItemMemory:
