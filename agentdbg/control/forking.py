@@ -124,7 +124,9 @@ class ForkPlan(MockedPlan):
             return Serve()
         if self._inputs and (is_place or call.can_edit):
             self._open()
-            return self._made(call, self._inputs)
+            return self._about_write(call, edited_input(call.kind, call.input, self._inputs)) or self._made(
+                call, self._inputs
+            )
         if recorded.turn == self._last or is_place:
             self._open()
         if not self._outcomes or not is_place:
@@ -137,7 +139,7 @@ class ForkPlan(MockedPlan):
 
     def _live(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Live | Refuse:
         self._open()
-        if call.kind == "tool" and (decided := self._about_write(call, recorded)) is not None:
+        if (decided := self._about_write(call, call.input, recorded)) is not None:
             return decided
         return self._made(call, self._for_all if self._concerns_all(call) else ())
 
@@ -168,16 +170,20 @@ class ForkPlan(MockedPlan):
             return Live(json.loads(filled))
         return Live(given) if edits else Live()
 
-    def _about_write(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Refuse | None:
+    def _about_write(
+        self, call: AnnouncedCall, given: Any, recorded: RecordedCall | None = None
+    ) -> Serve | Refuse | None:
         """What is said about a tool that may write; None: it is made."""
+        if call.kind != "tool":
+            return None
         name = call.plain_name
-        effect = call.meta.get("effect") or self._rules.kind_of(name) or guess(name, call.input).kind
+        effect = call.meta.get("effect") or self._rules.kind_of(name) or guess(name, given).kind
         if effect == "read" or self._writes == "allow":
             return None
         if self._writes == "recorded" and recorded is not None:
             return Serve()
         what = "writes" if effect == "write" else "may write (mark it with @tool(effect=…) to be certain)"
-        if self._writes == "ask" and is_terminal() and _is_agreed(name, what, call.input):
+        if self._writes == "ask" and is_terminal() and _is_agreed(name, what, given):
             return None
         return self._refuse(f"{name} {what}, and a fork makes no writes unless it is told to; --writes allow does")
 

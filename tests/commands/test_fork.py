@@ -122,6 +122,16 @@ def test_a_write_is_denied_without_a_terminal(recorded: Recorded) -> None:
     assert json.loads((recorded.newest() / "run.json").read_text())["status"] == "error"
 
 
+@pytest.mark.parametrize("writes", [(), ("--writes", "deny"), ("--writes", "recorded")])
+def test_a_write_with_other_arguments_is_a_write(recorded: Recorded, writes: tuple[str, ...]) -> None:
+    """The step at the cut is made anew with what it is given, so it needs the same leave as those after it."""
+    done = recorded.fork("--at", recorded.calls[10]["event_id"][:12], "--set", "args.amount=4000", *writes)
+
+    assert done.returncode == 1
+    assert "refund" not in done.stdout
+    assert "agentdbg: not made: refund writes" in done.stderr
+
+
 def test_a_recorded_write_can_be_served(recorded: Recorded) -> None:
     """The same call is on the tape, so its result is known."""
     done = recorded.fork("--after", recorded.calls[0]["event_id"][:12], "--writes", "recorded")
