@@ -320,7 +320,9 @@ _GIVES_UP = re.compile(
 
 
 def met_a_wall(story: RunStory) -> Iterator[Ground]:
-    """Decisions that report that something did not work."""
+    """Decisions that report that something did not work; to a person that is often the right answer."""
+    if _is_talk_with_a_person(story):
+        return
     weight = 0.6
     for place in story.decisions:
         step = story.steps[place]
@@ -333,6 +335,34 @@ def met_a_wall(story: RunStory) -> Iterator[Ground]:
             )
             yield Ground("met_a_wall", place, weight, line(step.number, *words), (place,))
             weight *= _FADES
+
+
+_TURNS_AWAY = re.compile(
+    r"\bunfortunately\b|\b(?:i am|i['\u2019]m|we are|we['\u2019]re) (?:unable|not able|sorry,? but)"
+    r"|\bi (?:cannot|can['\u2019]t|can not|do(?: not|n['\u2019]t) have (?:access|the ability|a way))"
+    r"|\b(?:cannot|can['\u2019]t|unable to) (?:proceed|access|help|assist)",
+    re.IGNORECASE,
+)
+
+
+def turned_away(story: RunStory) -> Iterator[Ground]:
+    """The first refusal in a talk with a person in which nothing was ever looked up or done."""
+    acted = any(step.kind == "tool" or acts(step) for step in story.steps)
+    if acted or not story.is_whole or not _is_talk_with_a_person(story):
+        return
+    for place in story.decisions:
+        step = story.steps[place]
+        found = _TURNS_AWAY.search(step.text)
+        if found:
+            said = quote(_around(step.text, found))
+            words = (code(step.name), f" #{step.number} turned a request away, and no tool was ever called: ", said)
+            yield Ground("turned_away", place, 0.8, line(step.number, *words), (place,))
+            return
+
+
+def _is_talk_with_a_person(story: RunStory) -> bool:
+    """Whether somebody spoke after the first decision, and not a program about its output."""
+    return any(step.kind == "heard" and step.name == "user" and step.trouble is None for step in story.steps)
 
 
 _DECLARES = re.compile(
@@ -417,6 +447,7 @@ RULES: tuple[Callable[[RunStory], Iterator[Ground]], ...] = (
     id_from_nowhere,
     changed_something,
     met_a_wall,
+    turned_away,
     declared_done,
     learnt_nothing_new,
     took_its_turn,

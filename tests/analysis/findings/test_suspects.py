@@ -236,3 +236,37 @@ def test_asking_a_third_time_for_what_failed_twice_is_a_ground_of_its_own() -> N
         (asked[0], "asked_for_failure"),
         (asked[2], "asked_again"),
     ]
+
+
+def _talk(*answers: str, tool: bool = False) -> Story:
+    """A person asks, and asks again after each answer."""
+    story = Story()
+    prompt = [{"role": "user", "content": "Please change my flight."}]
+    for place, answer in enumerate(answers):
+        story.llm(prompt, answer)
+        if tool and not place:
+            story.tool("get_user", {"name": "Ana"}, {"id": "ana_1", "flights": ["HAT-12"]})
+        asked = {"role": "user", "content": f"And without the number, version {place}?"}
+        prompt = [*prompt, {"role": "assistant", "content": answer}, asked]
+    story.end()
+    return story
+
+
+def test_a_refusal_without_a_single_look_is_named() -> None:
+    """Whoever can look something up and sends the person away instead has failed them; a look before it is work."""
+    answers = ("Sure, what is its number?", "Unfortunately, I need the number. You find it in your mail.", "Goodbye.")
+    kinds = [suspect.kind for suspect in _examined(_talk(*answers), None).suspects]
+    assert kinds[:1] == ["turned_away"]
+    assert "turned_away" not in [one.kind for one in _examined(_talk(*answers, tool=True), None).suspects]
+
+
+def test_telling_a_person_that_something_did_not_work_is_no_ground() -> None:
+    """Often it is the right answer; among agents it is where the work stopped."""
+    said = "I was unable to find such a flight."
+    assert "met_a_wall" not in [one.kind for one in _examined(_talk("Let me see.", said, tool=True), None).suspects]
+    alone = Story()
+    alone.llm(ASKED, "I look.")
+    alone.llm(ASKED, said)
+    alone.llm(ASKED, "Then there are none.")
+    alone.end()
+    assert "met_a_wall" in [one.kind for one in _examined(alone, None).suspects]
