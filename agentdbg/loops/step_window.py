@@ -311,13 +311,18 @@ class Window:
     def _similar_answers(self, step: Step) -> list[Step]:
         """The recent answers to the same question, this one last, in nearly the same words."""
         found = [step]
+        is_fresh = False
         for other in reversed(self._recent_answers if self._recurs else ()):
             if other.question != step.question or other.signature != step.signature or other.forgotten:
+                # What another speaker said for the first time is news to those who speak after it.
+                is_other = other.is_new and other.signature != step.signature
+                is_fresh |= is_other and len(other.got.first_words()) >= _FEWEST_WORDS
                 continue
             heard = other.got.first_words()
             if len(heard) < _FEWEST_WORDS or overlap(step.got.first_words(), heard) < _NEAR_ANSWER:
                 continue
-            if other.number < self.turns.first:
+            step.is_new = False
+            if other.number < self.turns.first or is_fresh:
                 break
             found.append(other)
             step.near = max(step.near, other.near + 1)

@@ -263,6 +263,28 @@ def test_the_model_saying_the_same_again_is_an_echo() -> None:
     assert _kinds(run.events) == [("echo", "warning", "LLM_CALL:gpt-4")]
 
 
+def _talk(news: Callable[[int], str]) -> list[str]:
+    run = Recorder()
+    for turn in range(6):
+        run.model(f"The request is not done yet, so the surfer goes on with page number {turn}", model="Orchestrator")
+        run.model(news(turn), model="Surfer")
+    return [kind for kind, severity, _ in _kinds(run.events) if severity != "info"]
+
+
+def test_another_speaker_who_says_something_new_is_no_echo() -> None:
+    """Whoever leads a talk between agents says much the same each time, while the others work."""
+    towns = (
+        "Lisboa is large and old",
+        "trains leave hourly from Faro",
+        "nobody lives in Tomar now",
+        "wine of Evora won",
+    )
+    chance = random.Random(3)
+    assert _talk(lambda turn: f"{towns[turn % 4]} {chance.sample(towns, 2)} {' '.join(chance.sample(LONG, 9))}") == []
+    assert _talk(lambda turn: "I opened the page and there was nothing on it at all") != []
+    assert _talk(lambda turn: "OK.") != []
+
+
 def test_similar_words_are_no_echo_while_tools_bring_something_new() -> None:
     """ "Let me look at the next page" is what a healthy agent says."""
     run = Recorder()

@@ -135,7 +135,7 @@ _ASSUMES = re.compile(
     r"|assuming\b|for (?:the sake of|illustration|demonstration)|hypothetical(?:ly)?|placeholder"
     r"|dummy data|as an example|mock(?:ed)? (?:data|result|response)|simulated? (?:data|result|response|search)"
     r"|(?:example|sample) (?:data|list|values)|from memory|i recall|to my knowledge"
-    r"|based on (?:my|general) knowledge)",
+    r"|generally speaking|general information|based on (?:my|our|general|common) knowledge)",
     re.IGNORECASE,
 )
 
@@ -384,6 +384,32 @@ def declared_done(story: RunStory) -> Iterator[Ground]:
             return
 
 
+_NO_PROGRESS = re.compile(
+    r"\"\w*(?:in_loop|stuck|stalled)\"\s*:\s*(?:\{[^{}]*\"answer\"\s*:\s*)?true"
+    r"|\"\w*progress\w*\"\s*:\s*(?:\{[^{}]*\"answer\"\s*:\s*)?false",
+    re.IGNORECASE,
+)
+
+
+def brought_no_progress(story: RunStory) -> Iterator[Ground]:
+    """The step of work after which the run's own ledger says that it gets nowhere."""
+    weight = 1.5
+    worked: int | None = None
+    for place in story.decisions:
+        step = story.steps[place]
+        if part_of(step) == "works":
+            worked = place
+        elif worked is not None and _NO_PROGRESS.search(step.text):
+            work = story.steps[worked]
+            words = (
+                code(work.name),
+                f" #{work.number} came before #{step.number}, which says that the run gets nowhere.",
+            )
+            yield Ground("no_progress", worked, weight, line(work.number, *words), (worked, place))
+            worked = None
+            weight *= _FADES
+
+
 def learnt_nothing_new(story: RunStory) -> Iterator[Ground]:
     """Where the same result came back, or the same thing was said again."""
     seen: dict[tuple[str, int], int] = {}
@@ -449,6 +475,7 @@ RULES: tuple[Callable[[RunStory], Iterator[Ground]], ...] = (
     met_a_wall,
     turned_away,
     declared_done,
+    brought_no_progress,
     learnt_nothing_new,
     took_its_turn,
 )

@@ -40,7 +40,7 @@ _MANAGES = re.compile(
     re.IGNORECASE,
 )
 _ACTS = re.compile(
-    r"```|<(?:action|code|execute_\w+|function|tool_call)\b|^(?:action|code)\s*:"
+    r"^[ \t]*```|<(?:action|code|execute_\w+|function|tool_call)\b|^(?:action|code)\s*:"
     r"|^\W*I (?:clicked|typed|scrolled|opened|visited|navigated|searched|ran|executed|downloaded|pressed|hovered)\b",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -270,3 +270,20 @@ def test_telling_a_person_that_something_did_not_work_is_no_ground() -> None:
     alone.llm(ASKED, "Then there are none.")
     alone.end()
     assert "met_a_wall" in [one.kind for one in _examined(alone, None).suspects]
+
+
+def test_the_step_before_a_ledger_without_progress_is_named() -> None:
+    """The run says itself where it went astray; that a plan speaks of code blocks does not make it work."""
+    plan = "We are working to address the request. The terminal runs scripts (quoted in ```python code blocks)."
+    ledger = 'Updated Ledger: {"is_in_loop": {"reason": "…", "answer": %s}, "next_speaker": {"answer": "Surfer"}}'
+    story = Story()
+    story.llm(ASKED, plan, model="Orchestrator")
+    story.llm(ASKED, "I typed 'albums' into the search bar. A list of shops.", model="Surfer")
+    story.llm(ASKED, ledger % "false", model="Orchestrator")
+    astray = story.llm(ASKED, "I clicked the first advertisement. Buy now!", model="Surfer")
+    said = story.llm(ASKED, ledger % "true", model="Orchestrator")
+    story.llm(ASKED, "I clicked the browser back button. A list of shops.", model="Surfer")
+    story.end()
+    found = _examined(story)
+    assert (found.suspects[0].kind, found.suspects[0].numbers) == ("no_progress", (astray, said))
+    assert 1 not in [suspect.number for suspect in found.suspects]
