@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,19 +17,21 @@ import pytest
 from examples.fake_openai_server import Answer, FakeServer
 from tests.docs.pages import ROOT, blocks, steady_output
 from tests.interop.otel.collector import Collector
-from tests.receiver.running import receiver
+from tests.receiver.running import RunningReceiver, receiver
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 _HASH = re.compile(r"\b[0-9a-f]{32}([0-9a-f]{32})?\b")
+_SIZE = re.compile(r"[\d.]+ [kM]B")
 _SHARE = re.compile(r"[\d.,]+(?= ?(%|tokens))")
 
 
 # Which file makes what a page shows of a terminal, or most of it; the file names the page.
 PRODUCED = {
     "README.md": "tests/docs/test_installed.py",
+    "docs/breakpoints.md": __file__,
     "docs/cli.md": "scripts/cli_reference.py",
     "docs/export.md": __file__,
     "docs/findings.md": "tests/analysis/findings/test_docs.py",
@@ -86,6 +90,33 @@ class Shell:
             check=False,
         )
         return done.stdout
+
+    def answer(self, line: str, *answers: str) -> str:
+        """What a person sees who types this line, and then answers each time the cursor waits behind a question."""
+        pty = pytest.importorskip("pty")
+        words = ["sh", "-c", line.replace("agentdbg ", f"{sys.executable} -m agentdbg ", 1)]
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.folder)
+            os.execvpe(words[0], words, {**self.environment, "NO_COLOR": "1", "COLUMNS": "100"})
+        shown, waiting, seen, ends_at = b"", list(answers), 0, time.monotonic() + 60
+        while time.monotonic() < ends_at:
+            if select.select([terminal], [], [], 0.3)[0]:
+                try:
+                    piece = os.read(terminal, 65_536)
+                except OSError:  # what a terminal says whose program has ended
+                    break
+                shown += piece
+            elif waiting and shown[seen:].endswith((b": ", b") ")):
+                seen = len(shown)
+                os.write(terminal, waiting.pop(0).encode())
+                time.sleep(0.2)  # a person looks at what they typed
+                os.write(terminal, b"\r")
+        os.close(terminal)
+        os.waitpid(child, 0)
+        # A line that is edited is drawn again from its beginning.
+        lines = shown.decode().replace("\r\n", "\n").replace("\x1b[K", "").split("\n")
+        return "\n".join(line.rpartition("\r")[2].rstrip() for line in lines)
 
     def run_named(self, name: str) -> str:
         """The id of the run of this name."""
@@ -175,7 +206,7 @@ def test_what_a_push_says_is_on_its_page(shell: Shell, collector: Collector) -> 
 
 
 def test_what_a_receiver_says_is_on_its_page(tmp_path: Path) -> None:
-    """Its first lines are what people copy into the other terminal."""
+    """Its first lines are what people copy into the other terminal; then each run says that it began and ended."""
     command, expected = next(lines_of("docs/receive.md"))
 
     with receiver(tmp_path / "data", "--port", "0") as running:
@@ -187,11 +218,23 @@ def test_what_a_receiver_says_is_on_its_page(tmp_path: Path) -> None:
         encoding="utf-8",
     ) as process:
         assert process.stdout is not None
-        shown = [process.stdout.readline().replace(port, "4318").rstrip() for _ in range(6)]
+        shown = [process.stdout.readline().replace(port, "4318") for _ in range(6)]
+        token = shown[4].rpartition("=")[2].strip()
+        span = {
+            "traceId": "ab" * 16,
+            "spanId": "cd" * 8,
+            "name": "shop",
+            "startTimeUnixNano": "1",
+            "endTimeUnixNano": "2",
+        }
+        body = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).encode()
+        sender = RunningReceiver(process, int(port), f"http://127.0.0.1:{port}", token, tmp_path / "data")
+        assert sender.post(body, {"content-type": "application/json"}).status == 200
+        shown += [process.stdout.readline() for _ in range(2)]
         process.terminate()
 
     assert command == "agentdbg receive"
-    assert [re.sub(r"token=\S+", "token=…", line) for line in shown] == expected.splitlines()[:6]
+    assert alike(re.sub(r"token=\S+", "token=…", "".join(shown))) == alike(expected)
 
 
 LOOKS_UP = """
@@ -247,13 +290,27 @@ def _transcripts(folder: Path) -> None:
     (folder / "spans.parquet").write_bytes(b"PAR1" + bytes(60) + b"PAR1")
 
 
+def _sessions(folder: Path) -> None:
+    """Two sessions of Claude Code, a year apart."""
+    folder.mkdir(parents=True)
+    session = ROOT / "tests" / "interop" / "fixtures" / "claude" / "5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl"
+    text = session.read_text(encoding="utf-8")
+    (folder / session.name).write_text(text, encoding="utf-8")
+    older = folder / "6a1e9b7c-1d53-4c8e-9f20-3b7d0c5a8e14.jsonl"
+    asked = "The till rounds each line instead of the total. Please fix it."
+    older.write_text(text.replace(session.stem, older.stem).replace(asked, "Move tile reading into one module"))
+    os.utime(older, (1_731_800_000, 1_731_800_000))
+
+
 def test_an_import_says_what_its_page_shows(tmp_path: Path) -> None:
     """What was taken, what was here already, and what was refused and why."""
     shell = Shell(tmp_path, tmp_path / "data")
     _transcripts(tmp_path)
     last = ""
     for command, expected in lines_of("docs/import.md"):
-        if "--from claude" in command:  # it asks on a terminal; nothing makes that sample anew
+        if "--from claude" in command:
+            _sessions(tmp_path / ".claude" / "projects" / "-home-dev-till")
+            assert _SIZE.sub("SIZE", alike(shell.answer(command, "1"))) == _SIZE.sub("SIZE", alike(expected))
             continue
         if "| jq" in command:
             afresh = Shell(tmp_path, tmp_path / "elsewhere")
@@ -297,6 +354,87 @@ def test_a_fork_says_what_its_page_shows(tmp_path: Path) -> None:
     shell.type(f"{sys.executable} agent.py")
     run_id = shell.run_named("support")
     for command, expected in lines_of("docs/fork.md"):
-        shown = shell.type(command.replace("3f2a", run_id))
+        if "--trials" not in command:
+            shown = shell.type(command.replace("3f2a", run_id))
 
-        assert alike(shown) == alike(expected), shown
+            assert alike(shown) == alike(expected), shown
+
+
+DECIDES = """
+from pathlib import Path
+
+from agentdbg import llm, tool, trace
+
+
+@tool(effect="read")
+def find_order(order: str) -> dict:
+    return {"total": 4000}
+
+
+@llm(model="gpt-4o")
+def decide(question: str) -> str:
+    asked = Path("asked")  # a model that changes its mind
+    asked.write_text((asked.read_text() if asked.exists() else "") + "x")
+    return "ask for a photo" if len(asked.read_text()) == 2 else "refund"
+
+
+@tool(effect="write")
+def refund(order: str, amount: int) -> dict:
+    return {"ok": True}
+
+
+@trace("support")
+def handle(order: str) -> str:
+    total = find_order(order)["total"]
+    answer = decide(f"{order} came broken and cost {total}.")
+    if answer == "refund":
+        refund(order, total)
+    return answer
+
+
+handle("A-17")
+"""
+
+
+def test_trials_say_what_their_page_shows(tmp_path: Path) -> None:
+    """The table is what one decides by; a trial that did otherwise is the reason to run several."""
+    shell = Shell(tmp_path, tmp_path / "data")
+    (tmp_path / "agent.py").write_text(DECIDES, encoding="utf-8")
+    shell.type(f"{sys.executable} agent.py")
+    ((command, expected),) = [line for line in lines_of("docs/fork.md") if "--trials" in line[0]]
+    shown = shell.type(command.replace("3f2a", shell.run_named("support")))
+
+    assert alike(shown) == alike(expected), shown
+
+
+REFUNDS = """from agentdbg import llm, tool
+
+
+@llm(model="house-model")
+def ask(question):
+    return "refund"
+
+
+@tool(effect="write")
+def refund(order, amount):
+    print("refunded", amount)
+    return {"ok": True}
+
+
+def handle(order):
+    if ask(f"What is to be done about {order}?") == "refund":
+        refund(order, 4000)
+
+
+handle("A-17")
+"""
+
+
+def test_a_pause_looks_as_its_page_shows_it(tmp_path: Path) -> None:
+    """Somebody types after the page; what they see should be what they read."""
+    shell = Shell(tmp_path, tmp_path / "data")
+    (tmp_path / "agent.py").write_text(REFUNDS, encoding="utf-8")
+    ((command, expected),) = lines_of("docs/breakpoints.md")
+    answers = re.findall(r"^\(agentdbg\) (.+)$", expected, re.MULTILINE)
+
+    assert alike(shell.answer(command, *answers)) == alike(expected)
