@@ -53,6 +53,16 @@ def test_an_example_runs_and_is_recorded(name: str, tmp_path: Path, recorded: Re
     shown = (ROOT / "docs" / "integrations" / page).read_text(encoding="utf-8")
     assert re.sub(r"[0-9a-f]{8}$", "", hint) in shown
     assert said in shown
+    found = re.search(r"^\$ agentdbg show .*\n((?:.*\n)*?)(?=```|\$ )", shown, re.MULTILINE)
+    if found is not None:
+        command = [sys.executable, "-m", "agentdbg", "show", run.meta["run_id"]]
+        printed = subprocess.run(command, env=os.environ, capture_output=True, encoding="utf-8", check=True).stdout
+        assert _whatever_order(printed) == _whatever_order(found[1])
+
+
+def _whatever_order(shown: str) -> list[str]:
+    """The lines of `agentdbg show`: two tools that run side by side end, and are numbered, as it happens."""
+    return sorted(re.sub(r"^ *\d+ (?=[ ●■▾])", "", line) for line in steady_output(shown).splitlines())
 
 
 def _shop(request: Request) -> Answer:
