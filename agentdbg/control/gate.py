@@ -7,8 +7,8 @@ until every one that had begun before it ended has begun. This cannot lock up a 
 happened before this call ended had happened without it. A program that does something else may wait for a call that
 never comes; after a while without any progress the lowest waiting call goes on, which is counted.
 
-Between two ends that were apart in the recording a moment is left, so that whoever waits for the first one runs before
-the second comes: as many rounds of the event loop as there were, else a little time.
+What a program does about the first of two ends may come before or after the second. So they are as many rounds of the
+event loop apart as they were, those of one round in one round; else a moment is left between ends that were apart.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.loading import lock_of
+from agentdbg.recorder.lanes import current_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,8 +28,6 @@ __all__ = ["Gate", "Turn"]
 
 _APART_MS = 2
 _LONGEST_MOMENT_S = 0.002
-_ROUNDS_ANYWAY = 1
-"""A call hears that another has ended one round before those who wait for the other do."""
 _MOST_ROUNDS = 24
 _sleep = time.sleep
 """The real one: a replay lets the program's own sleeps take no time."""
@@ -59,6 +58,10 @@ class Gate:
         self._next_begin = 0
         self._lock = lock_of(self)
         self._waiting: dict[int, Callable[[], None]] = {}
+        self._futures: dict[int, Any] = {}
+        """What tasks wait for."""
+        self._last_end: tuple[int, int] | None = None
+        """The event loop, and its round, in which the last call ended."""
         self._moved = time.monotonic()
         self.forced = 0
         """How many calls went on before their turn."""
@@ -83,6 +86,7 @@ class Gate:
     def end(self, turns: Iterable[int]) -> None:
         """These calls have ended, or will not be made."""
         with self._lock:
+            self._last_end = current_round()
             for turn in turns:
                 self._ended[turn] = 1
                 self._begun[self._turns[turn].begun] = 1
@@ -130,27 +134,64 @@ class Gate:
     async def wait_async(self, turn: int) -> None:
         """Do the same without keeping the event loop from its other work."""
         loop = _running_loop()
-        if not self._may_end(turn):
+        has_waited = False
+        while not self._may_end(turn):
+            has_waited = True
             woken = loop.create_future()
             with self._lock:
-                if not self._may_end(turn):
-                    self._waiting[turn] = lambda: loop.call_soon_threadsafe(_settle, woken)
-                else:
-                    woken.set_result(None)
+                if self._may_end(turn):
+                    break
+                self._futures[turn] = woken
+                self._waiting[turn] = lambda: self._wake(turn, loop)
             timer = loop.call_later(self._time_left(), self._look, turn, loop, woken)
             try:
                 await woken
             finally:
                 timer.cancel()
                 self._waiting.pop(turn, None)
-        rounds = self._turns[turn].rounds
-        if rounds is not None:
-            for _ in range(min(rounds, _MOST_ROUNDS) - _ROUNDS_ANYWAY):
-                await _next_round(loop)
-        elif moment := self._moment(turn):
+                self._futures.pop(turn, None)
+        left = -1 if has_waited else self._rounds_left(turn)
+        if left > 0 or (left == 0 and self._beside(turn)):
+            self._futures[turn] = later = loop.create_future()
+            self._settle_in(max(1, left), turn, loop)
+            await later
+            self._futures.pop(turn, None)
+        elif self._turns[turn].rounds is None and (moment := self._moment(turn)):
             later = loop.create_future()
             loop.call_later(moment, _settle, later)
             await later
+
+    def _wake(self, turn: int, loop: Any) -> None:
+        """All before this call have ended; it is to end as many rounds of its loop later as it had."""
+        if _running_loop() is loop:
+            self._settle_in(max(1, self._rounds_left(turn)), turn, loop)
+        else:
+            loop.call_soon_threadsafe(self._settle_in, 1, turn, loop)
+
+    def _settle_in(self, rounds: int, turn: int, loop: Any) -> None:
+        """Let a call go on so many rounds from now, and with it those that had ended in the same round."""
+        if rounds > 1:
+            loop.call_soon(self._settle_in, rounds - 1, turn, loop)
+            return
+        for one in (turn, *self._beside(turn)):
+            if (future := self._futures.get(one)) is not None and future.get_loop() is loop:
+                _settle(future)
+
+    def _beside(self, turn: int) -> list[int]:
+        """The calls that wait and had ended right after this one, in the same round."""
+        found: list[int] = []
+        after = turn + 1
+        while after < len(self._turns) and self._turns[after].rounds == 0 and after in self._futures:
+            found.append(after)
+            after += 1
+        return found
+
+    def _rounds_left(self, turn: int) -> int:
+        """How many rounds there are to be until the end of a call whose turn it is; -1 where that is not known."""
+        rounds, ended, now = self._turns[turn].rounds, self._last_end, current_round()
+        if rounds is None or ended is None or now is None or ended[0] != now[0]:
+            return -1
+        return max(0, min(rounds, _MOST_ROUNDS) - (now[1] - ended[1]))
 
     def _look(self, turn: int, loop: Any, woken: Any) -> None:
         if not woken.done():
@@ -182,12 +223,6 @@ class Gate:
 def _first_zero(flags: bytearray, start: int) -> int:
     found = flags.find(0, start)
     return len(flags) if found < 0 else found
-
-
-async def _next_round(loop: Any) -> None:
-    future = loop.create_future()
-    loop.call_soon(_settle, future)
-    await future
 
 
 def _settle(future: Any) -> None:

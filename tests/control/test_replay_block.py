@@ -251,6 +251,45 @@ def _failure() -> Any:
         return error.item, error.left, str(error)
 
 
+def _at_three_strokes() -> list[int]:
+    """Eight calls end in one round of the loop, eight two rounds later, and so on; half are heard of three rounds on."""
+    order: list[int] = []
+
+    async def main() -> None:
+        strokes = [asyncio.Event() for _ in range(3)]
+
+        @tool
+        async def hear(n: int) -> int:
+            ran.append(n)
+            await strokes[n % 3].wait()
+            return n
+
+        async def listen(n: int) -> None:
+            heard = await hear(n)
+            for _ in range(3 * (n % 2)):
+                await asyncio.sleep(0)
+            order.append(heard)
+
+        async def strike() -> None:
+            for stroke in strokes:
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+                stroke.set()
+
+        await asyncio.gather(*map(listen, range(24)), strike())
+
+    asyncio.run(main())
+    return order
+
+
+def test_calls_that_ended_in_one_round_of_the_loop_do_so_again() -> None:
+    """Who runs next depends on how far apart two ends are, and not on their order alone."""
+    live, run_id = record(_at_three_strokes)
+
+    for _ in range(3):
+        assert again(_at_three_strokes, run_id) == live
+
+
 def test_every_kind_of_function_is_served_as_what_it_is() -> None:
     """Generators, closed generators, exceptions with fields of their own, objects."""
 
