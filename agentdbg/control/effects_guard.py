@@ -227,10 +227,13 @@ class EffectsGuard:
 
     def _is_private_database(self, name: Any) -> bool:
         text = os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else ""
-        if text in ("", ":memory:") or "mode=memory" in text or text.startswith("file::memory:"):
+        if text in ("", ":memory:"):
             return True
         if text.startswith("file:"):
-            return "mode=ro" in text or self._is_writable(text[5:].partition("?")[0])
+            text, _, query = text[5:].partition("?")
+            modes = [value for key, _, value in (one.partition("=") for one in query.split("&")) if key == "mode"]
+            if text == ":memory:" or (modes and set(modes) <= {"memory", "ro"}):
+                return True
         return self._is_writable(text)
 
     def _network(self, event: str, args: tuple[Any, ...]) -> str | None:

@@ -78,6 +78,8 @@ def _effects(folder: Path) -> dict[str, Callable[[], Any]]:
         "temporary file elsewhere": lambda: tempfile.mkstemp(dir=folder),
         "system temp": lambda: Path("/tmp/agentdbg-test-victim").write_text("x"),
         "sqlite": lambda: sqlite3.connect(folder / "victim.db"),
+        "sqlite that only says it is private": lambda: sqlite3.connect(f"file:{other}?a=mode=memory", uri=True),
+        "sqlite that only says it is read": lambda: sqlite3.connect(f"file:{other}?mode=rwc&a=mode=ro", uri=True),
         "sqlite by a private one": lambda: sqlite3.connect(":memory:").execute("ATTACH ? AS a", (str(other),)),
         "sqlite copied out": lambda: sqlite3.connect(":memory:").execute("VACUUM INTO ?", (str(other),)),
         "subprocess": lambda: subprocess.run([sys.executable, "-c", "pass"], check=True),

@@ -252,7 +252,7 @@ def _failure() -> Any:
 
 
 def _at_three_strokes() -> list[int]:
-    """Eight calls end in one round of the loop, eight two rounds later, and so on; half are heard of three rounds on."""
+    """Eight calls end in one round of the loop, eight two rounds later, and so on; half are heard of later."""
     order: list[int] = []
 
     async def main() -> None:
