@@ -62,16 +62,20 @@ class FruitlessCalls:
         if error is not None and _BARE_CODE.fullmatch(error):
             error = None  # a search in files that finds nothing ends like this
         is_nothing = error is not None or (reads_something(name) and is_empty(result))
-        if error is None and effect_of(event).kind == "write":
+        if self._open and error is None and effect_of(event).kind == "write":
             for other in list(self._open):
                 self._close(other)
+        known = self._open.get(name)
+        if not is_nothing:
+            if known is not None:
+                self._close(name)
+            return
         asked = as_json(payload.get("args"))[:_LOOKED_AT]
         words = frozenset(_WORD.findall(asked.lower()))
-        known = self._open.get(name)
-        if known is not None and not (is_nothing and _is_alike(known, asked, words, error)):
+        if known is not None and not _is_alike(known, asked, words, error):
             self._close(name)
             known = None
-        if not is_nothing or (known is None and len(self._open) >= _MOST_TOOLS):
+        if known is None and len(self._open) >= _MOST_TOOLS:
             return
         if known is None:
             known = self._open[name] = _Stretch(error)
