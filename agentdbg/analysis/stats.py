@@ -106,13 +106,14 @@ class Coverage:
 
     def __init__(self) -> None:
         self.total = 0
-        self._starts = array("Q")
-        self._ends = array("Q")
+        self._starts = array("I")
+        self._ends = array("I")
 
     def add_all(self, starts: list[int], ends: list[int]) -> None:
         """Many intervals, as if each were added."""
         if not starts:
             return
+        self._make_room(max(ends))
         # Mostly one thing is done after the other, and then there is nothing to join.
         if (not self._ends or self._ends[-1] < starts[0]) and all(map(lt, ends, starts[1:])):
             self._starts.extend(starts)
@@ -122,7 +123,13 @@ class Coverage:
             for start, end in zip(starts, ends, strict=True):
                 self.add(start, end)
 
+    def _make_room(self, end: int) -> None:
+        """Take more bytes for each moment once there is one after seven weeks."""
+        if end >= 1 << 32 and self._ends.typecode == "I":
+            self._starts, self._ends = array("Q", self._starts), array("Q", self._ends)
+
     def add(self, start: int, end: int) -> None:
+        self._make_room(end)
         starts, ends = self._starts, self._ends
         if not ends or start > ends[-1]:
             starts.append(start)
@@ -142,8 +149,8 @@ class Coverage:
         if first < behind:
             start, end = min(start, starts[first]), max(end, ends[behind - 1])
             self.total -= sum(ends[first:behind]) - sum(starts[first:behind])
-        starts[first:behind] = array("Q", (start,))
-        ends[first:behind] = array("Q", (end,))
+        starts[first:behind] = array(starts.typecode, (start,))
+        ends[first:behind] = array(ends.typecode, (end,))
         self.total += end - start
 
 

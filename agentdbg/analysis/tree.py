@@ -8,7 +8,10 @@ the run.
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from itertools import islice
+from operator import le
 from typing import TYPE_CHECKING
 
 from agentdbg.analysis.run_columns import ERROR, LLM, NO_VALUE, START, TOOL
@@ -23,39 +26,42 @@ __all__ = ["SpanTotals", "Spans", "ancestors", "depth_of", "tree_order"]
 _DEEPEST = 1_000
 
 
-def tree_order(parent_n: Sequence[int], start_ms: Sequence[int], kind: Sequence[int]) -> list[tuple[int, int]]:
+def tree_order(parent_n: Sequence[int], start_ms: Sequence[int], kind: Sequence[int]) -> Iterator[tuple[int, int]]:
     """
     Every event as `(number, depth)`, parents before children, siblings by when they began.
 
     What hangs directly under RUN_START has depth 0, like RUN_START itself: the run is the whole page, not a level.
     """
     total = len(parent_n)
-    children: dict[int, list[int]] = {}
-    for number in range(1, total + 1):
-        children.setdefault(_parent(parent_n, number), []).append(number)
-    for siblings in children.values():
-        siblings.sort(key=lambda number: (start_ms[number - 1], number))
-    order: list[tuple[int, int]] = []
+    numbers: Sequence[int] = range(1, total + 1)
+    if not all(map(le, start_ms, islice(start_ms, 1, None))):
+        numbers = array("I", sorted(numbers, key=lambda number: start_ms[number - 1]))
+    # The first child of each event, and the next child of its parent; 0 for none, and roots are children of 0.
+    first, following = array("I", bytes(4 * total + 4)), array("I", bytes(4 * total + 4))
+    for number in reversed(numbers):
+        parent = _parent(parent_n, number)
+        following[number], first[parent] = first[parent], number
     seen = bytearray(total + 1)
 
-    def walk(root: int) -> None:
-        stack = [(root, 0)]
+    def walk(number: int, depth: int) -> Iterator[tuple[int, int]]:
+        """What begins with an event: the events below it, then those beside it."""
+        stack = [(number, depth)]
         while stack:
             number, depth = stack.pop()
-            if seen[number]:
-                continue
-            seen[number] = 1
-            order.append((number, depth))
-            below = depth if kind[number - 1] == START else depth + 1
-            stack.extend((child, below) for child in reversed(children.get(number, ())))
+            if number:
+                stack.append((following[number], depth))
+            if number and not seen[number]:
+                seen[number] = 1
+                yield number, depth
+                stack.append((first[number], depth if kind[number - 1] == START else depth + 1))
 
-    for root in children.get(0, ()):
-        walk(root)
+    yield from walk(first[0], 0)
     # What is left hangs in a circle: its first event is as good a root as any.
     for number in range(1, total + 1):
         if not seen[number]:
-            walk(number)
-    return order
+            seen[number] = 1
+            yield number, 0
+            yield from walk(first[number], 0 if kind[number - 1] == START else 1)
 
 
 def depth_of(columns: RunColumns, number: int) -> int:

@@ -7,6 +7,8 @@ One event in full, the way a person reads it: a conversation, a call, an error, 
 from __future__ import annotations
 
 import json
+from collections import deque
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 from agentdbg.analysis import conversation
@@ -152,12 +154,12 @@ def _print_head(out: Terminal, opened: OpenedRun, summary: Summary) -> None:
 
 def _print_tree(out: Terminal, opened: OpenedRun, *, full: bool) -> None:
     index = opened.index
-    order = [
+    order = (
         (number, depth)
         for number, depth in tree_order(index.parent_n, index.start_ms, index.kind)
         if full or index.kind[number - 1] not in (START, END)
         if not (index.kind[number - 1] == CALL_START and index.status[number - 1] == ENDED)
-    ]
+    )
     digits = len(str(index.total))
     for number, depth, left_out in _chosen(opened, order, full=full):
         if left_out:
@@ -167,31 +169,34 @@ def _print_tree(out: Terminal, opened: OpenedRun, *, full: bool) -> None:
             print_row(out, row, digits=digits, depth=min(depth, 12), whole=full, in_tree=True)
 
 
-def _chosen(opened: OpenedRun, order: list[tuple[int, int]], *, full: bool) -> Iterator[tuple[int, int, int]]:
+def _chosen(opened: OpenedRun, order: Iterator[tuple[int, int]], *, full: bool) -> Iterator[tuple[int, int, int]]:
     """The rows to print as (number, depth, 0); (0, 0, count) where some are left out."""
-    if full or len(order) <= _ROWS_AT_ONCE:
+    if full:
         yield from ((number, depth, 0) for number, depth in order)
         return
     # Of a long run the beginning, the end, and between them what went wrong.
-    middle = order[_FIRST : _FIRST - _ROWS_AT_ONCE]
+    yield from ((number, depth, 0) for number, depth in islice(order, _FIRST))
     index = opened.index
-    wrong = [
-        at
-        for at, (number, _) in enumerate(middle)
-        if index.kind[number - 1] == EXCEPTION
-        or (index.kind[number - 1] != LOOP and index.status[number - 1] == ERROR)
-        or index.severity[number - 1] >= 2
-    ][:_FIRST]
-    yield from ((number, depth, 0) for number, depth in order[:_FIRST])
-    next_at = 0
-    for at in wrong:
-        if at > next_at:
-            yield 0, 0, at - next_at
-        yield (*middle[at], 0)
-        next_at = at + 1
-    if next_at < len(middle):
-        yield 0, 0, len(middle) - next_at
-    yield from ((number, depth, 0) for number, depth in order[_FIRST - _ROWS_AT_ONCE :])
+    shown = left_out = 0
+    end: deque[tuple[int, int]] = deque(islice(order, _ROWS_AT_ONCE - _FIRST))
+    for row in order:
+        end.append(row)
+        number, depth = end.popleft()
+        is_wrong = (
+            index.kind[number - 1] == EXCEPTION
+            or (index.kind[number - 1] != LOOP and index.status[number - 1] == ERROR)
+            or index.severity[number - 1] >= 2
+        )
+        if not is_wrong or shown >= _FIRST:
+            left_out += 1
+            continue
+        if left_out:
+            yield 0, 0, left_out
+        yield number, depth, 0
+        shown, left_out = shown + 1, 0
+    if left_out:
+        yield 0, 0, left_out
+    yield from ((number, depth, 0) for number, depth in end)
 
 
 def _print_json(out: Terminal, opened: OpenedRun, summary: Summary) -> None:

@@ -10,15 +10,16 @@ The page orders, filters and draws by these numbers and asks for words only wher
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import sys
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.storage.layout import make_private_folder, replace_file
-from agentdbg.storage.lines import read_regular
+from agentdbg.storage.lines import open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,16 +28,9 @@ if TYPE_CHECKING:
 
     from agentdbg.index.events import EventIndex
 
-__all__ = ["ColumnFile", "pack_skeleton", "packed"]
+__all__ = ["ColumnFile", "pack_skeleton"]
 
 _FORMAT = f"agentdbg-columns-3-{sys.byteorder}-{array('Q').itemsize}-{array('I').itemsize}"
-
-
-def packed(facts: dict[str, Any], columns: dict[str, Column]) -> bytes:
-    """The content of a file."""
-    sizes = {name: len(column) for name, column in columns.items()}
-    header = encode_json({"format": _FORMAT, "sizes": sizes, "facts": facts})
-    return b"".join([header, b"\n", *columns.values()])
 
 
 class ColumnFile:
@@ -49,48 +43,44 @@ class ColumnFile:
         """Whether there is a file at all."""
         return os.path.lexists(self._path)
 
-    def write(self, content: bytes) -> bool:
-        """Replace what is there by what `packed` made; False when that cannot be done, which is no loss."""
+    def write(self, facts: dict[str, Any], columns: dict[str, Column]) -> bool:
+        """Replace what is there; False when that cannot be done, which is no loss."""
+        sizes = {name: len(column) for name, column in columns.items()}
+        header = encode_json({"format": _FORMAT, "sizes": sizes, "facts": facts})
         try:
             make_private_folder(self._path.parent)
-            replace_file(self._path, content)
+            replace_file(self._path, header, b"\n", *[memoryview(column) for column in columns.values()])
         except OSError:
             return False
         return True
 
     def read(self, columns: dict[str, Column], most: int) -> dict[str, Any] | None:
-        """Fill the empty `columns` and give the facts; None, and nothing filled, when the file is of no use."""
+        """Fill the empty `columns` and give the facts; None when the file is of no use, whatever was filled then."""
         try:
-            content = read_regular(self._path, most + 1)
-            header, _, rest = content.partition(b"\n")
-            if len(content) > most:
-                return None
-            said = decode_json(header)
-            if said["format"] != _FORMAT or list(said["sizes"]) != list(columns):
-                return None
-            return self._fill(said, columns, rest)
-        except (OSError, ValueError, KeyError, TypeError):
+            with open_regular(self._path) as raw, io.BufferedReader(cast("io.RawIOBase", raw)) as file:
+                size = os.fstat(raw.fileno()).st_size
+                header = file.readline(min(most, _LONGEST_HEADER))
+                said = decode_json(header)
+                lengths = [said["sizes"][name] * _width(column) for name, column in columns.items()]
+                is_ours = said["format"] == _FORMAT and list(said["sizes"]) == list(columns)
+                if not is_ours or size > most or len(header) + sum(lengths) != size:
+                    return None
+                for (name, column), length in zip(columns.items(), lengths, strict=True):
+                    if isinstance(column, array):
+                        column.fromfile(file, said["sizes"][name])
+                    else:
+                        column.extend(file.read(length))
+            facts: dict[str, Any] = said["facts"]
+        except (OSError, ValueError, KeyError, TypeError, EOFError):
             return None
-
-    def _fill(self, said: dict[str, Any], columns: dict[str, Column], rest: bytes) -> dict[str, Any] | None:
-        spans = []
-        position = 0
-        for name, column in columns.items():
-            length = said["sizes"][name] * (column.itemsize if isinstance(column, array) else 1)
-            spans.append((column, position, position + length))
-            position += length
-        if position != len(rest):
-            return None
-        view = memoryview(rest)
-        for column, start, end in spans:
-            if isinstance(column, array):
-                column.frombytes(view[start:end])
-            else:
-                column.extend(view[start:end])
-        facts: dict[str, Any] = said["facts"]
         return facts
 
 
+def _width(column: Column) -> int:
+    return column.itemsize if isinstance(column, array) else 1
+
+
+_LONGEST_HEADER = 16 << 20
 _MAGIC = b"ADBGSKL1"
 _LONGEST_TYPE_NAME = 100
 

@@ -18,7 +18,7 @@ from agentdbg.analysis import run_columns as columns
 from agentdbg.encoding import decode_json
 from agentdbg.events import EVENT_KEYS, utc_timestamp
 from agentdbg.exceptions import EventNotFound
-from agentdbg.index.column_cache import ColumnFile, packed
+from agentdbg.index.column_cache import ColumnFile
 from agentdbg.index.links import ID_BYTES, Links, pack_id, split_ids
 from agentdbg.index.source import EventSource
 from agentdbg.index.stretch import NOT_STRICT, STRICT_AFTER_GAP, STRICT_JOINED, Stretch, read_stretch
@@ -192,9 +192,8 @@ class EventIndex:
             facts = {name: getattr(self, name) for name in _FACTS}
             facts["loose_ends"] = loose_ends
             facts["file"] = self._source.fingerprint(self.indexed_bytes)
-            content = packed(facts, {name: getattr(self, name) for name in _COLUMNS})
             self._saved_total = self.total
-        return self._cache.write(content)  # while others go on reading the columns
+            return self._cache.write(facts, {name: getattr(self, name) for name in _COLUMNS})
 
     def close(self) -> None:
         """Let go of the file."""
@@ -207,9 +206,7 @@ class EventIndex:
         self._source.refresh(0)
         # No event is shorter than its columns are by much; whatever is longer is not ours.
         found = cache.read({name: getattr(self, name) for name in _COLUMNS}, _LEAST_CACHE + 4 * self._source.size)
-        if found is None:
-            return
-        if found.pop("file", None) != self._source.fingerprint(found["indexed_bytes"]):
+        if found is None or found.pop("file", None) != self._source.fingerprint(found["indexed_bytes"]):
             self._clear()
             return
         self._loose_ends = found.pop("loose_ends")

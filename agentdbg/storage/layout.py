@@ -188,17 +188,18 @@ def _make_private(descriptor: int) -> None:
 _open_mine = functools.partial(os.open, mode=0o600)
 
 
-def replace_file(path: str | Path, content: bytes) -> None:
-    """Put `content` at `path` atomically: a reader sees the old or the new file, never a part."""
+def replace_file(path: str | Path, *content: bytes | memoryview) -> None:
+    """Put `content`, part by part, at `path` atomically: a reader sees the old or the new file, never some of it."""
     path = os.fspath(path)
     temporary = f"{path}.{os.getpid()}.{os.urandom(4).hex()}.tmp"
     try:
         # An object that owns its descriptor from the first moment: an interruption cannot come between the two.
         with io.FileIO(temporary, "x", opener=_open_mine) as file:
             _make_private(file.fileno())
-            view = memoryview(content)
-            while view:
-                view = view[os.write(file.fileno(), view) :]
+            for part in content:
+                view = memoryview(part).cast("B")
+                while view:
+                    view = view[os.write(file.fileno(), view) :]
         os.replace(temporary, path)
     except BaseException:
         remove_quietly(temporary)

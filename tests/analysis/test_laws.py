@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+from array import array
 from typing import Any
 
 import pytest
@@ -73,9 +75,18 @@ def test_the_tree_keeps_every_event_whatever_the_parents(data: st.DataObject, to
     parents = data.draw(st.lists(st.integers(0, total + 3), min_size=total, max_size=total))
     starts = data.draw(st.lists(st.integers(0, 50), min_size=total, max_size=total))
 
-    order = tree_order(parents, starts, [0] * total)
+    order = list(tree_order(parents, starts, [0] * total))
     assert sorted(number for number, _ in order) == list(range(1, total + 1))
     assert all(depth >= 0 for _, depth in order)
+    for place, (number, depth) in enumerate(order):
+        parent = parents[number - 1]
+        if depth:  # right below its parent, or below what began before it there
+            above = next(at for at in range(place - 1, -1, -1) if order[at][1] < depth)
+            assert order[above] == (parent, depth - 1)
+        elder = [
+            at for at, (other, _) in enumerate(order[:place]) if depth and parents[other - 1] == parent and order[at][1]
+        ]
+        assert all(starts[order[at][0] - 1] <= starts[number - 1] for at in elder)
 
 
 def test_children_follow_their_parent_in_order_of_start() -> None:
@@ -83,13 +94,28 @@ def test_children_follow_their_parent_in_order_of_start() -> None:
     start = KINDS.index("start")
 
     #  1 start · 2 tool under 4 · 3 tool under 4 that began first · 4 span
-    assert tree_order([0, 4, 4, 1], [0, 30, 10, 5], [start, 2, 2, 4]) == [(1, 0), (4, 0), (3, 1), (2, 1)]
+    order = tree_order([0, 4, 4, 1], [0, 30, 10, 5], [start, 2, 2, 4])
+    assert list(order) == [(1, 0), (4, 0), (3, 1), (2, 1)]
+
+
+def test_the_tree_of_a_long_run_takes_few_bytes_an_event() -> None:
+    """Drawing the tree of a million events must not need more memory than all that is known of them."""
+    total = 50_000
+    parents, starts, kinds = array("I", [1] * total), array("I", range(total)), bytearray([KINDS.index("tool")]) * total
+    tracemalloc.start()
+    count = sum(1 for _ in tree_order(parents, starts, kinds))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert count == total
+    assert peak < 16 * total
 
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=40), st.booleans(), st.integers(0, 40))
 def test_coverage_is_the_length_of_the_union(intervals: list[tuple[int, int]], in_order: bool, cut: int) -> None:
-    """Parallel calls must not add up to more time than there was, counted one by one or many at once."""
-    intervals = sorted(intervals) if in_order else intervals
+    """Parallel calls must not add up to more time than there was, one by one or many at once, over weeks too."""
+    weeks = (1 << 32) - 60
+    intervals = [*(sorted(intervals) if in_order else intervals), *[(start + weeks, 70) for start, _ in intervals[:2]]]
     one_by_one, at_once = Coverage(), Coverage()
     for start, length in intervals:
         one_by_one.add(start, start + length)

@@ -147,7 +147,7 @@ class _Document:
     def _order(self) -> list[tuple[int, int]]:
         index = self._index
         if index.total <= _MOST_IN_TREE:
-            return tree_order(index.parent_n, index.start_ms, index.kind)
+            return list(tree_order(index.parent_n, index.start_ms, index.kind))
         half = _MOST_IN_TREE // 2
         numbers = [*range(1, half + 1), *range(index.total - half + 1, index.total + 1)]
         self._left_out.append(f"the {index.total - len(numbers):,} events in the middle")
