@@ -208,9 +208,10 @@ class Window:
     def _let_go(self, oldest: Step) -> None:
         """Forget that a step was there."""
         oldest.previous = None
-        key = (oldest.signature, oldest.asked.key())
-        if key in self._inputs and self._inputs[key].last is oldest:
-            del self._inputs[key]
+        if oldest.event_type == TOOL:
+            key = (oldest.signature, oldest.asked.key())
+            if key in self._inputs and self._inputs[key].last is oldest:
+                del self._inputs[key]
         if self._failing.get(oldest.signature) is oldest:
             del self._failing[oldest.signature]
 
@@ -258,10 +259,11 @@ class Window:
         found = [step]
         others = [other for other in self._recent_calls if other.signature == step.signature] if self._recurs else []
         is_brief = bool(others) and not self._found_nothing(step) and step.got.is_brief()
+        key, failed = step.asked.key(), step.got.failed
         for other in reversed(others):
-            is_same = other.asked.key() == step.asked.key()
-            if is_brief and not is_same:
-                continue  # an acknowledgement of something else
+            is_same = other.asked.key() == key
+            if not is_same and (is_brief or other.got.failed != failed):
+                continue  # an acknowledgement of something else, or another outcome
             if self._brings_nothing_new(other, step):
                 found.append(other)
                 step.near = max(step.near, other.near + 1)
