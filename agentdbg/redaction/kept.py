@@ -21,6 +21,8 @@ from agentdbg.redaction.keys import words_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from agentdbg.redaction.assigned_values import Span
+
 __all__ = ["WORTH_REMEMBERING", "RememberedTexts", "is_schema", "logprob_names", "stays", "without_samples"]
 
 
@@ -100,40 +102,43 @@ WORTH_REMEMBERING = 80
 """Characters; a shorter text is cleaned as quickly as it is found."""
 _MOST_CHARACTERS = 2_000_000
 _LONGEST_REMEMBERED = 200_000
+_COST_OF_A_SPAN = 120
+"""Bytes of memory for each."""
 
 
 class RememberedTexts:
-    """What became of the long texts seen lately. Shared by the threads of a process; a lost entry costs only time."""
+    """
+    Where the secrets stand in the long texts seen lately: the event and the tape of a call hold the same ones.
 
-    __slots__ = ("_cleaned", "_left")
+    Shared by the threads of a process; a lost entry costs only time.
+    """
+
+    __slots__ = ("_left", "_spans")
 
     def __init__(self) -> None:
-        self._cleaned: dict[str, str | None] = {}
-        """The clean text for each, None where it was clean already."""
+        self._spans: dict[str, list[Span]] = {}
         self._left = _MOST_CHARACTERS
 
-    def find(self, text: str) -> str | None:
-        """What became of a text; None when that is not known."""
-        if len(text) < WORTH_REMEMBERING:
-            return None
-        cleaned = self._cleaned.get(text, "")
-        return text if cleaned is None else cleaned or None
+    def find(self, text: str) -> list[Span] | None:
+        """Where the secrets of a text stand; None when that is not known."""
+        return None if len(text) < WORTH_REMEMBERING else self._spans.get(text)
 
-    def add(self, text: str, cleaned: str) -> None:
-        """Note what became of a text."""
+    def add(self, text: str, spans: list[Span]) -> None:
+        """Note where the secrets of a text stand."""
         if not WORTH_REMEMBERING <= len(text) <= _LONGEST_REMEMBERED:
             return
-        if self._left < 2 * len(text):
-            self._cleaned.clear()
+        cost = len(text) + _COST_OF_A_SPAN * len(spans)
+        if self._left < cost:
+            self._spans.clear()
             self._left = _MOST_CHARACTERS
-        self._left -= 2 * len(text)
-        self._cleaned[text] = None if cleaned == text else cleaned
+        self._left -= cost
+        self._spans[text] = spans
 
     def without_clean(self, value: Any) -> Any:
         """A plain value without the long texts that are known to be clean."""
         kind = type(value)
         if kind is str:
-            return "" if len(value) >= WORTH_REMEMBERING and self._cleaned.get(value, value) is None else value
+            return "" if len(value) >= WORTH_REMEMBERING and self._spans.get(value) == [] else value
         if kind is dict:
             return {key: self.without_clean(child) for key, child in value.items()}
         return [self.without_clean(child) for child in value] if kind is list else value

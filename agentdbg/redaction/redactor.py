@@ -43,7 +43,7 @@ from agentdbg.redaction.sealed_items import (
 )
 from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, least_size, limits_of
 from agentdbg.redaction.suspicion import IN_ONE_TEXT, Suspicion
-from agentdbg.redaction.text import TextCleaner, clean_arguments, telling_words
+from agentdbg.redaction.text import TextCleaner, clean_arguments, marked, replace_spans, telling_words
 from agentdbg.redaction.whole import MAY_NAME, WholeWalk, clean_pieces
 
 if TYPE_CHECKING:
@@ -303,11 +303,11 @@ class Redactor:
 
     def _clean_remembered(self, text: str) -> str:
         assert self._cleaner is not None
-        cleaned = self._remembered.find(text)
-        if cleaned is None:
-            cleaned = self._cleaner.clean(text)
-            self._remembered.add(text, cleaned)
-        return cleaned
+        spans = self._remembered.find(text)
+        if spans is None:
+            spans = self._cleaner.spans(text)
+            self._remembered.add(text, spans)
+        return replace_spans(text, spans, marked)
 
     def _picked(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The same where only a part can be kept, as of the history of a long talk: nothing but that part is read."""
@@ -319,12 +319,12 @@ class Redactor:
         else:
             prove(picked, self._judge, NO_LIMIT, 1, MOST_NODES)
         if self._suspicion is not None:
-            new = [text for text in long if self._remembered.find(text) is not text]
+            new = [text for text in long if self._remembered.find(text) != []]
             is_mostly_known = sum(map(len, long)) - sum(map(len, new)) > limit
             rest = self._remembered.without_clean(picked) if is_mostly_known else picked
             self._search(encoding.encode_without_spliced(rest), rest)
             for text in new:
-                self._remembered.add(text, text)
+                self._remembered.add(text, [])
         return picked
 
     def _search(self, encoded: bytes, value: Any) -> None:

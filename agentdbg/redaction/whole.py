@@ -16,7 +16,7 @@ from agentdbg import encoding
 from agentdbg.events import REDACTED
 from agentdbg.redaction.keys import SAFE
 from agentdbg.redaction.plain import Walk
-from agentdbg.redaction.text import marked, merged, replace_spans
+from agentdbg.redaction.text import merged, replace_spans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,10 +131,10 @@ class WholeWalk(Walk):
             return text
         if len(text) > _LONGEST_SEARCHED:
             raise TooSlow
-        if self._remembered.find(text) is text:
-            return text
-        spans = self._cleaner.spans(text)
-        self._remembered.add(text, replace_spans(text, spans, marked))
+        spans = self._remembered.find(text)
+        if spans is None:
+            spans = self._cleaner.spans(text)
+            self._remembered.add(text, spans)
         return replace_spans(text, spans, self._mark)
 
     def _mark(self, secret: Any) -> str:
