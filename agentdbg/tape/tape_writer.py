@@ -89,12 +89,13 @@ class TapeCall:
         """Whether the place where the call is made could give a recorded outcome instead."""
         self._store = store
         self._given = given
-        self._raw = raw_bytes(given)
+        self._raw = raw_bytes(given) if type(given) in (dict, list) else None
         self._taken: list[Taken] = []
         self._out: dict[str, Any] = {"lost": "it never ended"}
         self.is_ended = False
         """Whether its outcome is known."""
-        self.input = self._take(read_body(given)) or _nothing(store)
+        body = read_body(given)
+        self.input = self._take(body, raw=self._raw if body is given else None) or _nothing(store)
 
     @property
     def input_hash(self) -> str:
@@ -183,16 +184,16 @@ class TapeCall:
 
     def _note_changes(self) -> None:
         """Keep what the call did to its arguments: lists and dicts that it changed are changed again when served."""
-        if self._raw is not None and type(self._given) in (dict, list) and raw_bytes(self._given) != self._raw:
+        if self._raw is not None and raw_bytes(self._given) != self._raw:
             changed = self._take(self._given)
             if changed is not None:
                 self.fields["after"] = encoding.RawJson(changed.reference)
         self._given = self._raw = None
         self.is_ended = True
 
-    def _take(self, value: Any, *, is_shared: bool = True) -> Taken | None:
+    def _take(self, value: Any, *, is_shared: bool = True, raw: bytes | None = None) -> Taken | None:
         try:
-            taken = self._store.take(value, is_shared=is_shared)
+            taken = self._store.take(value, is_shared=is_shared, raw=raw)
         except Exception as fault:  # noqa: BLE001 -- a value that cannot be kept is no reason not to record the call
             pass_on(fault, of_user_code=True)
             self.lost(_reason(fault))

@@ -132,21 +132,23 @@ class ValueStore:
 
     def __init__(self, redactor: Redactor, seconds: float = 2.0) -> None:
         self.redactor = redactor
-        self._remembered: dict[bytes, Piece] = {}
+        self._remembered: dict[bytes | str, Piece] = {}
+        """By the bytes of each value; a text is known by itself."""
         self._left = _MOST_REMEMBERED
         self._recent: list[_Chain] = []
         self._chains: dict[bytes, Piece] = {}
         self.numbers = SecretNumbers()
         self.seconds = seconds
 
-    def take(self, value: Any, *, is_shared: bool = True) -> Taken:
+    def take(self, value: Any, *, is_shared: bool = True, raw: bytes | None = None) -> Taken:
         """
         A value, ready to be written. Raises Lost when it cannot be stored.
 
-        `is_shared` says that it may well come again, as the messages of a conversation do.
+        `is_shared` says that it may well come again, as the messages of a conversation do; `raw` is what `raw_bytes`
+        gives for it, where that is known.
         """
         pieces: list[Piece] = []
-        reference, digest = self._take(value, pieces, 0, is_shared=is_shared)
+        reference, digest = self._take(value, pieces, 0, is_shared=is_shared, raw=raw)
         unknown = next((piece.unknown for piece in pieces if piece.unknown), None)
         return Taken(reference, digest, tuple(pieces), unknown)
 
@@ -158,7 +160,9 @@ class ValueStore:
         piece = self._stored(clean, encoder.unknown, None)
         return Taken(piece.reference, piece.digest, (piece,), piece.unknown)
 
-    def _take(self, value: Any, pieces: list[Piece], depth: int, *, is_shared: bool) -> tuple[bytes, bytes]:
+    def _take(
+        self, value: Any, pieces: list[Piece], depth: int, *, is_shared: bool, raw: bytes | None = None
+    ) -> tuple[bytes, bytes]:
         if type(value) is dict and depth < _DEEPEST_SPLIT and _can_be_split(value):
             parts, digests = [], []
             for key, child in value.items():
@@ -173,19 +177,23 @@ class ValueStore:
                 digests.append(b"%b:%b" % (name, digest))
             return b"{%b}" % b",".join(parts), _digest(b"{" + b",".join(sorted(digests)))
         is_chain = type(value) is list and _is_chain(value, is_shared=is_shared)
-        taken = self._chain(value) if is_chain else self._piece(value)
+        if is_chain:
+            taken = self._chain(value)
+        else:
+            taken = self._piece(value) if raw is None else self._known_or_stored(value, raw, None)
         pieces.append(taken)
         return taken.reference, taken.digest
 
     def _piece(self, value: Any, key: str | None = None) -> Piece:
         """A value by itself; `key` is what it stands under when that says something."""
-        return self._known_or_stored(value, raw_bytes(value) if key is None else None, key)
+        raw = None if key is not None else value if type(value) is str else raw_bytes(value)
+        return self._known_or_stored(value, raw, key)
 
-    def _known_or_stored(self, value: Any, raw: bytes | None, key: str | None) -> Piece:
+    def _known_or_stored(self, value: Any, raw: bytes | str | None, key: str | None) -> Piece:
         known = None if raw is None else self._remembered.get(raw)
         if known is not None:
             return known
-        sealed = None if raw is None else self.redactor.harmless(raw)
+        sealed = self.redactor.harmless(raw) if type(raw) is bytes else None
         if raw is not None and sealed is not None and not _HAS_OTHER_FORM.search(sealed.encoded):
             piece = _piece_of(sealed.value, sealed.encoded)
             self._remember(raw, piece)
@@ -219,7 +227,7 @@ class ValueStore:
             self._remember(by_bytes, piece)
         return piece
 
-    def _remember(self, raw: bytes, piece: Piece) -> None:
+    def _remember(self, raw: bytes | str, piece: Piece) -> None:
         if self._left < len(raw):
             self._remembered.clear()
             self._left = _MOST_REMEMBERED
