@@ -105,7 +105,12 @@ class AssignmentScanner:
 
     def __init__(self, judge: KeyJudge, words: tuple[str, ...]) -> None:
         self._judge = judge
-        self._words = words
+        self._words: dict[str, list[str]] = {}
+        """The telling words by what they begin with: a text without "api" has no spelling of "api_key" either."""
+        beginnings = sorted({re.split(r"[\W_]", word, maxsplit=1)[0] for word in words}, key=len)
+        for word in words:
+            beginning = next(beginning for beginning in beginnings if word.startswith(beginning))
+            self._words.setdefault(beginning, []).append(word)
 
     def spans(self, text: str) -> Iterator[Span]:
         """Where the secret values stand, each as (start, end)."""
@@ -145,7 +150,7 @@ class AssignmentScanner:
     def _names(self, text: str, lowered: str) -> list[Span]:
         """Every name in the text that holds a telling word and is secret, or counts."""
         found: set[Span] = set()
-        for word in self._words:
+        for word in (word for beginning, alike in self._words.items() if beginning in lowered for word in alike):
             position = lowered.find(word)
             while position >= 0:
                 span = _whole_name(text, position, position + len(word))
@@ -428,10 +433,10 @@ def _is_drawn(word: str) -> bool:
     """Whether nobody would write this, nor name a thing by it."""
     if looks_random(word):
         return is_told(word) and not is_uuid(word)
-    kinds = {letter.isdigit() * 2 + letter.isupper() for letter in word if letter.isalnum()}
-    return (
-        len(word) >= _LEAST_DRAWN and word.isalnum() and len(kinds) == 3 and 2 * sum(map(str.isdigit, word)) < len(word)
-    )
+    if len(word) < _LEAST_DRAWN or not word.isalnum():
+        return False
+    kinds = {letter.isdigit() * 2 + letter.isupper() for letter in word}
+    return len(kinds) == 3 and 2 * sum(map(str.isdigit, word)) < len(word)
 
 
 _CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")

@@ -23,7 +23,7 @@ from agentdbg.redaction.suspicion import NAMED
 from agentdbg.redaction.token_scan import shaped_secrets
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from agentdbg.redaction.assigned_values import Span
     from agentdbg.redaction.keys import KeyJudge
@@ -54,12 +54,11 @@ def _spellings(key: str) -> list[str]:
 class TextCleaner:
     """Replaces what is secret in a text by the marker."""
 
-    __slots__ = ("_judge", "_patterns", "_suspicion", "_words")
+    __slots__ = ("_assigned", "_patterns", "_suspicion")
 
     def __init__(self, judge: KeyJudge, keys: Iterable[str], suspicion: Suspicion, patterns: list[UserPattern]) -> None:
         anywhere, whole = telling_words(keys)
-        self._judge = judge
-        self._words = anywhere + whole
+        self._assigned = AssignmentScanner(judge, anywhere + whole).spans
         self._suspicion = suspicion
         self._patterns = patterns
 
@@ -78,9 +77,6 @@ class TextCleaner:
         for pattern in self._patterns:
             spans.extend(pattern.spans(text))
         return spans
-
-    def _assigned(self, text: str) -> Iterator[Span]:
-        return AssignmentScanner(self._judge, self._words).spans(text)
 
 
 def marked(secret: str) -> str:
