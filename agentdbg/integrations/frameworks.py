@@ -116,11 +116,15 @@ def _autogen_tool(owner: Any, given: dict[str, Any]) -> _Facts:
     return _Facts(str(owner.name), dict(given.get("args") or {}), given.get("call_id"))
 
 
-def _agno_tool(owner: Any, _: dict[str, Any]) -> _Facts:
+def _agno_tool(owner: Any, given: dict[str, Any]) -> _Facts:
+    given["call"] = owner
     return _Facts(str(owner.function.name), owner.arguments or {}, owner.call_id)
 
 
-def _agno_result(result: Any, _: dict[str, Any]) -> tuple[Any, Any]:
+def _agno_result(result: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+    call = given["call"]
+    if call.result is call.error is None and result is not None:  # a decider answered, and agno reads it here
+        call.result, call.error = getattr(result, "result", None), getattr(result, "error", None)
     failed = getattr(result, "status", None) == "failure"
     return getattr(result, "result", result), {
         "error_type": "ToolError",
@@ -191,8 +195,8 @@ def _strands_result(event: Any, _: dict[str, Any]) -> tuple[Any, Any]:
 
 _TOOL = ("answer",)
 _SEAMS = (
-    _Seam("agno", "agno.tools.function", "FunctionCall", "execute", "tool", _agno_tool, _agno_result),
-    _Seam("agno", "agno.tools.function", "FunctionCall", "aexecute", "tool", _agno_tool, _agno_result),
+    _Seam("agno", "agno.tools.function", "FunctionCall", "execute", "tool", _agno_tool, _agno_result, can=_TOOL),
+    _Seam("agno", "agno.tools.function", "FunctionCall", "aexecute", "tool", _agno_tool, _agno_result, can=_TOOL),
     _Seam("agno", "agno.agent", "Agent", "run", "span", _agent),
     _Seam("agno", "agno.agent", "Agent", "arun", "span", _agent),
     _Seam("agno", "agno.team", "Team", "run", "span", _agent),
@@ -215,10 +219,10 @@ _SEAMS = (
     _Seam("autogen", "autogen_agentchat.teams", "BaseGroupChat", "run_stream", "span", _agent),
     _Seam("dspy", "dspy", "Tool", "__call__", "tool", _by_keyword, can=_TOOL),
     _Seam("dspy", "dspy", "Tool", "acall", "tool", _by_keyword, can=_TOOL),
-    _Seam("dspy", "dspy", "LM", "__call__", "llm", _dspy_model, _dspy_answer),
-    _Seam("dspy", "dspy", "LM", "acall", "llm", _dspy_model, _dspy_answer),
-    _Seam("dspy", "dspy", "BaseLM", "__call__", "llm", _dspy_model, _dspy_answer),
-    _Seam("dspy", "dspy", "BaseLM", "acall", "llm", _dspy_model, _dspy_answer),
+    _Seam("dspy", "dspy", "LM", "__call__", "llm", _dspy_model, _dspy_answer, can=_TOOL),
+    _Seam("dspy", "dspy", "LM", "acall", "llm", _dspy_model, _dspy_answer, can=_TOOL),
+    _Seam("dspy", "dspy", "BaseLM", "__call__", "llm", _dspy_model, _dspy_answer, can=_TOOL),
+    _Seam("dspy", "dspy", "BaseLM", "acall", "llm", _dspy_model, _dspy_answer, can=_TOOL),
     _Seam("dspy", "dspy", "Module", "__call__", "span", _module),
     _Seam("dspy", "dspy", "Module", "acall", "span", _module),
     _Seam(
@@ -369,7 +373,10 @@ def _plain(original: Any, seam: _Seam) -> Any:
         except BaseException as error:
             step.end(error=error)
             raise
-        return _awaited(result, step) if inspect.iscoroutine(result) else step.taken(result)
+        if inspect.iscoroutine(result):  # nothing is done yet, and others may be begun before
+            step.at_work.leave()
+            return _awaited(result, step)
+        return step.taken(result)
 
     return call
 
@@ -430,7 +437,8 @@ def _async_generator(original: Any, seam: _Seam) -> Any:
 
 async def _awaited(result: Any, step: _Step) -> Any:
     try:
-        value = await result
+        with step.at_work:
+            value = await result
     except BaseException as error:
         step.end(error=error)
         raise

@@ -140,6 +140,8 @@ LOOPS = {"anthropic", "google.genai"}
 """They call tools, but have no agents."""
 SAYS_OTHERWISE = {"dspy", "smolagents"}
 """They ask for tools in words of their own, so the story's model answers those."""
+RUN_AGAIN = {"llama_index", "semantic_kernel", "smolagents", "strands"}
+"""A replay does not answer for their tools."""
 
 
 @pytest.fixture
@@ -221,6 +223,46 @@ def test_agents_that_follow_each_other_stand_beside_each_other(
     assert [agent["parent_id"] for agent in agents] == [run.one("RUN_START")["event_id"]] * 2
 
 
+def test_agents_that_are_begun_before_they_are_awaited_stand_beside_each_other(
+    model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """agno's `arun` is a plain function: what it gives is begun in another task, or later."""
+    _skip_if_missing("agno")
+    program = PROGRAMS["agno"].replace("print(", "agents = [").replace('.run("weather?").content)', "] * 2")
+    gathered = """
+    async def main():
+        for answer in await asyncio.gather(*(agent.arun("weather?") for agent in agents)):
+            print(answer.content)
+    asyncio.run(main())
+    """
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(program) + textwrap.dedent(gathered))
+    result = _run(tmp_path, model.address)
+
+    assert result.stdout == f"{SUMMARY}\n" * 2, result.stderr
+    run = recorded.only()
+    agents = [event for event in run.of_type("STATE_UPDATE") if event["meta"].get("span")]
+    assert [agent["parent_id"] for agent in agents] == [run.one("RUN_START")["event_id"]] * 2
+    asked = [call["parent_id"] for call in run.of_type("LLM_CALL")]
+    assert sorted(asked) == sorted(agent["event_id"] for agent in agents for _ in range(2))
+
+
+@pytest.mark.parametrize("framework", sorted(PROGRAMS.keys() - RUN_AGAIN))
+def test_a_replay_asks_nobody_and_runs_no_tool(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """The server is gone, and a tool that wrote a file would be stopped."""
+    _skip_if_missing(framework)
+    head = HEAD.replace("    if city ==", '    open("ran.txt", "a").write(city)\n    if city ==')
+    (tmp_path / "agent.py").write_text(head + textwrap.dedent(PROGRAMS[framework]))
+    live = _run(tmp_path, model.address)
+    asked, ran = len(model.requests), (tmp_path / "ran.txt").read_text()
+    again = _run(tmp_path, "", command=("replay", recorded.only().meta["run_id"]))
+
+    assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr
+    assert "0 live" in again.stderr
+    assert (len(model.requests), (tmp_path / "ran.txt").read_text()) == (asked, ran)
+
+
 @pytest.mark.parametrize("framework", [name for name in PROGRAMS if name not in SAYS_OTHERWISE])
 def test_a_tool_that_raises_is_an_error(framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path) -> None:
     """Frameworks turn an exception into words for the model; the developer needs to see that the tool failed."""
@@ -263,11 +305,11 @@ def _skip_if_missing(framework: str) -> None:
         pytest.skip(f"{framework} is not installed in this lane")
 
 
-def _run(folder: Path, url: str, *options: str) -> subprocess.CompletedProcess[str]:
+def _run(folder: Path, url: str, *options: str, command: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     quiet = {"OTEL_SDK_DISABLED": "true", "LITELLM_LOCAL_MODEL_COST_MAP": "True", "AGNO_TELEMETRY": "false"}
     quiet |= {"HAYSTACK_TELEMETRY_ENABLED": "False", "DSPY_CACHEDIR": str(folder), "HOME": str(folder)}
     return subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "agentdbg", "run", *options, "agent.py", url],
+        [sys.executable, "-W", "ignore", "-m", "agentdbg", *(command or ("run", *options, "agent.py", url))],
         cwd=folder,
         capture_output=True,
         text=True,
