@@ -35,8 +35,10 @@ class Program(NamedTuple):
 
     @property
     def shown_name(self) -> str:
-        """What a run of it is called."""
-        return self.target.rstrip("/\\") or self.target
+        """What a run of it is called; for a script that is installed somewhere, that is its name."""
+        shown = self.target.rstrip("/\\") or self.target
+        is_installed = os.path.isabs(shown) and not self.is_module and not os.path.splitext(shown)[1]
+        return os.path.basename(shown) if is_installed else shown
 
     @property
     def path(self) -> str:

@@ -552,9 +552,15 @@ def _begin(seam: _Seam, original: Any, owner: Any, args: tuple[Any, ...], kwargs
     if seam.kind == "tool":  # not every framework tells a tool who asked for it
         names.append(request_name(facts.name, facts.given))
     started = step.pairing.start(
-        step, seam.kind, facts.name, facts.given, asked_by=tuple(names), meta=meta, can=seam.can
+        step, seam.kind, facts.name, facts.given, asked_by=tuple(names), meta=meta, can=_can(seam, owner)
     )
     return step if started else None
+
+
+def _can(seam: _Seam, owner: Any) -> tuple[str, ...]:
+    """What deciders may do; nobody else can give the pieces in which a tool of agno's tells its result."""
+    function = inspect.unwrap(owner.function.entrypoint) if seam.framework == "agno" else None
+    return () if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function) else seam.can
 
 
 def _bound(original: Any, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

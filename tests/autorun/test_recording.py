@@ -56,6 +56,19 @@ def test_the_run_ends_as_the_program_ends(programs: Programs, recorded: Recorded
 
 
 @pytest.mark.slow
+def test_an_installed_script_is_called_by_its_name(programs: Programs, recorded: Recorded, tmp_path: Path) -> None:
+    """Where an installer put it tells nothing about the run; a script of one's own is shown with its folder."""
+    for name in ("serve", "serve.py"):
+        script = tmp_path / "bin" / name
+        script.parent.mkdir(exist_ok=True)
+        script.write_text("print(1)")
+        programs.recorded(str(script))
+
+    names = {run.meta["run_name"].partition(" - ")[0] for run in recorded.all()}
+    assert names == {"serve", f"{tmp_path}/bin/serve.py"}
+
+
+@pytest.mark.slow
 def test_the_stack_of_a_failure_shows_the_program_alone(programs: Programs, recorded: Recorded) -> None:
     """Frames of the recorder are noise for whoever looks for the fault."""
     programs.write("agent.py", "def work():\n    raise ValueError('x')\nwork()")

@@ -263,6 +263,20 @@ def test_a_replay_asks_nobody_and_runs_no_tool(
     assert (len(model.requests), (tmp_path / "ran.txt").read_text()) == (asked, ran)
 
 
+def test_a_tool_that_tells_its_result_in_pieces_runs_again(
+    model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """Pieces are on no tape; what is between them is the tool's own."""
+    _skip_if_missing("agno")
+    head = HEAD.replace("    return {", "    yield {").replace("-> str", "-> 'typing.Iterator[str]'")
+    (tmp_path / "agent.py").write_text("import typing\n" + head + textwrap.dedent(PROGRAMS["agno"]))
+    live = _run(tmp_path, model.address)
+    again = _run(tmp_path, "", command=("replay", recorded.only().meta["run_id"]))
+
+    assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr
+    assert live.stdout == f"{SUMMARY}\n"
+
+
 @pytest.mark.parametrize("framework", [name for name in PROGRAMS if name not in SAYS_OTHERWISE])
 def test_a_tool_that_raises_is_an_error(framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path) -> None:
     """Frameworks turn an exception into words for the model; the developer needs to see that the tool failed."""
