@@ -122,7 +122,7 @@ _ATTRIBUTE = re.compile(
     r"params|ctx|context|app|client|user|secrets|event|result|kwargs|this|session|creds|credentials|obj)"
     r"(?:\.[A-Za-z_]\w*)+"
 )
-_TYPE = re.compile(r"(?:[A-Z][A-Za-z]*|dict|list|tuple|type)\[.*")
+_TYPE = re.compile(r"(?:[a-z]+\.)?(?:[A-Z][A-Za-z]*|dict|list|tuple|type)\[.*")
 _PASSED = re.compile(r"[0-9]{1,3}|(?i:test).*|.*(?:::|/|\.(?:py|js|ts|go|rs|rb|java|php|cs))\b.*")
 """What a test report says after PASS: how many, or which."""
 _PATH = re.compile(r"(?:~|\.{1,2})?/|[A-Za-z]:\\")
@@ -155,11 +155,11 @@ _HEADER_NAME = re.compile(
 )
 """`auth_header = "Proxy-Authorization"`: where the secret will stand."""
 _FIELD = re.compile(r"%\(?\w{0,40}\)?[srdi]|\{[^{}]{0,80}\}")
-_BESIDE_FIELDS = re.compile(r"(?:bearer|basic|token)?[\W_]*", re.IGNORECASE | re.ASCII)
+_BESIDE_FIELDS = re.compile(r"[A-Za-z\s:/.,_=;<>|?&()\[\]+\-]*", re.ASCII)
 
 
 def _is_format(shown: str) -> bool:
-    """`%s:%s`, `Bearer {token}`: fields to be filled in and nothing else."""
+    """`%s:%s`, `Bearer {token}`: fields to be filled in, and beside them nothing but words."""
     rest, fields = _FIELD.subn("", shown)
     return fields > 0 and _BESIDE_FIELDS.fullmatch(rest) is not None
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assigned_values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
-from agentdbg.redaction.key_words import KEY_NAME_ENDS, KEY_NAME_STEMS
+from agentdbg.redaction.key_words import AFTERWORDS, KEY_NAME_ENDS, KEY_NAME_STEMS
 from agentdbg.redaction.keys import (
     COUNTER,
     DESCRIBING,
@@ -25,8 +25,9 @@ from agentdbg.redaction.keys import (
     is_told,
     is_uuid,
     looks_random,
+    words_of,
 )
-from agentdbg.redaction.source_code import closes_quotes, is_docstring, merely_mentions
+from agentdbg.redaction.source_code import closes_quotes, is_docstring, is_written_out, merely_mentions
 from agentdbg.redaction.suspicion import ODD_LETTERS
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ _SEPARATOR = re.compile(
     rf"|,|>|\||(?:is|was)(?=:?\s):?)"
     rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{_SPACE}{{0,8}})",
 )
+_SETS = re.compile(r"(?:set|with|use)_?[A-Z]|(?:set|with|use)_[a-z]")
+_SETTER = re.compile(rf"\(\s{{0,8}}(?={_QUOTE})")
+_ONE_ARGUMENT = re.compile(rf"{_QUOTE}\s{{0,8}}\)")
 _REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECASE)
 """`Secret Key: …`: a name that goes on after a space."""
 _ANNOTATION = re.compile(
@@ -85,10 +89,16 @@ _WORD_BEFORE = re.compile(r"([A-Za-z]{2,30}) $")
 _VALUES = frozenset(
     {"value", "data", "raw", "hex", "str", "string", "plain", "default", "current", "live", "prod", "test"}
 )
-_OF_A_PARSER = re.compile(r"(?:expected|invalid|unclosed|unknown|bad|next|last|current) $", re.IGNORECASE)
+_OFTEN_MENTIONED = frozenset({"auth", "authorization", "cookie", "cookies", "token", "tokens"})
+"""`TOKEN_PREFIX`, `auth_params`, `cookie_name`: with a word behind it, each is about something else."""
+_OF_A_PARSER = re.compile(
+    r"(?:expected|near|offending|invalid|unclosed|unknown|bad|next|last|current) $", re.IGNORECASE
+)
 """`Unexpected token: identifier`."""
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
+_WINDOW_BEFORE = 2_400
+_WINDOW = 2_000
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
 _SCHEME = re.compile(
@@ -124,24 +134,51 @@ class AssignmentScanner:
             name = text[start:end].strip("-.$")
             verdict = self._judge.judge(name)
             is_weak = self._is_weak(name, text[end : end + 1]) or _OF_A_PARSER.search(text, max(0, start - 12), start)
-            typed = _TYPED_PAIR.match(text, end)
-            spans = [_typed(text, typed.end())] if typed else list(self._after_name(text, start, end))
-            if not spans and not is_weak and verdict in {SECRET, RANDOM, USERS_OWN} and not _goes_on_after_token(name):
-                spans = list(_nearby(text, end, most_words=1 if verdict == RANDOM else _MOST_WORDS))
-            for span in spans:
-                if verdict in {RANDOM, DESCRIBING} and not self._is_random(text, start, name, span):
-                    continue
-                if verdict != USERS_OWN and merely_mentions(text, name, start, span, is_weak=bool(is_weak)):
-                    continue
+            for span in self._given(text, (start, end), name, verdict, is_weak=bool(is_weak)):
                 seen = max(seen, span[1])
                 yield span
+
+    def _given(self, text: str, place: Span, name: str, verdict: int, *, is_weak: bool) -> list[Span]:
+        """
+        What a name is given that should go, read in a window around it.
+
+        Only what reaches the window's end is read again in the whole text: a long run of names that are given nothing
+        secret, each of them the value of the one before, must not be read to its end for each.
+        """
+        start, end = place
+        opening = max(0, start - _WINDOW_BEFORE)
+        closing = min(len(text), end + _WINDOW)
+        whole = opening == 0 and closing == len(text)
+        spans = self._secret_ones(
+            text if whole else text[opening:closing], start - opening, end - opening, name, verdict, is_weak
+        )
+        if any(span[1] >= closing - opening for span in spans) and not whole:
+            return self._secret_ones(text, start, end, name, verdict, is_weak)
+        return [(span[0] + opening, span[1] + opening) for span in spans]
+
+    def _secret_ones(self, text: str, start: int, end: int, name: str, verdict: int, is_weak: bool) -> list[Span]:
+        opening = {SECRET, RANDOM, USERS_OWN, *((DESCRIBING,) if name.endswith(("pass", "pw")) else ())}
+        typed = _TYPED_PAIR.match(text, end)
+        spans = [_typed(text, typed.end())] if typed else list(self._after_name(text, start, end))
+        if not spans and not is_weak and verdict in opening and not _goes_on_after_token(name):
+            spans = list(_nearby(text, end, most_words=1 if verdict == RANDOM else _MOST_WORDS))
+        if verdict in {RANDOM, DESCRIBING}:
+            spans = [span for span in spans if self._is_random(text, start, name, span)]
+        if verdict == USERS_OWN:
+            return spans
+        return [span for span in spans if not merely_mentions(text, name, start, span, is_weak=is_weak)]
 
     def _is_weak(self, name: str, sign: str) -> bool:
         """`token.text`, `pass_fds`, `Second pass: …`: names in code and prose that seldom hold a secret."""
         last = name.rpartition(".")[2]
         if last != name:
             return last not in _VALUES and self._judge.judge(last) == SAFE
-        return name.startswith("pass_") or (name.lower() == "pass" and sign == ":")
+        if name.startswith("pass_") or (name.lower() == "pass" and sign == ":"):
+            return True
+        words = words_of(name)
+        if not words or words[-1] in AFTERWORDS or words[-1].isdigit() or self._judge.judge(words[-1]) != SAFE:
+            return False
+        return _OFTEN_MENTIONED.issuperset(word for word in words if self._judge.judge(word) != SAFE)
 
     def _is_random(self, text: str, start: int, name: str, span: Span) -> bool:
         value = text[span[0] : span[1]]
@@ -183,6 +220,7 @@ class AssignmentScanner:
         rest = _REST_OF_NAME.match(text, end)
         separator = _SEPARATOR.match(text, rest.end() if rest else end)
         if separator is None:
+            yield from _set_by_call(text, start, end)
             yield from _flag_value(text, start, end, counting=self._counts(text[start:end]))
             return
         sign = separator["sign"]
@@ -238,6 +276,14 @@ class AssignmentScanner:
                 yield from _assigned(text, start, before.end(), "value", ":", counting=False)
 
 
+def _set_by_call(text: str, start: int, end: int) -> Iterator[Span]:
+    """`client.setPassword("…")`, with nothing else between the brackets."""
+    if (setter := _SETTER.match(text, end)) and _SETS.match(text[start:end].rpartition(".")[2]):
+        quoted = read_quoted(text, setter.end())
+        if quoted and _ONE_ARGUMENT.match(text, quoted[1]):
+            yield from _assigned(text, start, setter.end(), text[start:end], "=", counting=False)
+
+
 def _goes_on_after_token(name: str) -> bool:
     return _MORE_THAN_TOKEN.search(name) is not None and not _TOKEN_ITSELF.search(name)
 
@@ -284,11 +330,16 @@ def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, coun
         start, end = quoted
         if _carries_scheme(name) and (scheme := _SCHEME.match(text, start, end)):
             start = scheme.end()
-        if start < end and not is_harmless(text[start:end], quoted=True):
+        if start < end and not is_harmless(text[start:end], quoted=True) and not is_written_out(text, quoted):
             yield start, end
         return
     if sign in {"==", "===", "!=", "!=="}:
         return  # a comparison with a variable, not an assignment
+    if converted := _CONVERTED.match(text, at):
+        literal = read_quoted(text, converted.end())
+        if literal and looks_random(text[slice(*literal)]):
+            yield literal
+            return
     if text[at : at + 1] in {"{", "[", "("}:
         if not counting and (brackets := read_brackets(text, at)):
             yield brackets
@@ -299,6 +350,8 @@ def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, coun
     yield from _bare(text, at, name, counting=counting)
 
 
+_CONVERTED = re.compile(rf"(?:\[\])?[A-Za-z_][\w.]{{0,60}}\((?=[bBrRuU]?{_QUOTE})")
+"""`key = bytes("…")`: what is drawn stays so, whatever is made of it."""
 _COUNT = re.compile(r"[-+.]?[0-9][0-9.,_]*[kKmM%]?")
 
 
@@ -332,14 +385,17 @@ def _header_value(text: str, name_start: int, at: int, name: str) -> Iterator[Sp
         line = _REST_OF_LINE.match(text, at, _end_of_quotes_around(text, name_start))
         start, end = at, line.end() if line else at
     value = text[start:end].rstrip()
+    if scheme is None and _IN_WORDS.match(value):
+        return  # `Authorization: granted by the board`
     if name.lower().endswith(("cookie", "cookie2")):
-        if "=" not in value and not is_told(value):
-            return  # `Cookie: the header that …`
         value = value[: attribute.start()] if (attribute := _COOKIE_ATTRIBUTE.search(value)) else value
+        if "=" not in value and not is_told(value) and not attribute:
+            return  # `Cookie: the header that …`
     if value and not is_harmless(value, quoted=False, name=name):
         yield start, start + len(value)
 
 
+_IN_WORDS = re.compile(r"[a-z]{3,} (?:[a-z]{1,20}[ ,.]){2}")
 _COOKIE_ATTRIBUTE = re.compile(
     r";\s{0,8}(?:path|domain|expires|max-age|samesite|secure|httponly|version|comment|discard|partitioned)\b",
     re.IGNORECASE,
@@ -381,7 +437,7 @@ def _element_text(text: str, start: int, end: int, at: int) -> Iterator[Span]:
     if closing >= 0 and text.startswith("</", closing):
         if text[at:closing].strip():
             yield at, closing
-    else:  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
+    elif not closes_quotes(text, start, at):  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
         yield from _told_value(text, at)
 
 
@@ -397,6 +453,8 @@ def _flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[
     if name.endswith(("-stdin", "-file", "-path", "-prompt")) or not (gap := _FLAG_GAP.match(text, end)):
         return
     quoted = read_quoted(text, gap.end())
+    if quoted is None and "," in gap[0]:
+        return  # `add_argument("--token", required=True)`: in a list of texts the next is a text as well
     value_start, value_end = quoted if quoted is not None else read_unquoted(text, gap.end())
     value = text[value_start:value_end]
     if not value or (counting and _COUNT.fullmatch(value)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 __all__ = [
+    "AFTERWORDS",
     "KEY_NAME_ENDS",
     "KEY_NAME_ENDS_ROUGHLY",
     "KEY_NAME_STEMS",
@@ -36,7 +37,7 @@ _IS = (
     "sig", "sigs", "signature", "signatures", "sk", "verifier",
 )  # fmt: skip
 # What may stand after that word: which one of several, how it is written, where it is used.
-_AFTERWORDS = (
+AFTERWORDS = (
     "b64", "base64", "contents", "content", "current", "data", "default", "development", "dev", "encoded", "hex",
     "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "staging", "stage",
     "string", "str", "test", "text", "value", "v",
@@ -60,7 +61,7 @@ _WORDS_IN_KEY = word_set(
 def names_a_key(words: list[str]) -> bool:
     """Whether the last word is key, pat, sig or the like, and the one before it does not say that it opens nothing."""
     last = len(words) - 1
-    while last > 0 and (words[last] in _AFTERWORDS or words[last].isdigit()):
+    while last > 0 and (words[last] in AFTERWORDS or words[last].isdigit()):
         last -= 1
     if last < 0:
         return False
@@ -72,7 +73,7 @@ def names_a_key(words: list[str]) -> bool:
     return not (word.startswith("sig") and before in _OTHER_SIGNATURES)
 
 
-_AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(_AFTERWORDS)}|[0-9]+))*"
+_AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(AFTERWORDS)}|[0-9]+))*"
 KEY_NAME_STEMS = (
     "api", "assertion", "creds", "hmac", "key", "mnemonic", "pass", "pat", "pem", "psk", "pw", "salt", "sas",
     "seed", "sig", "sk", "verifier",
@@ -91,14 +92,13 @@ KEY_NAME_ENDS_ROUGHLY = (
 
 
 _DESCRIBING = word_set(
-    "age alg algorithm attempts audience backend banner changed consent count counts dir directory disabled domain "
+    "age alg algorithm arn attempts audience backend banner changed consent count counts dir directory disabled domain "
     "duration enabled endpoint endpoints env error errors expiration expired expires expiry field fields file filename "
     "files folder format issuer kind label len length lifetime location max maximum method methods min minimum mode "
     "name names path paths placeholder policies policy prefix present provider providers required rotated rotation "
     "scheme schemes scope scopes size source state status strategy supported timeout ttl type types updated uri "
     "uris url urls valid var variable version"
 )
-_WHEN = word_set("created expires issued rotated updated")
 _SPECIAL = word_set("bos cls eos image mask pad sep special stop unk")
 _BESIDE_SPECIAL = word_set("additional all id ids str token tokens")
 
@@ -107,7 +107,7 @@ def describes(words: list[str]) -> bool:
     """Whether a name only speaks of a secret (`token_type`, `password_file`), or of the tokens of a model."""
     if not words:
         return False
-    if words[-1] in _DESCRIBING or (words[-1] in {"at", "in"} and words[-2:-1] and words[-2] in _WHEN):
+    if words[-1] in _DESCRIBING or (words[-1] == "at" and words[1:]) or words[-2:] == ["expires", "in"]:
         return True
     return not _SPECIAL.isdisjoint(words) and (_SPECIAL | _BESIDE_SPECIAL).issuperset(words)
 
@@ -157,7 +157,8 @@ def counts_passes(words: list[str]) -> bool:
 
 _LONGEST_PLACEHOLDER = 90
 _NOTHING = word_set(
-    "none null nil undefined true false required optional same-origin include omit basic bearer digest oauth oauth2"
+    "none null nil undefined true false required optional same-origin include omit http header query apikey jwt "
+    "openidconnect basic bearer digest oauth oauth2"
 ) | {""}
 _PLACEHOLDER = re.compile(
     r"\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}|\$?\{\{[^{}]{1,80}\}\}|<[A-Za-z/][A-Za-z _/|\-]{0,80}>"
@@ -180,15 +181,17 @@ _COUNTING_WORDS = word_set(
     "generated generation history hit hour hours ids image in indices input inputs k last latency left len length "
     "limit limits llm logprob logprobs max maximum mean median message messages million min minimum minute minutes "
     "miss model ms n new "
-    "num number of out output outputs overlap p50 p95 p99 per percent predicted prediction price processed prompt "
+    "num number of offset offsets out output outputs overlap p50 p95 p99 per percent "
+    "position positions predicted prediction price processed prompt "
     "prompts query question quota rate ratelimit ratio read reads reasoning received rejected remaining request "
     "requested requests reset response sample sampled saved second seconds seen sent size speed step steps sum "
     "summary system text think thinking thought thoughts thousand throughput time to tok token tokens tool tools total "
-    "totals trained ttl turn uncached unused usage use used video window with without word words write writes x"
+    "totals trained ttl turn type uncached unused usage use used video window with without word words write writes x"
 )
 _COUNTS_BY_ITSELF = word_set(
     "budget cost count counter counts detail details ids indices latency len length limit limits logprob logprobs max "
-    "maximum min minimum ms num number per percent price quota rate ratio size throughput time total usage"
+    "maximum min minimum ms num number offset offsets "
+    "per percent position positions price quota rate ratio size throughput time total usage"
 )
 
 

@@ -143,7 +143,9 @@ class KeyJudge:
                 return self._look_at_found(words, squeezed)
         if self._has_whole_word(words):
             return DESCRIBING if describes(words) else SECRET
-        return RANDOM if names_a_key(words) else SAFE
+        if not names_a_key(words):
+            return SAFE
+        return DESCRIBING if words[-1].endswith(("pass", "pw")) else RANDOM
 
     def _look_at_found(self, words: list[str], squeezed: str) -> int:
         if "token" in squeezed and not self._other_secret(squeezed):
@@ -281,6 +283,7 @@ _OWN_SHAPE = re.compile(
 
 def is_told(value: str, least: int = LEAST_TOLD) -> bool:
     """Whether a value is one that nobody would write as a word, a path or an address."""
+    value = value[:_LONGEST_LOOKED_AT]  # a long one is asked about for every name in it
     if len(value) < least or " " in value or _OWN_SHAPE.match(value):
         return False
     has_letter = any(letter.isalpha() for letter in value)

@@ -36,14 +36,17 @@ _TELLING = r"(?i:key|token|secret|pass|pwd|cred|auth|conn|dsn)"
 _GIVEN_A_KEY = r"(?:Credentials?|SecretStr|SecretBytes|A(?:pi|PI)Key|A(?:pi|PI)Token|BearerAuth|TokenAuth)\("
 _OWNER = r"[A-Za-z][A-Za-z0-9]{1,14}"
 _MARKERS = "live|test|prod|sandbox|sk|secret|key|apikey|api|pat|personal|token|tok|admin|auth|oauth|access|svc|v[0-9]"
+_GLUED = "[a-z0-9]{0,8}[b-df-hj-np-tv-z0-9]sk|[a-z]{1,12}key|[a-z]{0,8}secret|[A-Z]{0,6}TKN(?:-[0-9])?"
 _DRAWN = 30
 """So many letters and digits in a row, of all three kinds, are drawn: the ids of providers are shorter."""
+_DRAWN_OF_TWO = 40
 _TAKES_A_KEY = (
-    r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.encode|jwt\.decode|createClient|create_client|login|authenticate"
+    r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new)\("
 )
+_LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]Auth|Credentials?|getConnection)"
 PAGE_ROUGHLY = r"<(?:meta|input)[^A-Za-z0-9]"
-PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.][A-Za-z0-9_\-]{{{_DRAWN}}}"
+PREFIXED_ROUGHLY = rf"[A-Za-z0-9][_\-.|][A-Za-z0-9_\-]{{{_DRAWN}}}"
 ROUGHLY = [
     r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
     r"variable[ \t]+[\\]*\"",
@@ -54,14 +57,18 @@ ROUGHLY = [
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
     r"jdbc:oracle|sqlplus",
-    rf"[A-Za-z0-9][_\-](?:{_MARKERS})[_\-][A-Za-z0-9_\-]{{16}}",
-    r"(?:BasicAuth|DigestAuth|Credentials?)\([^)]*,|SecureString|masterauth|openssl [^\n|;]* -",
+    rf"(?:[A-Za-z0-9][_\-](?:{_MARKERS})|sk|key|secret|TKN(?:-[0-9])?)[_\-][A-Za-z0-9_\-]{{16}}",
+    r"://[^\s\"'<>\\]*[hH]ook",
+    r"(?: (?:-[pPktaw]|/p:)|login)[ =]?[\\\"']*[A-Za-z0-9+/_\-.~]{6}",
+    rf"{_LOGS_IN}\([^)]*,",
+    r"SecureString|masterauth|openssl [^\n|;]* -",
     r"echo [^\n|]*\||htpasswd|net use|smbclient|secrets? +(?:set|put|add|create)|create +secret|kv put",
 ]
 WORDS = (
     "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
     "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", "name=", "echo ", "htpasswd", "net use", "kv put",
-    "basicauth", "digestauth", "securestring", "masterauth", "openssl ",
+    "auth(", "getconnection", "hook", " -", " /p:", "tkn", "key-", "key_", "secret", "sk-", "sk_",
+    "securestring", "masterauth", "openssl ",
     "<meta", "<input", "kty", ":5432:", ":5433:", ":6543:", ":26257:", ":*:", "jdbc:oracle", "sqlplus",
     *(f"{joint}{marker}{joint}" for marker in _MARKERS.replace("[0-9]", "").split("|")[:-1] for joint in "_-"),
     "_v", "-v",
@@ -79,9 +86,8 @@ def named_forms(text: str) -> Iterator[Span]:
             if looks_random(found["secret"]) or (pattern is _ELEMENT and is_told(found["secret"])):
                 yield found.span("secret")
     yield from _commands(text)
-    for found in _MARKED.finditer(text):
-        if looks_random(found["secret"]) and (found["marker"] != "key" or names_a_key([found["owner"].lower(), "key"])):
-            yield found.span()
+    yield from _webhooks(text)
+    yield from _marked(text)
     for pattern in (_PGPASS, _ORACLE, *((_JWK,) if "kty" in text else ())):
         for found in pattern.finditer(text):
             if pattern is not _PGPASS or is_told(found["secret"]):
@@ -164,10 +170,60 @@ _MARKED = re.compile(
     rf"(?<![A-Za-z0-9_\-])(?P<owner>{_OWNER})[_\-](?P<marker>{_MARKERS})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
 )
 """`acme_live_…`: the keys of a provider nobody has told us of; most say in their second word what they are."""
-_PREFIXED = re.compile(
-    rf"(?<![A-Za-z0-9_\-.+/=])(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-][a-z0-9]{{1,10}}){{0,2}}[_\-.]"
-    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?![A-Za-z0-9_\-+/=.])"
+_GLUED_MARKER = re.compile(
+    rf"(?<![A-Za-z0-9_\-.])(?P<owner>{_GLUED})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
 )
+"""`ctx7sk-…`, `tskey-…`, `SWMTKN-1-…`: a prefix that ends in what it is."""
+_OPTION = re.compile(
+    rf"(?<=\s)(?:-[pPktaw][= ]?|(?P<windows>/p:)|(?<=[a-z][ \t])login[ \t])(?:{_QUOTE})?"
+    r"(?P<secret>[A-Za-z0-9+/_\-.~!@#$%^&*]{6,200})(?=[\s\"'\\]|$)"
+)
+"""`twine upload -p …`, `vault login …`: what a machine has drawn, after one letter."""
+
+
+def _is_drawn(value: str) -> bool:
+    """Whether capitals, small letters and digits are mixed as they are in no path, hash or id."""
+    return (
+        looks_random(value)
+        and not is_uuid(value)
+        and value != value.lower()
+        and value != value.upper()
+        and any(map(str.isdigit, value))
+        and "/" not in value
+    )
+
+
+def _marked(text: str) -> Iterator[Span]:
+    """What stands after a prefix that says what it is, and after an option of one letter."""
+    for found in _OPTION.finditer(text):
+        if is_told(found["secret"]) and (found["windows"] or _is_drawn(found["secret"])):
+            yield found.span("secret")
+    for found in _MARKED.finditer(text):
+        if looks_random(found["secret"]) and (found["marker"] != "key" or names_a_key([found["owner"].lower(), "key"])):
+            yield found.span()
+    for found in _GLUED_MARKER.finditer(text):
+        if looks_random(found["secret"]) and (found["owner"][-3:] != "key" or names_a_key([found["owner"]])):
+            yield found.span()
+
+
+_HOOK_ADDRESS = re.compile(r"://[^\s\"'<>\\?#]{0,120}?[hH]ook(?P<rest>[^\s\"'<>\\]{6,400})")
+_PART_OF_PATH = re.compile(r"[^/?&=@#.]{5,300}")
+
+
+def _webhooks(text: str) -> Iterator[Span]:
+    """Whoever knows the address of a webhook can call it: the parts of its path that nobody has named."""
+    for address in _HOOK_ADDRESS.finditer(text):
+        for part in _PART_OF_PATH.finditer(text, *address.span("rest")):
+            if is_told(part[0], 5) and any(map(str.isdigit, part[0])):
+                yield part.span()
+
+
+_PREFIXED = re.compile(
+    rf"(?<![A-Za-z0-9_\-.+/=])(?P<owner>[A-Za-z][A-Za-z0-9]{{0,14}})(?:[_\-][a-z0-9]{{1,10}}){{0,2}}[_\-.|]"
+    rf"(?P<secret>[A-Za-z0-9_\-]{{{_DRAWN},400}})(?![A-Za-z0-9_\-+/=]|\.\w)"
+)
+_LONG_RUN = re.compile(r"[A-Za-z0-9]{10}")
+_HEX = re.compile(r"[0-9a-fA-F\-]*")
 _HASHES = re.compile(r"sha[0-9]*|md[0-9]|blake[0-9a-z]*|[a-z]*hash|digest|integrity|nonce|etag|[a-z]*id", re.IGNORECASE)
 
 
@@ -177,7 +233,11 @@ def prefixed(text: str) -> Iterator[Span]:
         secret = found["secret"]
         kinds = [(letter.isdigit(), letter.isupper(), letter.islower()) for letter in secret if letter.isalnum()]
         changes = sum(one != other for one, other in pairwise(kinds))
-        if len(set(kinds)) == 3 and 3 * changes >= len(kinds) and not _HASHES.fullmatch(found["owner"]):
+        if 3 * changes < len(kinds) or not _LONG_RUN.search(secret):
+            continue  # a drawn text has few dashes; words that are joined by them have many
+        if len(set(kinds)) < 3 and (len(secret) < _DRAWN_OF_TWO or _HEX.fullmatch(secret)):
+            continue  # the ids and hashes of many
+        if looks_random(secret) and not _HASHES.fullmatch(found["owner"]):
             yield found.span()
 
 
@@ -204,8 +264,8 @@ _JWK = re.compile(
 """The private numbers of a JSON Web Key."""
 _COMMANDS = (
     re.compile(
-        rf"(?:BasicAuth|DigestAuth|(?:PS|Password|Network|Plain)Credentials?)\(\s{{0,8}}{_QUOTE}[^\"'\n]{{0,80}}{_QUOTE}\s{{0,4}},"
-        rf"\s{{0,8}}[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}})"
+        rf"{_LOGS_IN}\((?:[^()\"'\n]{{1,80}},)?\s{{0,8}}{_QUOTE}[^\"'\n]{{0,80}}{_QUOTE}\s{{0,4}},"
+        rf"\s{{0,8}}[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}}){_QUOTE}\s{{0,4}}[,)]"
     ),
     re.compile(rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"),
     re.compile(rf"\bmasterauth[ \t]{{1,4}}(?:{_QUOTE})?(?P<secret>[^\s\"'\\]{{4,200}})"),

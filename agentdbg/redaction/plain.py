@@ -376,7 +376,7 @@ def _is_small(value: Any) -> bool:
     return value is None or type(value) in {bool, int, float} or (type(value) is str and len(value) <= _SMALL_TEXT)
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?|NaN|-?Infinity|" + TRUNCATED)
+_NUMBER = re.compile(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?(?:[kKmM%]|m?s|h|m[0-9.]{1,6}s)?|NaN|-?Infinity|" + TRUNCATED)
 
 
 def _counted(plain: Any) -> Any:

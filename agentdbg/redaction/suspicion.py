@@ -109,6 +109,7 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
             rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*"
             rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
         ),
+        rf"(?:set|with|use)_?(?i:[A-Za-z_]*(?:{every}))[A-Za-z0-9_]*\({_SPACE}*{_QUOTE}",
         ODD_LETTERS,
         *_key_expressions(),
     ]

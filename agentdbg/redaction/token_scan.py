@@ -214,7 +214,7 @@ def _is_user_and_group(found: re.Match[str]) -> bool:
     return user is not None and (user.isdigit() or user == found["secret"])
 
 
-_FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
+_FORTY = re.compile(r"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf]))(?<!base64,)[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])")
 
 
 def _aws_secrets(text: str) -> Iterator[Span]:

@@ -78,7 +78,9 @@ def test_a_form_gives_a_secret_away_in_a_dict_too(redactor: Redactor, value: dic
 UNITS = [
     "AzureKeyCredential(", 'Client("a", ', "kind: Secret\ndata:\n", 'variable "key" {', 'key || "a" ',
     "echo a | docker ", "secret set a=", "token: a b ", "class Cookie:\n ", '"Cookie:"', "token.text == 'a' ",
-    'name="key">a', "password=f(",
+    'name="key">a', "password=f(", "token_type=", "dbpass=", "token = aa ", "https://a.hook/",
+    " -p aA1aA1aA1aA1aA1aA1 ",
+    "sksk-", 'login("a", ', 'token = """a\n', 'print("token=" ',
 ]  # fmt: skip
 
 
@@ -123,3 +125,53 @@ def test_a_drawn_text_after_any_prefix_is_a_key(redactor: Redactor, kind: str) -
 def test_hashes_ids_and_long_names_are_no_keys(redactor: Redactor, text: str) -> None:
     """They stand in every run, and debugging needs them."""
     assert redactor.seal({"value": text}).value == {"value": text}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'print("shlex: token=" + repr(raw))\nprint("done")',
+        'raise Error(("<tokenize>", lnum, pos, line)) or "EOF"',
+        'HELP_TOKEN = """\nA token to say where to start.\nNothing else is needed.\n"""',
+        'TOKEN_BLOCK_BEGIN: "begin of statement block"',
+        "SECRET_KEY = 'aws_secret_access_key'",
+        'ENV_VAR_TOKEN = "AWS_SESSION_TOKEN"',
+        "for result in found:\n    exposed, token = result\n",
+        "\"AdminPassword\": {\n  'type': 'string', 'description': 'The password of the administrator 1'}",
+        'auth_header = f"AWS {self.access_key}:{signature}"',
+        "parser.add_argument('--api-key', required=True, help='your key')",
+        "raise exceptions.InvalidS3LoggingPersistentUiLogsPolicyError",
+        "HTB{t3h_FuTUr3_15_bR1ghT_1_H0p3_y0uR3_W34r1nG_5h4d35}",
+        "The authorization: granted by the board in 2019.",
+        ".password-field:focus{outline:0}",
+        "https://docs.example.com/webhooks/v2/overview",
+    ],
+)
+def test_what_programs_say_of_secrets_is_kept(redactor: Redactor, text: str) -> None:
+    """A quote that closes, a help text, a name in quotes, a variable: none of them gives anything away."""
+    assert redactor.seal({"value": text}).value == {"value": text}
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "ctx7sk-{g}",
+        "SWMTKN-1-{l50}-{l25}",
+        "https://outlook.example.com/webhook/{g}/IncomingWebhook/{h32}",
+        "twine upload -u me -p {m30} dist",
+        "vault login {m26}",
+        'smtp.login("me@example.com", "{m9}7xQ")',
+        'DriverManager.getConnection(url, "root", "{m9}7xQ")',
+        'var apiKey = []byte("{m32}")',
+        'client.setPassword("{m12}")',
+        "keytool -storepass {m9}7xQ -list",
+        "Set-Cookie: sid={m32}; HttpOnly",
+        "password = '{m9}' + other",
+        'it\'s the password: "{m12}", is it not?',
+        "the key acme|{m40}. And that was it",
+        "the key acme-{m40}. And that was it",
+    ],
+)
+def test_what_is_drawn_goes_wherever_it_stands(redactor: Redactor, template: str) -> None:
+    """After one letter, inside a conversion, as the second of two texts that log somebody in."""
+    assert not form_leaks(redactor, template)
