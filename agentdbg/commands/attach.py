@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
-from agentdbg.commands.find_runs import newest_runs, open_run
+from agentdbg.commands.find_runs import newest_runs
+from agentdbg.commands.opened_run import open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.terminal import Terminal
 from agentdbg.control.pauses import Answered, Pause, is_terminal
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from agentdbg.commands.find_runs import OpenedRun
+    from agentdbg.commands.opened_run import OpenedRun
 
 __all__ = ["command"]
 

@@ -12,7 +12,7 @@ from agentdbg.analysis.suspects import RunStory
 from agentdbg.analysis.suspects.origins import provenance, where_from
 from agentdbg.analysis.verdict import judge
 from agentdbg.analysis.wording import cut, one_line
-from agentdbg.commands.find_runs import OpenedRun, examined, open_run
+from agentdbg.commands.opened_run import OpenedRun, examined, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, clean, wrapped

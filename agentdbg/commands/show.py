@@ -21,7 +21,7 @@ from agentdbg.analysis.run_columns import CALL_START, END, ENDED, ERROR, EXCEPTI
 from agentdbg.analysis.tree import tree_order
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import as_text, duration, grouped
-from agentdbg.commands.find_runs import OpenedRun, examined, open_run
+from agentdbg.commands.opened_run import OpenedRun, examined, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal, problem
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from agentdbg.analysis.rows import Row
-    from agentdbg.commands.find_runs import OpenedRun
 
 __all__ = []
 

@@ -8,7 +8,8 @@ from typing import Annotated
 
 from agentdbg.analysis.run_columns import CALL_START
 from agentdbg.analysis.verdict import judge
-from agentdbg.commands.find_runs import OpenedRun, newest_runs, open_run
+from agentdbg.commands.find_runs import newest_runs
+from agentdbg.commands.opened_run import OpenedRun, open_run
 from agentdbg.commands.options import Argument, Option
 from agentdbg.commands.row_lines import print_row, print_verdict
 from agentdbg.commands.terminal import Styled, Terminal
