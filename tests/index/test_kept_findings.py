@@ -46,6 +46,13 @@ def _troubled(seed: int = 0) -> Story:
     return story
 
 
+def _stored_long_ago(data_dir: Path, story: Story) -> str:
+    """A run whose folder does not change any more: what is known of one touched just now is looked at again."""
+    run_id = store(data_dir, story)
+    os.utime(data_dir / "runs" / run_id, (1_700_000_000, 1_700_000_000))
+    return run_id
+
+
 def _told(found: Examination) -> Any:
     return json.loads(json.dumps(found.as_json()))
 
@@ -116,7 +123,7 @@ def test_a_second_look_reads_the_bytes_and_nothing_more(tmp_path: Path, monkeypa
 
 def test_new_rules_look_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upgrade may find more, or say it in other words; what the older one found says nothing any more."""
-    run_id = store(tmp_path, _troubled())
+    run_id = _stored_long_ago(tmp_path, _troubled())
     runs = RunIndex(tmp_path)
     runs.refresh()
     headline = runs.headlines([run_id])[run_id]
@@ -198,7 +205,7 @@ def test_a_long_run_has_one_state_everywhere_once_it_was_explained(
     for number in range(8):
         story.tool("search", {"q": number % 2}, error="no index")
     story.end()
-    run_id = store(tmp_path, story)
+    run_id = _stored_long_ago(tmp_path, story)
     runs = RunIndex(tmp_path)
     runs.refresh()
     runs.headlines([run_id])
