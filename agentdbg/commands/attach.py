@@ -68,7 +68,7 @@ def _newest_waiting() -> str | None:
 
 def _answer_all(out: Terminal, opened: OpenedRun, folder: Path) -> None:
     prompt, breaks, seen = Prompt(), _Breaks(folder), set[str]()
-    out.line(f"Attached to {opened.meta['run_name'] or 'unnamed'} {opened.run_id[:8]}; waiting for it to pause.")
+    out.sentence(f"Attached to {opened.meta['run_name'] or 'unnamed'} {opened.run_id[:8]}; waiting for it to pause.")
     looks = 0
     while opened.is_live:
         for told in paused_in(folder):

@@ -36,9 +36,10 @@ agentdbg audit --scrub --yes   # replace what was found
 _SHORTEST_SCRUBBED = 8
 """A shorter text stands in too many places to be replaced everywhere."""
 _SHOWN = 20
-_NOT_READ = frozenset(
-    {"spec_version", "event_id", "run_id", "parent_id", "event_type", "ts", "tape", "process", "mac", "rules", "v", "h"}
-)
+_NOT_READ = frozenset({"spec_version", "event_id", "run_id", "parent_id", "event_type", "ts"})
+_NOT_READ_OF_A_TAPE = frozenset({"tape", "run_id", "process", "mac", "rules", "v", "h", "l", "b"})
+_TAPE_NAME = re.compile(rb'"@[A-Za-z0-9_-]{22}"')
+"""What stands in a line of a tape for the value of another: a hash, and so no secret, however random it looks."""
 
 
 def command(
@@ -124,7 +125,10 @@ class _Auditor(Scrubber):
         except ValueError:
             value = line.decode("utf-8", "replace")
         if isinstance(value, dict):
-            value = {key: item for key, item in value.items() if key not in _NOT_READ}
+            is_event = "event_type" in value
+            value = value if is_event else decode_json(_TAPE_NAME.sub(b"null", line.rstrip(b"\r\n")))
+            skipped = _NOT_READ if is_event else _NOT_READ_OF_A_TAPE
+            value = {key: item for key, item in value.items() if key not in skipped}
         found = _Found()
         try:
             self._redactor.whole(value, encode_json(value), found)
@@ -181,7 +185,9 @@ def _say(out: Terminal, auditor: _Auditor, runs: int) -> None:
         for text, times in list(run.texts.items())[:_SHOWN]:
             often = "" if times == 1 else f", {times:,} times"
             out.line(f"{run_id[:8]}  {text[:4]}…  {len(text):,} characters{often}", indent=2)
-    out.line("`agentdbg audit --scrub` replaces them; --json lists all. Renew what is a real secret: it was on disk.")
+    out.sentence(
+        "`agentdbg audit --scrub` replaces them; --json lists all. Renew what is a real secret: it was on disk."
+    )
 
 
 def _scrubbed(out: Terminal, auditor: _Auditor, data_dir: Path, *, yes: bool) -> bool:

@@ -7,6 +7,7 @@ It writes the recording and a test that replays it, runs the test once, and leav
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import pprint
 import re
@@ -186,6 +187,8 @@ def _try(test: Path, recording: Path) -> None:
         return
     test.unlink(missing_ok=True)
     recording.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        recording.parent.rmdir()  # only if it was made for this recording
     if "No module named pytest" in done.stderr:
         raise UsageError("pytest is not installed here; pip install pytest, then try again")
     told = (done.stdout.strip() or done.stderr.strip()).splitlines()[-25:]

@@ -73,3 +73,18 @@ def test_runs_that_were_redacted_pass(cli: Callable[..., Ran], data_dir: Path) -
 
     assert ran.code == 0
     assert "nothing that the rules of today would hide" in ran.out
+
+
+def test_the_names_in_a_tape_are_no_secrets(cli: Callable[..., Ran], data_dir: Path) -> None:
+    """They are hashes, and replacing one of them would cut the tape; what stands beside them is looked at."""
+    run_id = leaky(data_dir)
+    assert cli("audit", "--scrub", "--yes").code == 0
+    # The first ends like an option for a password, and the second stands where its value would.
+    names = ["_HAERyzx9--iPumaRiKTpw", "M8rdgcG748O-tBNJj4yn_A"]
+    lines = [{"l": names[1], "b": names[0], "a": [f"@{name}" for name in names]}]
+    tape = data_dir / "runs" / run_id / "tape.jsonl"
+    tape.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    assert cli("audit").code == 0
+    tape.write_text(tape.read_text() + json.dumps({"v": names[0], "d": {"password": "hunter2-and-more"}}) + "\n")
+    assert "1 text would be hidden today" in cli("audit").out
