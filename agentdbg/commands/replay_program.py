@@ -84,7 +84,8 @@ def replay_program(words: Words) -> NoReturn:
 
 def _is_ours(opened: Opened) -> bool:
     """Whether a command of ours recorded it, as `agentdbg demo` does: then its traced function is the program."""
-    return opened.is_own and opened.head.get("module") == "agentdbg" and isinstance(opened.head.get("call"), dict)
+    call = opened.head.get("call")
+    return opened.is_own and isinstance(call, dict) and str(call.get("function")).startswith("agentdbg.")
 
 
 def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:

@@ -246,9 +246,11 @@ def test_a_run_stops_where_a_limit_stopped_it_that_does_not_hold_now(run: Any, f
     assert _ran(folder) == ran
 
 
-def test_every_run_of_the_demo_is_replayed(run: Any, data_dir: Path) -> None:
-    """`agentdbg demo`, then `agentdbg replay`, is what a newcomer tries first."""
-    assert run("-m", "agentdbg", "demo", "--no-view", "--live-seconds", "0").code == 0
+@pytest.mark.parametrize("command", [("-m", "agentdbg"), ("agentdbg-script.py",)])
+def test_every_run_of_the_demo_is_replayed(command: tuple[str, ...], run: Any, folder: Path, data_dir: Path) -> None:
+    """`agentdbg demo`, then `agentdbg replay`, is what a newcomer tries first, with the command that pip has made."""
+    (folder / "agentdbg-script.py").write_text("import sys\nfrom agentdbg.cli import main\nsys.exit(main())\n")
+    assert run(*command, "demo", "--no-view", "--live-seconds", "0").code == 0
     recorded = [path.name for path in (data_dir / "runs").iterdir()]
 
     assert len(recorded) == 4
