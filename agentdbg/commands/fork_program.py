@@ -10,10 +10,10 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agentdbg.autorun.launcher import execute, prepare
+from agentdbg.autorun.launcher import execute, prepare, without_own_frames
 from agentdbg.autorun.process import begin, note_program
 from agentdbg.commands.fork_trials import run_trials
-from agentdbg.commands.replay_program import arm_breaks, chosen_mocks, go_to, was_whole_program
+from agentdbg.commands.replay_program import arm_breaks, chosen_mocks, go_to, is_ours, was_whole_program
 from agentdbg.commands.replay_words import recorded_program
 from agentdbg.config import load_config
 from agentdbg.control.edits import Edit, edited_answer, edited_input, parse_edit
@@ -21,7 +21,7 @@ from agentdbg.control.forking import ForkPlan, check_edits
 from agentdbg.control.inputs import LiveInputs
 from agentdbg.control.prompt import edited_in_editor
 from agentdbg.control.recorded_answers import CannotServe, make_answer
-from agentdbg.control.recorded_calls import until_event
+from agentdbg.control.recorded_calls import call_recorded, until_event
 from agentdbg.control.recorded_runs import CannotReplay, open_recorded
 from agentdbg.control.replaying import Replay, ReplayOptions
 from agentdbg.control.surroundings import forget_seed
@@ -50,15 +50,19 @@ def fork_program(words: Words) -> NoReturn:
     if wanted is None or ("--at" in options and "--after" in options):
         raise UsageError("which step? --at EVENT changes it, --after EVENT goes on live behind it")
     opened = open_recorded(words.run, data_dir, with_others=True)
+    is_call = words.program is None and is_ours(opened)
+    if is_call:  # its traced function is the program
+        opened.close()
+        opened = open_recorded(words.run, data_dir)
     cut = until_event(opened, wanted, data_dir)
     call = next(call for call in opened.main.recording.calls if call.event_id == cut)
     edits, for_all = _edits(opened, call, options)
     if "--trials" in options:
         typed = len(options.get("--set", ()))
         sys.exit(run_trials(words, opened, edits[typed : len(edits) - len(for_all)]))
-    program = words.program or recorded_program(opened)
-    if words.program is not None and not program.is_module and not os.path.exists(program.target):
-        raise CannotReplay(f"there is no file {program.target!r} here to run; `-- -m` runs a module")
+    program = None if is_call else words.program or recorded_program(opened)
+    if words.program is not None and not words.program.is_module and not os.path.exists(words.program.target):
+        raise CannotReplay(f"there is no file {words.program.target!r} here to run; `-- -m` runs a module")
     plan = ForkPlan(
         opened.main,
         cut,
@@ -73,7 +77,8 @@ def fork_program(words: Words) -> NoReturn:
         go_to(opened)
     os.environ["AGENTDBG_TAPE"] = "1"
     os.environ.pop("AGENTDBG_PARENT_RUN_ID", None)
-    prepare(program, words.own_words if words.program is not None else 0)
+    if program is not None:
+        prepare(program, words.own_words if words.program is not None else 0)
     origin = _origin(opened, call, [*edits, *for_all], options)
     chosen = ReplayOptions(on_divergence="live", clock="now", keep_sleep=True, plan=plan, origin=origin)
     replay = Replay(opened, chosen)
@@ -85,6 +90,8 @@ def fork_program(words: Words) -> NoReturn:
     if replay.missing_keys:
         names = ", ".join(replay.missing_keys)
         sys.stderr.write(f"agentdbg: {names} not set: the program may need it, unless it loads it itself\n")
+    if program is None:
+        ending.call(lambda: call_recorded(opened, None))
     if was_whole_program(opened):
         note_program(program.target if program.is_module else None, opened.head.get("seed"))
         ending.process_run = begin(program.shown_name, is_quiet=True)
@@ -174,6 +181,16 @@ class _Ending:
         self._report = report
         self.process_run: ProcessRun | None = None
         atexit.register(self._settle)
+
+    def call(self, function: Any) -> NoReturn:
+        """Run a function in place of a program."""
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 -- shown as Python shows a program's end
+            error.__traceback__ = without_own_frames(error.__traceback__)
+            sys.excepthook(type(error), error, error.__traceback__)
+            sys.exit(1)
+        sys.exit(0)
 
     def note_end(self, error: BaseException | None) -> BaseException:
         """The program ended with this; gives what the process is to end with."""

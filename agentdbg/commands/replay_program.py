@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from agentdbg.control.breakpoints import Breakpoints
     from agentdbg.control.recorded_runs import Opened
 
-__all__ = ["arm_breaks", "chosen_mocks", "go_to", "replay_program", "was_whole_program"]
+__all__ = ["arm_breaks", "chosen_mocks", "go_to", "is_ours", "replay_program", "was_whole_program"]
 
 
 def replay_program(words: Words) -> NoReturn:
@@ -40,7 +40,7 @@ def replay_program(words: Words) -> NoReturn:
     data_dir = load_config().data_dir
     call = words.options.get("--call")
     opened = open_recorded(words.run, data_dir, with_others=call is None)
-    if call is None and words.program is None and _is_ours(opened):
+    if call is None and words.program is None and is_ours(opened):
         opened.close()
         call = words.options["--call"] = ""
         opened = open_recorded(words.run, data_dir)
@@ -82,7 +82,7 @@ def replay_program(words: Words) -> NoReturn:
     ending.call(lambda: call_recorded(opened, call or None))
 
 
-def _is_ours(opened: Opened) -> bool:
+def is_ours(opened: Opened) -> bool:
     """Whether a command of ours recorded it, as `agentdbg demo` does: then its traced function is the program."""
     call = opened.head.get("call")
     return opened.is_own and isinstance(call, dict) and str(call.get("function")).startswith("agentdbg.")

@@ -259,6 +259,10 @@ def test_every_run_of_the_demo_is_replayed(command: tuple[str, ...], run: Any, f
         assert again.code == 0, again.err
         assert "equal" in again.err
         assert "internal error" not in again.err
+        forked = run("-m", "agentdbg", "fork", run_id, "--after", "last")
+        assert f"forked {run_id[:8]}" in forked.err
+        assert forked.code in (0, 1), forked.err
+        assert "internal error" not in forked.err
 
 
 def test_forty_threads_of_forty_tasks_are_replayed(run: Any, data_dir: Path) -> None:
