@@ -16,7 +16,6 @@ import stat
 import time
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from agentdbg.storage.layout import (
@@ -30,6 +29,7 @@ from agentdbg.storage.layout import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from agentdbg.events import RunMeta
 
@@ -122,18 +122,20 @@ def _time_and_size(path: str) -> str:
     return f"{found.st_mtime_ns:x}.{found.st_size:x}"
 
 
-_SOURCES = ("analysis", "bounded", "events", "index", "loops", "storage", "encoding.py")
+_SOURCES = ("analysis", "bounded", "events", "index", "loops", "storage")
 """Where in the package everything stands that has a say in what is found."""
 
 
 @cache
 def rules_version() -> str:
     """A text that changes with every source that has a say in what is found."""
-    package, digest = Path(__file__).parents[1], sha256()
-    for name in _SOURCES:
-        source = package / name
-        for path in [source] if source.is_file() else sorted(source.rglob("*.py")):
-            digest.update(path.read_bytes())
+    package = os.path.dirname(os.path.dirname(__file__))
+    walked = [found for name in _SOURCES for found in os.walk(os.path.join(package, name))]
+    paths = [os.path.join(folder, name) for folder, _, names in walked for name in names if name.endswith(".py")]
+    digest = sha256()
+    for path in sorted(paths):
+        with open(path, "rb", buffering=0) as file:
+            digest.update(file.read())
     return digest.hexdigest()[:16]
 
 
