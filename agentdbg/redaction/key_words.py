@@ -31,7 +31,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 # A name whose last word is one of these loses a value that looks random.
-_ENDS_IN = ("key", "keys", "pass", "pw")
+_ENDS_IN = ("key", "keys", "pass", "passwd", "pw")
 _IS = (
     "assertion", "creds", "hmac", "mnemonic", "passcode", "pat", "pats", "pem", "psk", "pw", "salt", "sas", "seed",
     "sig", "sigs", "signature", "signatures", "sk", "verifier",
@@ -119,9 +119,14 @@ _FIELD_NAMES = word_set(
 )
 
 
+_NAME_OF_VARIABLE = re.compile(r"(?:[A-Z]{2,20}_){1,6}(?:KEY|PASSWORD|SECRET|TOKEN)")
+
+
 def is_field_name(text: object) -> bool:
     """Whether the second of two words is the name of a field as well, and not the value of the first."""
-    return type(text) is str and len(text) < 20 and text.lower() in _FIELD_NAMES
+    return type(text) is str and (
+        (len(text) < 20 and text.lower() in _FIELD_NAMES) or _NAME_OF_VARIABLE.fullmatch(text) is not None
+    )
 
 
 _PAGING_WORDS = word_set("continuation cursor page pagination paging scroll skip sync")
@@ -161,7 +166,8 @@ _NOTHING = word_set(
     "openidconnect basic bearer digest oauth oauth2"
 ) | {""}
 _PLACEHOLDER = re.compile(
-    r"\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}|\$?\{\{[^{}]{1,80}\}\}|<[A-Za-z/][A-Za-z _/|\-]{0,80}>"
+    r"(?:(?:Bearer|Basic|Token) )?\$\{[^{}]{1,80}\}|\$[A-Z_][A-Z0-9_]{2,80}"
+    r"|\$?\{\{[^{}]{1,80}\}\}|<[A-Za-z/][A-Za-z _/|\-]{0,80}>"
     r"|<\|[a-z_]{1,40}\|>|\[[A-Z]{1,20}\]|\*{3,}|x{4,}|X{4,}|\.{3}|(?:[Yy]our|YOUR)[-_ ][A-Za-z\-_ ]{1,60}"
 )
 

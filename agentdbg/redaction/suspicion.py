@@ -123,7 +123,7 @@ def _key_expressions() -> list[str]:
     random = r"[A-Za-z0-9][A-Za-z0-9+/_\-.~:%!@#$^&*]{12}"
     escaped = r"\\+[nrtbf]|\\+u[0-9a-fA-F]{4}|&quot;|&#3[49];|%[0-9A-Fa-f]{2}"
     between = rf"(?:[^A-Za-z0-9]|{escaped}|[bBrRuUfF]{{1,2}}[\\\"']|[|>][1-9])+"
-    typed = rf"[A-Za-z_][^=\n\"'`]*={between}"
+    typed = rf"[A-Za-z_][^=\n\"'`]*=(?:{between})?"
     return [
         rf"{KEY_NAME_ENDS_ROUGHLY}{between}(?:{typed}|(?:is|was){between})?{random}",
         rf"{_NAMING}{_QUOTE}?{_SPACE}*[:=]{_SPACE}*(?:{_QUOTE}[^\"\\]*|{_NAME}*){KEY_NAME_ENDS_ROUGHLY}",
