@@ -83,7 +83,7 @@ def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None
 def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
     """The program goes on: nothing waits any more."""
     folder = control_dir(run_folder)
-    for name in (f"paused-{pause_id}.json", f"command-{pause_id}.json"):
+    for name in (f"paused-{pause_id}.json", f"command-{pause_id}.json", f".answered-{pause_id}"):
         remove_quietly(os.path.join(folder, name))
     try:
         os.rmdir(folder)
@@ -116,25 +116,20 @@ def answer_pause(run_folder: str | Path, pause_id: str, command: dict[str, Any])
     body = json.dumps(command, allow_nan=False).encode()
     if len(body) > MOST_COMMAND_BYTES:
         raise ValueError(f"the answer has {len(body):,} bytes; {MOST_COMMAND_BYTES:,} are the most")
-    waiting = folder / f".command-{pause_id}-{secrets.token_hex(4)}"
-    replace_file(waiting, body)
+    target = folder / f"command-{pause_id}.json"
     try:
-        os.link(waiting, folder / f"command-{pause_id}.json")  # whole or not at all, and only for the first
-    except FileExistsError:
+        # Only for the first, and only while the program waits: what it withdraws first can be linked no more.
+        os.link(folder / f"paused-{pause_id}.json", folder / f".answered-{pause_id}")
+    except (FileExistsError, FileNotFoundError):
         return False
-    except OSError as error:
+    except OSError as error:  # the disk knows no links
         pass_on(error)
-        return _moved(waiting, folder / f"command-{pause_id}.json")
-    finally:
-        remove_quietly(waiting)
-    return True
-
-
-def _moved(waiting: Path, target: Path) -> bool:
-    """The same where the disk knows no links: the first to move it there wins, as far as the system can say."""
-    if target.exists():
+        if target.exists():
+            return False
+    try:
+        replace_file(target, body)
+    except FileNotFoundError:  # it went on, and its folder is gone
         return False
-    os.replace(waiting, target)
     return True
 
 

@@ -19,7 +19,15 @@ import agentdbg
 from agentdbg.around import deciding
 from agentdbg.control.arming import disarm
 from agentdbg.control.breakpoints import Breakpoints
-from agentdbg.storage.control_files import answer_pause, control_dir, paused_in, write_breaks
+from agentdbg.storage.control_files import (
+    answer_pause,
+    control_dir,
+    paused_in,
+    post_pause,
+    take_command,
+    withdraw_pause,
+    write_breaks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -299,6 +307,23 @@ def test_a_name_that_is_no_text_is_not_asked_for_one(recorded: Recorded) -> None
         call.result = 1
 
     assert len(recorded.only().of_type("TOOL_CALL")) == 1
+
+
+def test_an_answer_is_too_late_once_the_program_goes_on(tmp_path: Path) -> None:
+    """Whoever is about to answer while another's answer is taken is told that nobody heard it; nothing stays."""
+    for pause_id in ("a" * 32, "b" * 32):
+        post_pause(tmp_path, {"pause_id": pause_id})
+
+    class Late(dict[str, Any]):
+        def items(self) -> Any:  # asked when the answer is written out: after the look whether anybody waits
+            withdraw_pause(tmp_path, "a" * 32)
+            return super().items()
+
+    assert not answer_pause(tmp_path, "a" * 32, Late(do="continue"))
+    assert [path.name for path in (tmp_path / "control").iterdir()] == [f"paused-{'b' * 32}.json"]
+    assert answer_pause(tmp_path, "b" * 32, {"do": "continue"})
+    assert not answer_pause(tmp_path, "b" * 32, {"do": "abort"})
+    assert take_command(tmp_path, "b" * 32) == {"do": "continue"}
 
 
 def test_the_first_answer_wins_and_the_others_are_told() -> None:
