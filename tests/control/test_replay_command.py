@@ -246,6 +246,43 @@ def test_a_run_stops_where_a_limit_stopped_it_that_does_not_hold_now(run: Any, f
     assert _ran(folder) == ran
 
 
+FULL = """
+import os
+from agentdbg import tool, trace
+
+@tool
+def look(n):
+    return n
+
+@trace(name="full")
+def main():
+    look(1)
+    if os.environ.get("DISK_IS_FULL"):
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    print(look(2))
+
+main()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there a process can be forbidden to write")
+def test_a_full_disk_is_no_difference(run: Any, folder: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program does what it did; that its end could not be written is no other end."""
+    (folder / "agent.py").write_text(FULL)
+    live = run("agent.py")
+    recorded = _only(data_dir)
+    before = {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()}
+    monkeypatch.setenv("DISK_IS_FULL", "1")
+
+    again = run("-m", "agentdbg", "replay", recorded)
+
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert "equal; 2 of 2 calls served, 0 live" in again.err
+    assert "cannot write to" in again.err
+    assert {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()} == before
+
+
 @pytest.mark.parametrize("command", [("-m", "agentdbg"), ("agentdbg-script.py",)])
 def test_every_run_of_the_demo_is_replayed(command: tuple[str, ...], run: Any, folder: Path, data_dir: Path) -> None:
     """`agentdbg demo`, then `agentdbg replay`, is what a newcomer tries first, with the command that pip has made."""
