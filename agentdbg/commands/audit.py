@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.commands.options import Option
 from agentdbg.commands.scrub import Scrubber, stored_folders
 from agentdbg.commands.streams import confirmed, need_somebody
@@ -40,6 +41,8 @@ _NOT_READ = frozenset({"spec_version", "event_id", "run_id", "parent_id", "event
 _NOT_READ_OF_A_TAPE = frozenset({"tape", "run_id", "process", "mac", "rules", "v", "h", "l", "b"})
 _TAPE_NAME = re.compile(rb'"@[A-Za-z0-9_-]{22}"')
 """What stands in a line of a tape for the value of another: a hash, and so no secret, however random it looks."""
+_MOST_LINE_MEMORY = 50 << 20
+"""What one line may take when it is read; it is held more than once."""
 
 
 def command(
@@ -62,7 +65,13 @@ def command(
             progress.at((position + 1) / len(folders))
     out = Terminal()
     if as_json:
-        out.json({"runs": len(folders), "found": auditor.as_json(), "skipped": auditor.done.running})
+        out.json(
+            {
+                "runs": len(folders),
+                "found": auditor.as_json(),
+                "skipped": [*auditor.done.running, *auditor.done.too_large],
+            }
+        )
     else:
         _say(out, auditor, len(folders))
     if auditor.found and not (scrub and _scrubbed(out, auditor, data_dir, yes=yes)):
@@ -121,8 +130,9 @@ class _Auditor(Scrubber):
     def scrub_line(self, line: bytes) -> tuple[bytes, int]:
         """The line as it is, and how much was found in it."""
         try:
+            check_json_size(line, _MOST_LINE_MEMORY)
             value = decode_json(line.rstrip(b"\r\n"))
-        except ValueError:
+        except ValueError:  # not JSON, or made to take all memory: a text then
             value = line.decode("utf-8", "replace")
         if isinstance(value, dict):
             is_event = "event_type" in value
@@ -176,6 +186,9 @@ def _say(out: Terminal, auditor: _Auditor, runs: int) -> None:
     looked = f"{runs:,} {'run' if runs == 1 else 'runs'} looked through"
     if auditor.done.running:
         looked += f"; {len(auditor.done.running):,} still running, not read"
+    if auditor.done.too_large:
+        names = ", ".join(run_id[:8] for run_id in auditor.done.too_large[:_SHOWN])
+        problem(f"{len(auditor.done.too_large):,} hold a line or a file too large to be read whole: {names}")
     if not auditor.found:
         out.sentence(Styled("✓ ", "ok"), f"{looked}: nothing that the rules of today would hide.", hang=2)
         return

@@ -19,17 +19,18 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.bounded.json_size import check_json_size
 from agentdbg.encoding import decode_json
 from agentdbg.exceptions import AgentDbgError
 from agentdbg.storage.layout import TAPE_FILE, TAPE_GZIP_FILE, open_private
 from agentdbg.tape.origin import data_folder_key, is_proven
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["TapeCall", "TapeDamaged", "TapeReader", "find_tape"]
+__all__ = ["TapeCall", "TapeDamaged", "TapeReader", "find_tape", "tape_lines"]
 
 _LONGEST_LINE = 40_000_000
 _LARGEST_UNPACKED = 2_000_000_000
@@ -159,8 +160,10 @@ class TapeReader:
 
     def line(self, name: str) -> dict[str, Any]:
         """The line that has this name."""
+        raw = self.raw_line(name)
         try:
-            found = decode_json(self.raw_line(name))
+            check_json_size(raw)
+            found = decode_json(raw)
         except ValueError:
             raise TapeDamaged(f"the value {name:.40} on the tape {self.path} is damaged") from None
         return found if isinstance(found, dict) else {}
@@ -185,15 +188,12 @@ class TapeReader:
         at = 0
         with os.fdopen(os.dup(self._descriptor), "rb", buffering=_BLOCK) as file:
             file.seek(0)
-            while line := file.readline(_LONGEST_LINE + 1):
-                if not line.endswith(b"\n"):
-                    self.damaged_lines += 1  # torn, or far too long
-                    if len(line) <= _LONGEST_LINE:
-                        break
-                    at += len(line) + _skip_line(file)
-                    continue
-                self._take_line(line, at, calls)
-                at += len(line)
+            for line, length in _lines(file):
+                if line is None:
+                    self.damaged_lines += 1
+                else:
+                    self._take_line(line, at, calls)
+                at += length
         self.calls = calls
 
     def _take_line(self, line: bytes, at: int, calls: list[TapeCall]) -> None:
@@ -202,6 +202,7 @@ class TapeReader:
             self._values.setdefault(line[6:28], (at, len(line)))
             return
         try:
+            check_json_size(line)
             fields = decode_json(line)
             if "tape" in fields:
                 if not self.head:
@@ -246,6 +247,32 @@ def _call_of(fields: dict[str, Any]) -> TapeCall:
         had_begun=int(fields.get("b", 0)),
         round=None if "i" not in fields else (int(fields["i"][0]), int(fields["i"][1])),
     )
+
+
+def tape_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a tape, without their newlines, as they are; a torn one, and one far too long, are left out."""
+    unpacked: str | None = None
+    try:
+        if path.name.endswith(".gz"):
+            unpacked = _unpack(path)
+        with os.fdopen(open_private(unpacked or path, os.O_RDONLY), "rb", buffering=_BLOCK) as file:
+            yield from (line[:-1] for line, _ in _lines(file) if line is not None)
+    except (OSError, EOFError) as error:
+        raise TapeDamaged(f"the tape {path} cannot be read: {error}") from None
+    finally:
+        if unpacked is not None:
+            os.unlink(unpacked)
+
+
+def _lines(file: Any) -> Iterator[tuple[bytes | None, int]]:
+    """Each line and its length; None for one that is torn, or far too long."""
+    while line := file.readline(_LONGEST_LINE + 1):
+        length = len(line)
+        if line.endswith(b"\n"):
+            yield line, length
+        else:
+            del line
+            yield None, length + (_skip_line(file) if length > _LONGEST_LINE else 0)
 
 
 def _skip_line(file: Any) -> int:

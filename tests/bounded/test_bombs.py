@@ -80,10 +80,10 @@ def pack(piece: bytes, times: int) -> bytes:
     return out.getvalue()
 
 
-def _packed(piece: bytes, times: int) -> Callable[[Path, str], None]:
+def _packed(piece: bytes, times: int, name: str = "events.jsonl") -> Callable[[Path, str], None]:
     def make(folder: Path, _: str) -> None:
-        (folder / "events.jsonl").unlink()
-        (folder / "events.jsonl.gz").write_bytes(pack(piece, times))
+        (folder / name).unlink(missing_ok=True)
+        (folder / f"{name}.gz").write_bytes(pack(piece, times))
 
     return make
 
@@ -125,6 +125,9 @@ BAD_RUNS: dict[str, Callable[[Path, str], None]] = {
     "deep lists": _line("[" * 1_000_000 + "]" * 1_000_000),
     "deep objects": _line('{"a":' * 900 + "1" + "}" * 900),
     "a long number": _line('{"n":' + "9" * 15_000_000 + "}"),
+    "a tape without an end": _stretched("tape.jsonl", 1 << 30),
+    "a tape of zeros, packed": _packed(bytes(MB), 600, "tape.jsonl"),
+    "a tape of objects": _stretched("tape.jsonl", 0, b'{"a":[' + b'{"a":0},' * 3_000_000 + b"0]}\n"),
     "run.json without an end": _stretched("run.json", 2 << 30),
     "run.json of lists": _metadata('{"x":[' + "[]," * 2_500_000 + "0]}"),
     "run.json of deep lists": _metadata('{"x":' + "[" * 1_000_000 + "]" * 1_000_000 + "}"),
@@ -156,6 +159,9 @@ def test_one_bad_run_takes_no_command_down(kind: str, tmp_path: Path) -> None:
         ["export", bad, "--format", "html", "--out", tmp_path / "run.html"],
         ["assert", bad, "--max-errors", "5"],
         ["tail", bad],
+        ["show", bad, "--full"],
+        ["export", bad, "--with-tape", "--out", tmp_path / "whole.json"],
+        ["audit"],
         ["scrub", "a-secret-of-mine", "--yes"],
         ["rename", bad, "another name"],
         ["prune", "--older-than", "9999d", "--dry-run"],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.encoding import encode_json
 from agentdbg.events import SPEC_VERSION
-from agentdbg.interop.exports.run_content import line_blocks, tape_blocks
+from agentdbg.interop.exports.run_content import line_blocks, lines_of_tape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def write(runs: Sequence[Run], put: Put, progress: Progress, *, with_tape: bool 
     if with_tape:
         put(b'\n],"tape":[\n')
         is_first = True
-        for lines in tape_blocks(run):
-            put((b"" if is_first else b",\n") + b",\n".join(lines))
+        for line in lines_of_tape(run):
+            put(line if is_first else b",\n" + line)
             is_first = False
     put(b"\n]}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentdbg.interop.exports.run_content import line_blocks, part_of, tape_blocks
+from agentdbg.interop.exports.run_content import line_blocks, lines_of_tape, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,5 +21,5 @@ def write(runs: Sequence[Run], put: Put, progress: Progress, *, with_tape: bool 
         for lines, share in line_blocks(run):
             put(b"\n".join(lines) + b"\n")
             report(share)
-        for lines in tape_blocks(run) if with_tape else ():
-            put(b"\n".join(lines) + b"\n")
+        for line in lines_of_tape(run) if with_tape else ():
+            put(line + b"\n")

@@ -8,7 +8,6 @@ Files that appear whole or not at all, for this user alone.
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from agentdbg.index.source import EventSource
 from agentdbg.storage.dialects import DamagedLine, parse_event
 from agentdbg.storage.layout import open_private
 from agentdbg.storage.lines import events_path, iter_lines, open_events
-from agentdbg.tape.tape_reader import find_tape
+from agentdbg.tape.tape_reader import find_tape, tape_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,6 @@ __all__ = ["Progress", "Put", "Run", "appearing", "events_of", "line_blocks", "p
 
 Put = Callable[[bytes], object]
 Progress = Callable[[float], None]
-_TAPE_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -75,14 +73,10 @@ def line_blocks(run: Run) -> Iterator[tuple[list[bytes], float]]:
     source.close()
 
 
-def tape_blocks(run: Run) -> Iterator[list[bytes]]:
-    """The lines of a run's tape, some at a time, without their newlines; nothing when it has none."""
+def lines_of_tape(run: Run) -> Iterator[bytes]:
+    """The lines of a run's tape, without their newlines; nothing when it has none."""
     path = find_tape(run.folder)
-    if path is None:
-        return
-    with gzip.open(path, "rb") if path.suffix == ".gz" else open(path, "rb") as file:
-        while lines := file.readlines(_TAPE_BLOCK):
-            yield [line.rstrip(b"\n") for line in lines if line.endswith(b"\n")]
+    return iter(()) if path is None else tape_lines(path)
 
 
 def part_of(progress: Progress, position: int, total: int) -> Progress:
