@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import stat
@@ -37,6 +38,8 @@ _KEYS = ["spec_version", "event_id", "run_id", "parent_id", "event_type"]
 _KEYS += ["ts", "duration_ms", "name", "payload", "meta"]
 _FILES = ("run.json", "events.jsonl", "tape.jsonl")
 _COUNTED = {"llm_calls": "LLM_CALL", "tool_calls": "TOOL_CALL", "loop_warnings": "LOOP_WARNING"}
+_NO_ROOM_FOR = re.compile("agentdbg: cannot write to [^ ]*/runs/([0-9a-f-]{36})")
+"""How a run says that it finds no room; where it finds none for its last run.json either, that is the only sign."""
 _LONGEST_END_SECONDS = 240
 _BALLAST_SECONDS = 0.3
 _JUST_NOW_SECONDS = 1.1  # a file without events, made this lately, may have a writer that is just beginning
@@ -81,9 +84,9 @@ class Chaos:
             self._end(agent, way, told, errors)
             told.join(_LONGEST_END_SECONDS)
             time.sleep(_JUST_NOW_SECONDS)
-            said = _end_of(errors)
+            said = _all_of(errors)
         if agent.returncode != 0 and way == "left alone":
-            self.wrong.append(f"agent {self._number} ended with {agent.returncode}: {said}")
+            self.wrong.append(f"agent {self._number} ended with {agent.returncode}: {_end_of(said)}")
         self._judge(told, said, is_whole=way != "kill")
 
     def _torment(self, agent: subprocess.Popen[bytes], end: float) -> None:
@@ -116,7 +119,7 @@ class Chaos:
         except subprocess.TimeoutExpired:
             agent.send_signal(signal.SIGABRT)  # faulthandler tells where it hangs
             agent.wait()
-            self.wrong.append(f"agent {self._number} hung after {way}: {_end_of(errors)}")
+            self.wrong.append(f"agent {self._number} hung after {way}: {_end_of(_all_of(errors))}")
         with contextlib.suppress(ProcessLookupError):
             os.killpg(agent.pid, signal.SIGKILL)  # a pool's workers wait for their parent's next word
 
@@ -129,6 +132,7 @@ class Chaos:
         self.wrong += [line for line in errors.splitlines() if "agentdbg: could not" in line or "Fatal Python" in line]
         folders = {folder.name: folder for folder in (self.data_dir / "runs").iterdir()}
         known = {run["run_id"]: run for run in list_runs(data_dir=self.data_dir)}
+        without_room = set(_NO_ROOM_FOR.findall(errors))
         for run_id in told.runs | told.events.keys():
             self.runs += 1
             if run_id not in folders or run_id not in known:
@@ -136,12 +140,14 @@ class Chaos:
                 continue
             self.recorded += len(told.events[run_id])
             self.dropped += int(known[run_id].get("dropped_events") or 0)
-            problems = self._problems(folders[run_id], known[run_id], told.events[run_id], is_whole=is_whole)
+            problems = self._problems(
+                folders[run_id], known[run_id], told.events[run_id], had_room=is_whole and run_id not in without_room
+            )
             self.wrong += [f"run {run_id}: {problem}" for problem in problems]
         for folder in folders.values():  # judged, and out of the way
             shutil.rmtree(folder)
 
-    def _problems(self, folder: Path, run: Any, ids: set[str], *, is_whole: bool) -> Iterator[str]:
+    def _problems(self, folder: Path, run: Any, ids: set[str], *, had_room: bool) -> Iterator[str]:
         if run["status"] not in ("ok", "error"):
             yield f"is shown as {run['status']} though its process is gone"
         if stat.S_IMODE(folder.stat().st_mode) != 0o700:
@@ -160,7 +166,7 @@ class Chaos:
         if len(found) != len(set(found)):
             places = [f"{at} {event['event_type']}" for at, event in enumerate(events) if found.count(found[at]) > 1]
             yield f"an event is there twice: {', '.join(places)} of {len(events)}"
-        had_room = is_whole and not run.get("dropped_events")
+        had_room = had_room and not run.get("dropped_events")
         yield from self._problems_of_lines(folder, had_room=had_room)
         if had_room:
             yield from self._problems_of_counts(folder, run, [event["event_type"] for event in events])
@@ -196,11 +202,14 @@ class Chaos:
                 yield f"{run['counts'][counter]} {counter} are counted, {types.count(kind)} are there"
 
 
-def _end_of(errors: Any) -> str:
-    """What an agent said last on stderr."""
+def _all_of(errors: Any) -> str:
+    """What an agent said on stderr; it is gone."""
     errors.seek(0)
-    lines = errors.read().decode(errors="replace").splitlines()
-    return "\n".join(line for line in lines if "agentdbg: cannot write to" not in line)[-6_000:]
+    return str(errors.read().decode(errors="replace"))
+
+
+def _end_of(said: str) -> str:
+    return "\n".join(line for line in said.splitlines() if not _NO_ROOM_FOR.search(line))[-6_000:]
 
 
 class _Told(threading.Thread):
