@@ -11,7 +11,7 @@ import functools
 import sys
 import threading
 import weakref
-from contextvars import ContextVar
+from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import contain
@@ -99,6 +99,7 @@ class Scope:
 
 _POOLS = "concurrent.futures.thread"
 _OLDER_POOLS = "multiprocessing.pool"
+_GREENLETS = "gevent.greenlet"
 _scope: ContextVar[Scope | None] = ContextVar("agentdbg_scope", default=None)
 _scope_of_thread: weakref.WeakKeyDictionary[threading.Thread, Scope] = weakref.WeakKeyDictionary()
 _process_scope: Scope | None = None
@@ -169,6 +170,7 @@ def carry_into_threads() -> None:
         setattr(threading.Thread, "_bootstrap_inner", _entering_thread(threading.Thread._bootstrap_inner))  # noqa: B010, SLF001
     # Loading it now would take as long as all the rest of a first run's preparations.
     when_imported([_POOLS], _carry_into_pools, each_time=True)
+    when_imported([_GREENLETS], _carry_into_greenlets)
 
 
 def _carry_into_pools(module: str) -> None:
@@ -177,6 +179,22 @@ def _carry_into_pools(module: str) -> None:
         executor.submit = _submitting(executor.submit)
     except Exception as fault:  # noqa: BLE001 -- it would reach the program that has just imported the module
         contain(fault, "follow work into pools of threads")
+
+
+def _carry_into_greenlets(module: str) -> None:
+    sys.modules[module].Greenlet.add_spawn_callback(_hand_to_greenlet)
+
+
+def _hand_to_greenlet(greenlet: Any) -> None:
+    """Called where a greenlet is spawned. It begins with no context of its own, and gets one with the scope alone."""
+    try:
+        scope = current_scope()
+        if scope is not None and scope is not _process_scope and greenlet.gr_context is None:
+            context = Context()
+            context.run(_scope.set, scope)
+            greenlet.gr_context = context
+    except Exception as fault:  # noqa: BLE001 -- it would reach the program that spawns it
+        contain(fault, "follow work into a greenlet")
 
 
 def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:
