@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import contain
 from agentdbg.import_hook import when_imported
+from agentdbg.interruptions import hide_own_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,6 +278,9 @@ class _InScope:
         _scope.set(self._scope)
         try:
             return self._function(*args, **kwargs)
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
         finally:
             _scope.set(before)
 

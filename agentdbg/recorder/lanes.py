@@ -25,6 +25,7 @@ from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.faults import contain, pass_on
+from agentdbg.interruptions import hide_own_frames
 from agentdbg.recorder.context import current_scope
 
 if TYPE_CHECKING:
@@ -374,6 +375,9 @@ class InLane:
         before, _here.runner = _here.runner, _Runner(self._lane)
         try:
             return self._function(*args, **kwargs)
+        except BaseException as error:
+            hide_own_frames(error)
+            raise
         finally:
             self._lane.ended_at = next(_job_ends)
             _here.runner = before

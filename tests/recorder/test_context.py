@@ -9,7 +9,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import traceback
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ import pytest
 from agentdbg import current_run, has_active_run, record_llm_call, record_tool_call, trace, traced_run
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Recorded
@@ -495,3 +498,22 @@ with agentdbg.traced_run("other"):
     states = {run.meta["run_name"]: run.of_type("STATE_UPDATE") for run in recorded.all()}
     tasks = {name: [event["payload"]["state"] for event in events] for name, events in states.items()}
     assert tasks == {"outer": [{"task": 1}], "other": [{"task": 3}]}
+
+
+def _fails() -> None:
+    raise LookupError("nothing there")
+
+
+def test_what_fails_in_a_pool_shows_no_frame_of_ours(recorded: Recorded) -> None:
+    """What the program prints of its exception looks as it would without a recorder."""
+    shown = []
+    with ThreadPoolExecutor(1) as pool, ThreadPool(1) as older:
+        calls: list[Callable[[], object]] = [lambda: pool.submit(_fails).result(), lambda: older.apply(_fails)]
+        for inside in (nullcontext(), traced_run("run")):
+            with inside:
+                for call in calls:
+                    with pytest.raises(LookupError) as raised:
+                        call()
+                    shown.append([frame.name for frame in traceback.extract_tb(raised.value.__traceback__)])
+
+    assert shown[:2] == shown[2:]

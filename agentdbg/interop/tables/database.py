@@ -76,7 +76,11 @@ def ask(
     A question that takes longer than `seconds` is stopped; reading what changed does not count.
     """
     duckdb = require("duckdb")
-    with _folder(data_dir) as folder, tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill:
+    with (
+        _ctrl_c_is_itself(),
+        _folder(data_dir) as folder,
+        tempfile.TemporaryDirectory(prefix="agentdbg-sql-") as spill,
+    ):
         tables = StoredTables(data_dir, folder)
         clock = _Clock(seconds)
         for attempt in range(_ATTEMPTS):
@@ -92,6 +96,17 @@ def ask(
                     tables.forget()
         with clock, connection:
             yield Answer(answer.columns, answer.types, _kind_rows(answer.rows, clock))
+
+
+@contextmanager
+def _ctrl_c_is_itself() -> Iterator[None]:
+    """DuckDB takes notice of Ctrl-C by itself, and has a word of its own for it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 class _Clock:

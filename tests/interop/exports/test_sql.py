@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import shutil
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -438,3 +440,13 @@ def test_a_question_that_takes_too_long_is_stopped(cli: Callable[..., Ran]) -> N
 
     assert ran.code == 2
     assert "took longer than 1 seconds" in ran.err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signal there")
+def test_ctrl_c_ends_a_question_without_a_word(cli: Callable[..., Ran]) -> None:
+    """DuckDB takes notice of it by itself, and raises an exception of another kind."""
+    question = "select count(*) from range(1000000000) a, range(100000) b where a.range % 7 = b.range % 5"
+    threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT)).start()
+    ran = cli("sql", question, "--timeout", "60")
+
+    assert (ran.code, ran.err) == (130, "")
