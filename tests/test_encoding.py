@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentdbg import encoding
@@ -20,6 +20,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(value=_JSON)
 def test_what_both_encoders_write_reads_the_same(value: Any) -> None:
     """A run is written by the one that is installed, and may be read by the other."""

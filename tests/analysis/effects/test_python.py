@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentdbg.analysis.effect_guess.python_and_sql import python_effect
@@ -103,6 +103,7 @@ def test_what_is_not_surely_a_read_is_never_called_one(code: str) -> None:
     assert python_effect(code, shell_effect) in ("unknown", "write")
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=80))
 def test_any_text_is_judged(code: str) -> None:
     """It may be no Python at all."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentdbg.analysis.effect_guess.shell_commands import shell_effect
@@ -279,6 +279,7 @@ _PARTS = [*_cases(READS)[:12], "echo 'a b'", 'echo "c;d"', "true", "x=1"]
 _JOINS = st.sampled_from([" ; ", " && ", " || ", " | ", "\n", " & "])
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(_PARTS), _JOINS), max_size=4), st.sampled_from(["rm x", "git push", "tee y"]))
 def test_a_write_is_found_among_any_reads(parts: list[tuple[str, str]], write: str) -> None:
     """The one that matters may be the last of many."""
@@ -289,6 +290,7 @@ def test_a_write_is_found_among_any_reads(parts: list[tuple[str, str]], write: s
     assert shell_effect(f"({before}{write})") == "write"
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=60))
 def test_any_text_is_judged(text: str) -> None:
     """A model writes anything, and the gate must not fall over it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agentdbg.analysis.effect_guess.python_and_sql import looks_like_sql, sql_effect
@@ -96,12 +96,14 @@ def test_a_statement_is_one(text: str) -> None:
     assert looks_like_sql(text) or text.startswith(("WITH", "SELECT 1;", "GRANT", "SELECT *"))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(max_size=80))
 def test_any_text_is_judged(text: str) -> None:
     """Whatever a model writes into a query."""
     assert sql_effect(text) in ("read", "write", "unknown")
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(READS[:6]), st.sampled_from(WRITES[:6]))
 def test_one_write_among_queries_is_a_write(query: str, write: str) -> None:
     """The last of several statements counts as much as the first."""
