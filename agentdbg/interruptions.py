@@ -69,7 +69,8 @@ class WeakBag(Generic[Thing]):
         things = self._things
         if len(things) >= self._most:
             for key, held in list(things.items()):
-                if held() is None and things[key] is held:  # nothing comes between this and the next line
+                # Another thread may do the same; after the call nothing comes between this and the next line.
+                if held() is None and key in things and things[key] is held:
                     del things[key]
             self._most = max(_SMALLEST_BAG, 2 * len(things))
         things[id(thing)] = ref(thing)

@@ -228,3 +228,18 @@ def test_a_bag_forgets_what_nobody_else_holds_and_runs_no_code_for_it() -> None:
     assert bag.now() == kept
     assert len(bag._things) < 200
     assert {name for name in called if name.startswith("call ")} == {"call add"}
+
+
+def test_what_another_thread_has_forgotten_meanwhile_is_no_error_of_a_bag() -> None:
+    """Two threads may tidy it at once."""
+
+    class Thing:
+        pass
+
+    bag: WeakBag[Thing] = WeakBag()
+    things: dict[int, Any] = bag._things
+    for key in range(100):
+        things[key] = things.clear  # what the other one does while this one looks
+    bag.add(thing := Thing())
+
+    assert bag.now() == [thing]
