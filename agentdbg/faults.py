@@ -57,7 +57,7 @@ def pass_on(error: BaseException, *, of_user_code: bool = False) -> None:
 def contain(error: BaseException, doing: str, count: Callable[[], None] | None = None) -> None:
     """End a fault of ours here: say it once for each kind of work, and count it. Anything else goes on."""
     if is_not_ours(error):
-        error.__context__ = without_ours(error.__context__)
+        object.__setattr__(error, "__context__", without_ours(error.__context__))  # a frozen one refuses else
         raise error
     if settings.raise_faults:
         raise error

@@ -131,7 +131,7 @@ def hide_own_frames(error: BaseException) -> None:
         here.tb_next = _next_of_theirs(here.tb_next)
         here = here.tb_next
     if first is not None:
-        error.__traceback__ = first
+        BaseException.with_traceback(error, first)  # not assigned: a frozen one raises then
 
 
 def _next_of_theirs(trace: TracebackType | None) -> TracebackType | None:

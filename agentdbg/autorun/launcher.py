@@ -8,6 +8,7 @@ with them what it always does. `Program` says what to run; `prepare` sets the st
 
 from __future__ import annotations
 
+import builtins
 import os
 import sys
 import types
@@ -115,7 +116,7 @@ def execute(program: Program, note_end: Callable[[BaseException | None], BaseExc
     else:
         ending = note_end(None)
     for shown in _with_linked(ending):
-        shown.__traceback__ = without_own_frames(shown.__traceback__)
+        BaseException.with_traceback(shown, without_own_frames(shown.__traceback__))  # some cannot be assigned to
     theirs = ending.__traceback__
     _hide_own_frames(ending, theirs)
     raise ending.with_traceback(theirs)
@@ -151,8 +152,6 @@ def _new_main() -> types.ModuleType:
     main.__loader__ = BuiltinImporter
     if sys.version_info < (3, 14):
         main.__annotations__ = {}
-    import builtins  # noqa: PLC0415
-
     main.__dict__["__builtins__"] = builtins
     sys.modules["__main__"] = main
     return main
@@ -208,13 +207,19 @@ def without_own_frames(trace: TracebackType | None) -> TracebackType | None:
     return first
 
 
+_GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())
+
+
 def _with_linked(error: BaseException) -> list[BaseException]:
-    """The exception, and those that are shown with it: causes, contexts, members of groups."""
+    """The exception, and those that are shown with it: causes, contexts, members of groups. Runs no code of theirs."""
     found = [error]
+    known = {id(error)}
     for one in found:
-        members = getattr(one, "exceptions", ())
-        linked = (one.__cause__, one.__context__, *(members if isinstance(members, tuple) else ()))
-        found += [other for other in linked if isinstance(other, BaseException) and other not in found]
+        members = one.exceptions if isinstance(one, _GROUPS) else ()
+        for other in (one.__cause__, one.__context__, *members):
+            if other is not None and id(other) not in known:
+                known.add(id(other))
+                found.append(other)
     return found
 
 
@@ -232,7 +237,7 @@ def _hide_own_frames(ending: BaseException, theirs: TracebackType | None) -> Non
         sys.excepthook = hook
         if error is ending:
             trace = theirs
-            error.__traceback__ = theirs
+            BaseException.with_traceback(error, theirs)
             sys.last_traceback = theirs
         hook(kind, error, trace)
 

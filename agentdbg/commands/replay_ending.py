@@ -86,7 +86,7 @@ class Ending:
             if error.code is not None and not isinstance(error.code, int):
                 sys.stderr.write(f"{error.code}\n")
             return
-        error.__traceback__ = without_own_frames(error.__traceback__)
+        BaseException.with_traceback(error, without_own_frames(error.__traceback__))
         sys.excepthook(type(error), error, error.__traceback__)
 
     def _wait_for_end(self) -> None:

@@ -182,13 +182,13 @@ def _exception_back(plain: dict[str, Any], depth: int) -> Any:
     made = base.__new__(kind, *args)
     base.__init__(made, *args)  # Python's own, not the program's: it fills errno and the like
     if not issubclass(kind, OSError):
-        made.args = args
+        object.__setattr__(made, "args", args)  # a frozen one refuses to be assigned to
     for name, child in (plain.get("d") or {}).items():
         made.__dict__[name] = decode_value(child, depth)
     if "n" in plain:
         made.__dict__["__notes__"] = [decode_value(note, depth) for note in plain["n"]]
     if "cause" in plain:
-        made.__cause__ = decode_value(plain["cause"], depth)
+        object.__setattr__(made, "__cause__", decode_value(plain["cause"], depth))
     return made
 
 

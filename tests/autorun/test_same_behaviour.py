@@ -27,6 +27,12 @@ SCRIPTS = {
     "exits with an object": "raise SystemExit(['x'])",
     "raises": "def work():\n    raise ValueError('no such city')\nwork()",
     "raises from another": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('x') from e",
+    "raises what is frozen": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass Denied(Exception):\n"
+    "    why: str\ntry:\n    raise Denied('seat')\nexcept Denied as first:\n    raise Denied('seats') from first",
+    "raises what cannot be compared": "class Odd(Exception):\n    def __eq__(self, other):\n        raise ValueError\n"
+    "try:\n    raise Odd('a')\nexcept Odd:\n    raise Odd('b')",
+    "raises what is no group": "class Lazy(Exception):\n    @property\n    def exceptions(self):\n"
+    "        raise RuntimeError('not loaded')\nraise Lazy('mine')",
     "raises without a cause": "raise Exception('a') from None",
     "does not compile": "print('never'\n",
     "has a null byte": "x = '\\x00'\nprint(repr(x))",

@@ -168,6 +168,21 @@ def test_an_exception_comes_back_with_what_it_carries() -> None:
     assert (cause.errno, cause.filename) == (2, "a.txt")
 
 
+@dataclasses.dataclass(frozen=True)
+class Denied(Exception):
+    why: str
+
+
+def test_an_exception_that_cannot_be_assigned_to_comes_back() -> None:
+    """Whoever writes all classes as frozen ones does so with exceptions too."""
+    try:
+        raise Denied("no seat") from KeyError("seat")
+    except Denied as error:
+        back = decode_value(encode_value(error)[0])
+
+    assert (type(back), back.why, repr(back.__cause__)) == (Denied, "no seat", "KeyError('seat')")
+
+
 def test_an_attribute_without_a_form_costs_only_itself() -> None:
     """A client's exception holds its response, with a socket in it; its status is what the program reads."""
     error = Refused(5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import signal
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import agentdbg
 from agentdbg import faults
-from agentdbg.interruptions import WeakBag
+from agentdbg.interruptions import WeakBag, hide_own_frames
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -243,3 +244,18 @@ def test_what_another_thread_has_forgotten_meanwhile_is_no_error_of_a_bag() -> N
     bag.add(thing := Thing())
 
     assert bag.now() == [thing]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stop(BaseException):
+    why: str
+
+
+def test_an_exception_that_cannot_be_assigned_to_passes_as_it_is() -> None:
+    """A frozen one raises another when its traceback or its context is set as an attribute."""
+    with pytest.raises(Stop):
+        try:
+            raise Stop("now")
+        except Stop as error:
+            hide_own_frames(error)
+            faults.contain(error, "do something")
