@@ -17,6 +17,7 @@ from agentdbg.control.pauses import is_terminal
 from agentdbg.control.plan import Diverge, Enter, Give, Live, Plan, Serve
 from agentdbg.events import REDACTED
 from agentdbg.exceptions import UsageError
+from agentdbg.faults import tell_once
 from agentdbg.recorder.deciders import Refuse
 from agentdbg.safe_text import clean
 
@@ -124,9 +125,7 @@ class ForkPlan(MockedPlan):
             return Serve()
         if self._inputs and (is_place or call.can_edit):
             self._open()
-            return self._about_write(call, edited_input(call.kind, call.input, self._inputs)) or self._made(
-                call, self._inputs
-            )
+            return self._about_write(call, self._inputs) or self._made(call, self._inputs)
         if recorded.turn == self._last or is_place:
             self._open()
         if not self._outcomes or not is_place:
@@ -139,9 +138,8 @@ class ForkPlan(MockedPlan):
 
     def _live(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Serve | Live | Refuse:
         self._open()
-        if (decided := self._about_write(call, call.input, recorded)) is not None:
-            return decided
-        return self._made(call, self._for_all if self._concerns_all(call) else ())
+        edits = self._for_all if self._concerns_all(call) and self._fit(call) else ()
+        return self._about_write(call, edits, recorded) or self._made(call, edits)
 
     def _concerns_all(self, call: AnnouncedCall) -> bool:
         """`--set-all` is for calls of the kind that was cut at; at a client, for what goes over HTTP."""
@@ -154,6 +152,15 @@ class ForkPlan(MockedPlan):
                 "llm" if self._place.kind == "http" else self._place.kind,
             )
         )
+
+    def _fit(self, call: AnnouncedCall) -> bool:
+        """Whether a call has what is to be changed in all; one that has not is made, or refused, as it is."""
+        try:
+            edited_input(call.kind, call.input, self._for_all)
+        except UsageError as error:
+            tell_once(f"fork:{call.plain_name}", f"{call.plain_name} is not changed by --set-all: {error}")
+            return False
+        return True
 
     def _made(self, call: AnnouncedCall, edits: Sequence[Edit]) -> Live | Refuse:
         given = edited_input(call.kind, call.input, edits) if edits else call.input
@@ -171,12 +178,12 @@ class ForkPlan(MockedPlan):
         return Live(given) if edits else Live()
 
     def _about_write(
-        self, call: AnnouncedCall, given: Any, recorded: RecordedCall | None = None
+        self, call: AnnouncedCall, edits: Sequence[Edit], recorded: RecordedCall | None = None
     ) -> Serve | Refuse | None:
-        """What is said about a tool that may write; None: it is made."""
+        """What is said about a tool that may write with the arguments it would get; None: it is made."""
         if call.kind != "tool":
             return None
-        name = call.plain_name
+        name, given = call.plain_name, edited_input(call.kind, call.input, edits)
         effect = call.meta.get("effect") or self._rules.kind_of(name) or guess(name, given).kind
         if effect == "read" or self._writes == "allow":
             return None

@@ -54,10 +54,10 @@ STEPS = [name for _ in range(5) for name in ("search", "think")] + ["refund", "t
 class Recorded:
     """A recorded program, and ways to fork it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: str = PROGRAM) -> None:
         self.folder = folder
         self.data_dir = folder / "data"
-        (folder / "agent.py").write_text(PROGRAM)
+        (folder / "agent.py").write_text(program)
         self._run([sys.executable, "agent.py"])
         self.run_dir = next((self.data_dir / "runs").iterdir())
         self.calls = [e for e in self.events(self.run_dir) if e["event_type"] in ("LLM_CALL", "TOOL_CALL")]
@@ -130,6 +130,43 @@ def test_a_write_with_other_arguments_is_a_write(recorded: Recorded, writes: tup
     assert done.returncode == 1
     assert "refund" not in done.stdout
     assert "agentdbg: not made: refund writes" in done.stderr
+
+
+QUERIES = """
+from agentdbg import tool, trace
+
+@tool
+def run_sql(sql):
+    print("run_sql", sql)
+
+@tool
+def delete_user(name):
+    print("delete_user", name)
+
+@tool(effect="read")
+def look_up(name):
+    print("look_up", name)
+
+@trace
+def agent():
+    for call, given in [(run_sql, "SELECT 1"), (run_sql, "SELECT 2"), (delete_user, "ann"), (look_up, "ann")]:
+        try:
+            call(given)
+        except Exception as error:
+            print(type(error).__name__)
+
+agent()
+"""
+
+
+def test_what_is_changed_in_all_calls_is_judged_as_it_would_be_made(tmp_path: Path) -> None:
+    """A query that only read may delete with what it is given now; calls without such an argument stay as they are."""
+    recorded = Recorded(tmp_path, QUERIES)
+    done = recorded.fork("--at", recorded.calls[0]["event_id"][:12], "--set-all", "args.sql=DELETE FROM users")
+
+    assert done.stdout.splitlines() == [*["AgentDbgForkRefused"] * 3, "look_up ann"]
+    assert "agentdbg: look_up is not changed by --set-all: there is no argument 'sql'" in done.stderr
+    assert "could not" not in done.stderr
 
 
 def test_a_recorded_write_can_be_served(recorded: Recorded) -> None:
