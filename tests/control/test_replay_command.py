@@ -103,6 +103,45 @@ def test_the_same_program_gives_the_same_and_runs_nothing(run: Any, folder: Path
     assert run("-m", "agentdbg", "validate", report["run_id"]).code == 0
 
 
+def test_agents_that_work_at_once_are_the_same_again(run: Any, folder: Path, data_dir: Path) -> None:
+    """Served calls take no time, so what overlapped no longer does; the order in which they began is still theirs."""
+    (folder / "agent.py").write_text(
+        textwrap.dedent("""
+        import asyncio, random
+        from agentdbg import llm, tool, trace
+
+        @tool
+        async def look(what):
+            await asyncio.sleep(random.random() / 50)
+            return {"found": what}
+
+        @llm(model="m")
+        async def ask(prompt):
+            await asyncio.sleep(random.random() / 50)
+            return "about " + prompt
+
+        async def agent(number):
+            for place in range(3):
+                await ask(f"question {number}")
+                await look(place)
+
+        @trace
+        async def main():
+            await asyncio.gather(*map(agent, range(8)))
+
+        asyncio.run(main())
+    """)
+    )
+    run("agent.py")
+    recorded = _only(data_dir)
+    replayed = run("-m", "agentdbg", "replay", recorded, "--report", "report.json")
+    again = json.loads((folder / "report.json").read_text())["run_id"]
+    compared = run("-m", "agentdbg", "diff", recorded, again)
+
+    assert replayed.code == 0, replayed.err
+    assert (compared.code, "Every step is the same" in compared.out) == (0, True), compared.out
+
+
 def test_a_changed_prompt_is_told_with_both_sides(run: Any, folder: Path, data_dir: Path) -> None:
     """What somebody sees who has just edited a prompt."""
     run("agent.py")

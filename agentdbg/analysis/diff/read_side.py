@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
@@ -71,6 +70,7 @@ class _Reader:
         self._parents: list[str | None] = []
         self._open: dict[str, Step] = {}
         self._starts: dict[int, str] = {}
+        self._begun: dict[int, int] = {}
         self._effects = EffectReader(rules)
         self._context: dict[str, Any] = {}
         self._context_key = fingerprint(self._context)
@@ -106,8 +106,8 @@ class _Reader:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
             self._starts[number] = call_id
-        else:
-            self._open.pop(event_id, None)
+        elif (announced := self._open.pop(event_id, None)) is not None:
+            step.start_ms, self._begun[number] = announced.start_ms, announced.number
         self._by_id.setdefault(event_id, step)
         self._parents.append(event.get("parent_id"))
         self._steps[number] = step
@@ -185,8 +185,12 @@ class _Reader:
         for number, children in families.items():
             self._steps[number].children = children
         for siblings in (top, *families.values()):
-            siblings.sort(key=attrgetter("start_ms"))  # those that begin together stay in the order of the file
+            siblings.sort(key=self._beginning)
         return top
+
+    def _beginning(self, step: Step) -> tuple[int, int]:
+        """When a step began; those that begin together stay in the order of the file, where a call is announced."""
+        return step.start_ms, self._begun.get(step.number, step.number)
 
 
 def _make_call(step: Step) -> None:
