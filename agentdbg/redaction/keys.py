@@ -145,7 +145,8 @@ class KeyJudge:
             return DESCRIBING if describes(words) else SECRET
         if not names_a_key(words):
             return SAFE
-        return DESCRIBING if words[-1].endswith(("pass", "passwd", "pw")) else RANDOM
+        is_password = words[-1] != "pass" and words[-1].endswith(("pass", "passwd", "pw"))  # `FAIL_TO_PASS` is none
+        return DESCRIBING if is_password else RANDOM
 
     def _look_at_found(self, words: list[str], squeezed: str) -> int:
         if "token" in squeezed and not self._other_secret(squeezed):

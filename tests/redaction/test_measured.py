@@ -162,6 +162,13 @@ def test_what_programs_say_of_secrets_is_kept(redactor: Redactor, text: str) -> 
     assert redactor.seal({"value": text}).value == {"value": text}
 
 
+def test_which_tests_should_pass_is_no_password(redactor: Redactor) -> None:
+    """The data of benchmarks for agents is full of it."""
+    value = {"FAIL_TO_PASS": '["test/rules/std_L060_test.py::test__rules__std_L060_raised"]'}
+
+    assert redactor.seal(value).value == value
+
+
 @pytest.mark.parametrize(
     "template",
     [
