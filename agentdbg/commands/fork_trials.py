@@ -72,9 +72,10 @@ def run_trials(words: Words, opened: Opened, from_editor: Sequence[Edit] = ()) -
     _print_table(parent, trials, count)
     if expected is None:
         return 0
-    return (
-        0 if all(trial is not None and getattr(trial, expected) == getattr(parent, expected) for trial in done) else 1
-    )
+    others = sum(trial is None or getattr(trial, expected) != getattr(parent, expected) for trial in done)
+    if others:
+        sys.stderr.write(f"agentdbg: --expect {expected} is not met: {others} of {count} trials differ in it\n")
+    return 1 if others else 0
 
 
 def _number(words: Words, option: str, default: int) -> int:

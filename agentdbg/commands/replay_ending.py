@@ -52,6 +52,8 @@ class Ending:
         self._data_dir = load_config().data_dir
         self.process_run: ProcessRun | None = None
         self._is_interrupted = False
+        self._is_given_up = False
+        """Whether somebody pressed Ctrl-C; then there is nothing to judge, and Python ends the process as ever."""
         self.is_call = False
         """Whether a function is replayed, not its program."""
         self._is_over = threading.Event()
@@ -71,6 +73,7 @@ class Ending:
         if self.process_run is not None:
             error = self.process_run.note_end(error) or error
         if isinstance(error, KeyboardInterrupt) and not self._is_interrupted:
+            self._is_given_up = True
             return error
         self._show(error)
         self._code = 0 if self._replay.session.is_equal else 1
@@ -119,6 +122,9 @@ class Ending:
         """At exit, when all threads are done and the run is closed."""
         replay = self._replay
         replay.stop()
+        if self._is_given_up:
+            self._give_up()
+            return
         if not any(run.run_id for run in replay.session.runs) and not replay.session.divergences:
             sys.stderr.write(
                 "agentdbg: the program made no run at all, so nothing was replayed; is it the right one?\n"
@@ -130,13 +136,24 @@ class Ending:
         with paused():
             if self._report is not None:
                 self._report.write_text(json.dumps(report, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-            if self._forgotten is not None:
-                shutil.rmtree(self._forgotten, ignore_errors=True)
+        self._forget()
         for line in replay_lines(replay, report, is_kept=self._forgotten is None, is_call=self.is_call):
             sys.stderr.write(f"{line}\n")
         self._final = 0 if replay.session.is_equal else 1
         self._is_over.set()
         self._leave(self._final)
+
+    def _give_up(self) -> None:
+        calls = self._replay.counts
+        served = f"{calls['served']} of {calls['recorded'] - calls['observed']} calls were served"
+        sys.stderr.write(f"agentdbg: interrupted; {served}, and nothing was compared\n")
+        self._forget()
+        self._is_over.set()
+
+    def _forget(self) -> None:
+        if self._forgotten is not None:
+            with paused():
+                shutil.rmtree(self._forgotten, ignore_errors=True)
 
     def _leave(self, code: int) -> None:
         if code != self._code:  # the interpreter has made up its mind already

@@ -211,7 +211,9 @@ def test_trials_are_counted(recorded: Recorded) -> None:
 
     assert done.returncode == 0, done.stderr
     assert '2 of 2: refund({"amount": 40, "order": "A-17"}) (as recorded)' in done.stdout
-    assert recorded.fork(*at, "--expect", "answer").returncode == 1
+    other = recorded.fork(*at, "--expect", "answer")
+    assert other.returncode == 1
+    assert "--expect answer is not met: 2 of 2 trials differ in it" in other.stderr
 
 
 FLAKY = """

@@ -492,11 +492,12 @@ def test_interrupting_a_replay_leaves_the_recording_alone(folder: Path, run: Any
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         try:
-            process.communicate(timeout=30)
+            _, told = process.communicate(timeout=30)
         finally:
             process.kill()  # where SIGINT is ignored, it would go on for ever
 
     assert process.returncode in (130, -signal.SIGINT)
+    assert b"calls were served, and nothing was compared" in told
     assert {path.name: path.read_bytes() for path in (data_dir / "runs" / recorded).iterdir()} == before
 
 
