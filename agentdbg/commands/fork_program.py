@@ -187,7 +187,7 @@ class _Ending:
         try:
             function()
         except Exception as error:  # noqa: BLE001 -- shown as Python shows a program's end
-            error.__traceback__ = without_own_frames(error.__traceback__)
+            BaseException.with_traceback(error, without_own_frames(error.__traceback__))
             sys.excepthook(type(error), error, error.__traceback__)
             sys.exit(1)
         sys.exit(0)

@@ -98,7 +98,9 @@ _OF_A_PARSER = re.compile(
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 _WINDOW_BEFORE = 2_400
-_WINDOW = 2_000
+_WINDOW = 4_200
+"""Brackets close within it, or never; what stands in quotes may go on behind it, line after line."""
+_THREE_QUOTES = re.compile(r"[^\n]{0,200}?(?:\"\"\"|''')")
 
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-$")
 _SCHEME = re.compile(
@@ -142,17 +144,14 @@ class AssignmentScanner:
         """
         What a name is given that should go, read in a window around it.
 
-        Only what reaches the window's end is read again in the whole text: a long run of names that are given nothing
-        secret, each of them the value of the one before, must not be read to its end for each.
+        Only what is found there is read again in the whole text, and what stands in three quotes: a long run of names
+        that are given nothing secret, each of them the value of the one before, must not be read to its end for each.
         """
         start, end = place
-        opening = max(0, start - _WINDOW_BEFORE)
-        closing = min(len(text), end + _WINDOW)
-        whole = opening == 0 and closing == len(text)
-        spans = self._secret_ones(
-            text if whole else text[opening:closing], start - opening, end - opening, name, verdict, is_weak
-        )
-        if any(span[1] >= closing - opening for span in spans) and not whole:
+        opening, closing = max(0, start - _WINDOW_BEFORE), end + _WINDOW
+        part = text[opening:closing]
+        spans = self._secret_ones(part, start - opening, end - opening, name, verdict, is_weak)
+        if closing < len(text) and (spans or _THREE_QUOTES.match(text, end)):
             return self._secret_ones(text, start, end, name, verdict, is_weak)
         return [(span[0] + opening, span[1] + opening) for span in spans]
 

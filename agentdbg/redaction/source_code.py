@@ -46,7 +46,7 @@ def is_written_out(text: str, span: tuple[int, int]) -> bool:
     if text[start - 3 : start] not in {'"""', "'''"}:
         return False
     words = text[start:end].strip().split()
-    return "\n" in text[start:end].strip() and not any(looks_random(word) for word in words)
+    return "\n" in text[start:end].strip() and not any(looks_random(word) or is_told(word) for word in words)
 
 
 _CALL = re.compile(

@@ -222,3 +222,19 @@ HARMLESS = [
 def test_harmless_text_is_kept(redactor: Redactor, text: str) -> None:
     """A debugger that hides ids, hashes and code hides what people came to see."""
     assert redactor.seal({"text": text, "list": [text]}).value == {"text": text, "list": [text]}
+
+
+@pytest.mark.parametrize("lines", [3, 110, 190])
+@pytest.mark.parametrize(
+    "written",
+    ['password = "{}"', "password = '{}'", 'SECRET = """\n{}\n"""', "token = '''{}'''", "password: [\n{}\n]"],
+)
+def test_a_value_of_many_lines_goes_to_its_end_wherever_that_is(redactor: Redactor, written: str, lines: int) -> None:
+    """It may be longer than what is looked at around a name; brackets are followed for four thousand characters."""
+    drawn = [f"Zq7{number:03}xWb5tR9e" for number in range(lines)]
+    listed = written.startswith("password: [")
+    value = ",\n".join(f'"{one}"' for one in drawn) if listed else "\n".join(drawn)
+    cleaned = redactor.clean_text(f"see:\n{written.format(value)}\n" + "and then " * 900, 30_000)
+
+    assert [one for one in drawn if one in cleaned] == []
+    assert "and then" in cleaned
