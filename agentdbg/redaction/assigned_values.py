@@ -154,7 +154,7 @@ _HEADER_NAME = re.compile(
     r"(?:[A-Z][a-z]{1,12}-){0,3}(?:Authorization|authorization|Cookie2?)|X(?:-[A-Z][a-z]{1,12}){1,3}"
 )
 """`auth_header = "Proxy-Authorization"`: where the secret will stand."""
-_FIELD = re.compile(r"%\(?\w{0,40}\)?[srdi]|\{[^{}]{0,80}\}")
+_FIELD = re.compile(r"%(?:\(\w{1,40}\))?[srdi](?![A-Za-z0-9])|\{[^{}]{0,80}\}")
 _BESIDE_FIELDS = re.compile(r"[A-Za-z\s:/.,_=;<>|?&()\[\]+\-]*", re.ASCII)
 
 

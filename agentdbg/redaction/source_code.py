@@ -93,7 +93,7 @@ def merely_mentions(text: str, name: str, start: int, span: tuple[int, int], *, 
     if not any(map(str.isalnum, value)) and len(value) < LEAST_TOLD:
         return True
     if text[at - 1 : at] in _QUOTED_BEFORE:
-        return _is_name_in_quotes(value) or (
+        return _is_name_in_quotes(name, value) or (
             (is_weak or _COMPARED.search(text, max(0, at - 16), at) is not None)
             and not any(is_told(word) or looks_random(word) for word in value.split()[:3])
         )
@@ -105,8 +105,14 @@ def merely_mentions(text: str, name: str, start: int, span: tuple[int, int], *, 
     return len(value) <= _LONGEST_CODE and _is_no_value(text, name, start, span, is_weak=is_weak)
 
 
-def _is_name_in_quotes(value: str) -> bool:
-    return _NAME_OF_SECRET.fullmatch(value) is not None and not value.startswith(("my", "your", "the"))
+_OF_A_PERSON = re.compile(r"(?:pass(?:word|wd|phrase)?|pwd|pw)$", re.IGNORECASE)
+"""What people choose themselves, in words: `super_secret`, `Swordfish`."""
+
+
+def _is_name_in_quotes(name: str, value: str) -> bool:
+    if not _NAME_OF_SECRET.fullmatch(value) or value.startswith(("my", "your", "the")):
+        return False
+    return value.isupper() or not _OF_A_PERSON.search(name)
 
 
 def _is_no_value(text: str, name: str, start: int, span: tuple[int, int], *, is_weak: bool) -> bool:
@@ -115,7 +121,8 @@ def _is_no_value(text: str, name: str, start: int, span: tuple[int, int], *, is_
     value = text[at:end]
     if text[start - 1 : start] == "{" and _FORMAT.match(text, start + len(name)):
         return True
-    is_sentence = value[1:].islower() and value.isalpha() and _SENTENCE.search(text, at - 2, end + 40) is not None
+    is_word = value.isalpha() and (value.islower() or (value[1:].islower() and not _OF_A_PERSON.search(name)))
+    is_sentence = is_word and _SENTENCE.search(text, at - 2, end + 40) is not None
     return (
         is_sentence
         or _STYLE.match(value) is not None

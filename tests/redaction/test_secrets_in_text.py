@@ -238,3 +238,19 @@ def test_a_value_of_many_lines_goes_to_its_end_wherever_that_is(redactor: Redact
 
     assert [one for one in drawn if one in cleaned] == []
     assert "and then" in cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'password = "super_{}"',
+        '{{"db_password": "top_{}"}}',
+        "passphrase = 'pa%ss{}'",
+        "Password: {} and then log in",
+    ],
+)
+def test_a_password_of_words_goes(redactor: Redactor, text: str) -> None:
+    """People choose words, also such as programs are made of: a name, a field to be filled in, a sentence."""
+    word = "Swordfish" if "Password" in text else "secret"
+
+    assert word not in redactor.clean_text(text.format(word))
