@@ -478,9 +478,11 @@ def _fits(value: Any, limit: int) -> bool:
         return value.isascii() or len(value) * 4 <= limit or len(value.encode()) <= limit
     if not isinstance(value, (dict, list)):
         return True
-    size = 2
-    for child in value if isinstance(value, list) else value.items():  # a long history need not be encoded to its end
-        size += len(encoding.encode(child))
+    # A pair is encoded as a list of two, which takes a byte more than what stands in a dict, comma included.
+    children, more = (value, 1) if isinstance(value, list) else (value.items(), -1)
+    size = 1  # brackets, and one comma fewer than items
+    for child in children:  # a long history need not be encoded to its end
+        size += len(encoding.encode(child)) + more
         if size > limit:
-            return len(encoding.encode(value)) <= limit
+            return False
     return True

@@ -213,6 +213,19 @@ def test_fields_fitted_together_fit(fields: dict[str, Any], limit: int) -> None:
         assert len(encode_json(fitted)) <= limit
 
 
+@pytest.mark.parametrize("value", [["x" * 18] * 9, dict.fromkeys("abcdefghi", "x" * 14)], ids=["list", "dict"])
+@pytest.mark.parametrize("more", range(-2, 4))
+def test_the_limit_is_met_to_the_byte(value: Any, more: int) -> None:
+    """Commas and colons count."""
+    value = value.copy()
+    value[8 if isinstance(value, list) else "i"] += "y" * (200 + more - len(encode_json(value)))
+    stored = SMALL.seal({"": value, "other": "z" * 150}).value[""]
+
+    assert len(encode_json(value)) == 200 + more
+    assert (stored == value) is (more <= 0)
+    assert len(encode_json(stored)) <= 200
+
+
 @given(fields=st.dictionaries(st.text(max_size=8), JSON, max_size=6))
 @settings(max_examples=60, deadline=None)
 def test_every_field_is_within_its_limit(fields: dict[str, Any]) -> None:
