@@ -121,7 +121,8 @@ class AssignmentScanner:
         """The telling words by what they begin with: a text without "api" has no spelling of "api_key" either."""
         beginnings = sorted({re.split(r"[\W_]", word, maxsplit=1)[0] for word in words}, key=len)
         for word in words:
-            beginning = next(beginning for beginning in beginnings if word.startswith(beginning))
+            # A list: a generator that is dropped halfway swallows what a signal handler raises in its end.
+            beginning = [beginning for beginning in beginnings if word.startswith(beginning)][0]  # noqa: RUF015
             self._words.setdefault(beginning, []).append(word)
 
     def spans(self, text: str) -> Iterator[Span]:
