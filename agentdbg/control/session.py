@@ -22,6 +22,7 @@ from agentdbg.control.replayed_run import OpenCall, ReplayedRun
 from agentdbg.control.tapes import undated
 from agentdbg.control.telemetry import accepted, is_telemetry
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
+from agentdbg.faults import contain
 from agentdbg.loading import lock_of
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import Answer, Decider, Proceed, Refuse
@@ -111,7 +112,15 @@ class Session(Decider):
     # The decision.
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
-        """Say what to do with a call."""
+        """Say what to do with a call. One that a fault of ours keeps us from judging is not made: it might write."""
+        try:
+            return self._judged(call)
+        except Exception as fault:  # noqa: BLE001 -- also one that nobody thought of
+            contain(fault, "judge a call of the replay")
+            told = f"{call.plain_name} was not made: it could not be judged ({type(fault).__name__})"
+            return Refuse(RuntimeError(told))
+
+    def _judged(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         run = self.run_of(call.run_id)
         if self.stopped is not None or self.reached is not None:
             return self._refused_again()

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import llm, replay, tool, tool_call, traced_run
+from agentdbg.control.plan import ReplayPlan
 from agentdbg.control.surroundings import missing_keys, stand_in_for_keys
 from agentdbg.exceptions import AgentDbgReplayDiverged
+from agentdbg.storage import list_runs
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -601,3 +603,21 @@ def test_nothing_stands_for_a_key_where_calls_go_live(monkeypatch: pytest.Monkey
         look(1)
 
     assert "OTHER_PROVIDER_API_KEY" in replayed.report()["missing_keys"]
+
+
+@pytest.mark.usefixtures("swallow_faults")
+def test_a_call_that_cannot_be_judged_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of ours must not let a refund through that nobody asked for."""
+
+    def program() -> None:
+        with traced_run("r"):
+            look("x")
+
+    program()
+    ran.clear()
+    run_id = next(iter(list_runs()))["run_id"]
+    monkeypatch.setattr(ReplayPlan, "step", lambda *_: 1 / 0)
+
+    with pytest.raises(RuntimeError, match="look was not made: it could not be judged"), replay(run_id):
+        program()
+    assert ran == []
