@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.control.tapes import MISSING, CannotRebuild
 from agentdbg.exceptions import AgentDbgError
+from agentdbg.faults import pass_on
 from agentdbg.recorder.deciders import Answer
 
 if TYPE_CHECKING:
@@ -42,6 +43,9 @@ def make_answer(run: RecordedRun, call: RecordedCall, inputs: LiveInputs, mode: 
         raise CannotServe(str(reason)) from None
     except AgentDbgError as damage:
         raise CannotServe(str(damage)) from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as damage:
+        pass_on(damage)
+        raise CannotServe(f"the tape is damaged here ({type(damage).__name__})") from None
 
 
 def _answer(run: RecordedRun, out: dict[str, Any], inputs: LiveInputs) -> Answer:

@@ -447,7 +447,7 @@ def test_a_tape_from_elsewhere_runs_nothing_that_it_names(run: Any, folder: Path
 def test_a_damaged_tape_is_a_sentence(run: Any, folder: Path, data_dir: Path, damage: str) -> None:
     """Disks fill up and files are copied halfway."""
     run("agent.py")
-    recorded = _only(data_dir)
+    recorded, ran = _only(data_dir), _ran(folder)
     tape = data_dir / "runs" / recorded / "tape.jsonl"
     content = tape.read_bytes()
     lines = content.splitlines(keepends=True)
@@ -471,6 +471,7 @@ def test_a_damaged_tape_is_a_sentence(run: Any, folder: Path, data_dir: Path, da
     assert again.code in (1, 2), again.err
     assert "agentdbg:" in again.err
     assert "Traceback" not in again.err
+    assert _ran(folder) == ran
 
 
 def test_interrupting_a_replay_leaves_the_recording_alone(folder: Path, run: Any, data_dir: Path) -> None:
