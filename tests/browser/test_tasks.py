@@ -217,6 +217,7 @@ def test_choose_two_runs_in_the_table_and_compare_them(read: Callable[..., Reade
     reader.type("version=2.4.1 name=support-agent")
     rows = reader.page.locator("runs-table .run-row")
     expect(rows.first).to_contain_text("4,000.00")
+    expect(rows).to_have_count(4)  # the search has come to its end
     for row in (rows.nth(0), rows.nth(1)):
         reader.click(row.get_by_role("checkbox"))
     reader.click(reader.page.locator("runs-table").get_by_role("button", name="Compare"))
