@@ -177,8 +177,8 @@ class Mocks(Decider):
         return Answer(new_answer(call.input, answer.value), served="mock")
 
     def _slow(self, call: AnnouncedCall) -> Mock | None:
-        held = self._open.get(call.call_id)
-        if held is None or not held.mock.seconds:
+        held = self._held(call)
+        if held is None or not held.mock.seconds or held.is_used:
             return None
         held.is_used = True
         return held.mock

@@ -160,3 +160,26 @@ def test_the_fault_of_a_model_over_http_is_the_servers() -> None:
     outcome: Any = answer.value  # type: ignore[union-attr]
     assert outcome["status"] == 500
     assert json.loads(outcome["chunks"][0])["error"]["message"] == "Internal Server Error"
+
+
+@pytest.mark.parametrize("can", [(), ("answer", "edit")])
+def test_a_model_that_is_only_reported_is_slow_where_it_is_asked(
+    can: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is held once: around the call where we stand there, else before its request."""
+    held: list[float] = []
+    monkeypatch.setattr("agentdbg.control.mocks._sleep", held.append)
+    mocks = Mocks([parse_fault("gpt-4o=slow:5")])
+    model = AnnouncedCall("llm", "gpt-4o", [], {}, can=can)
+    model.call_id = "model-call"
+    request = AnnouncedCall("http", "POST /v1/chat/completions", {}, {}, can=("answer",))
+    request.outer_id = "model-call"
+
+    mocks.decide(model)
+    if can:
+        mocks.wait(model)
+    for _ in range(2):
+        mocks.decide(request)
+        mocks.wait(request)
+
+    assert held == [5.0]
