@@ -79,6 +79,8 @@ class Call:
     """The id of the call that this one is directly made in."""
     is_silent = False
     """Whether it is no event of its own: an HTTP exchange, the function behind a tool that a framework reports."""
+    behind: tuple[str | None, ...] = ()
+    """How each call that stands silently behind this one was answered; None for one that was made."""
     _made: Outcome | None = None
     """What a call came to that was made with `make`; a framework may report something else."""
     _items: list[Any] | None = None
@@ -278,7 +280,14 @@ class Call:
 
     def _step_back(self) -> None:
         if self.is_silent:
+            self._tell_around()
             self._come_back()
+
+    def _tell_around(self) -> None:
+        around = open_calls.get(self.belongs_to or "")
+        if around is not None and around.kind == ("llm" if self.kind == "http" else self.kind):
+            answer = None if self.decided is None else self.decided.answer
+            around.behind = (*around.behind, None if answer is None else answer.served)
 
     def go_on(self) -> None:
         """Go on after the deciders have waited: with what they left as the input, and now the time counts."""
@@ -467,12 +476,6 @@ class Call:
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
                 enter_scope(here.after_model_call(self._call_id))
 
-    def _tell_around(self) -> None:
-        """The call that a silent one belongs to was answered where this one was."""
-        around = open_calls.get(self.belongs_to or "")
-        if self.is_silent and around is not None and self.decided is not None and self.decided.answer is not None:
-            around.learn(served=self.decided.answer.served)
-
     def _record(self, error: Any) -> None:
         assert self._outer is not None
         assert self._call_id is not None
@@ -532,6 +535,8 @@ class Call:
         asked = self._given if self._sealed is None else self._sealed
         if self.decided is not None and self.decided.answer is not None and self._is_noticed:
             extra["served"] = self.decided.answer.served
+        elif self.behind and None not in self.behind:
+            extra["served"] = self.behind[-1]
         if self.kind == "tool":
             result, error = self.result, self.error
             if error is None and type(result) not in NO_MCP_RESULTS:

@@ -422,6 +422,54 @@ def test_what_was_not_asked_of_a_model_costs_nothing(recorded: Recorded) -> None
     assert served["usage"] == live["usage"]
 
 
+class AnswersExchanges(Says):
+    asks_http = True
+
+
+@pytest.mark.parametrize(
+    ("exchanges", "served"),
+    [
+        (["recorded"], "recorded"),
+        (["edited"], "edited"),
+        (["fault", "mock"], "mock"),
+        (["fault", None], None),
+        ([None, "mock"], None),
+        ([None], None),
+    ],
+)
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_call_is_served_where_the_exchanges_behind_it_are(
+    exchanges: list[str | None], served: str | None, is_async: bool, recorded: Recorded
+) -> None:
+    """A client whose request was answered here has spent nothing; one that asked again and was heard has."""
+    usage = {"prompt_tokens": 100, "completion_tokens": 100, "total_tokens": 200}
+
+    @llm(model="gpt-4o")
+    def ask(prompt: str) -> Any:
+        for served in exchanges:
+            decider = AnswersExchanges(lambda call, served=served: Answer("hi", served=served) if served else None)
+            with around.deciding(decider):
+                exchange = around.Call("http", "POST /v1/chat/completions", {"url": "/"}, None, {})
+                assert exchange.begin()
+                exchange.finish(asyncio.run(made_async(exchange)) if is_async else exchange.make(lambda **_: "hi"))
+        return {"text": "hi", "usage": usage}
+
+    async def made_async(exchange: around.Call) -> Any:
+        return await exchange.make_async(functools.partial(asyncio.sleep, 0, "hi"))
+
+    @tool
+    def consult(question: str) -> Any:
+        return ask(question)
+
+    with traced_run("story"):
+        consult("hi")
+
+    run = recorded.only()
+    assert run.one("LLM_CALL")["payload"].get("served") == served
+    assert "served" not in run.one("TOOL_CALL")["payload"]
+    assert run.meta["total_tokens"] == (None if served else 200)
+
+
 # What must never happen.
 
 
