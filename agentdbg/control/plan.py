@@ -13,7 +13,7 @@ For every call the session finds the recorded one and asks its plan for a step:
 To build a fork, derive from `Plan`: serve what had ended at the cut (`recorded.turn`), edit the call at the cut, say
 `Live()` for all else, and call `session.go_live()` once the cut is passed, so that the machine is open. Breakpoints are
 no plan but a decider of their own, added before the session: they see every call first, wait, and may answer in its
-place; with `session.recorded_of(call)` they know which recorded call it is.
+place.
 """
 
 from __future__ import annotations

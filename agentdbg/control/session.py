@@ -104,11 +104,6 @@ class Session(Decider):
                 self._by_run[run_id] = chosen
             return self._by_run[run_id]
 
-    def recorded_of(self, call: AnnouncedCall) -> RecordedCall | None:
-        """The recorded call that a call of the program is, while it is open; for whoever stands around it too."""
-        known = self._open.get(call.call_id)
-        return None if known is None else known.call
-
     # The decision.
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:

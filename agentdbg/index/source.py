@@ -82,11 +82,6 @@ class EventSource:
         """Whether the file has changed since `refresh` looked; a `stat` and nothing more."""
         return self._path is None or _stamp(self._path) != self._stamp
 
-    def torn_line(self, offset: int) -> bytes | None:
-        """The torn last line, which begins at `offset`; None when it is too long to be kept."""
-        length = self.size - offset
-        return None if length > LONGEST_LINE else self.read(offset, length)
-
     def next_block(self, offset: int) -> Block:
         """The next whole lines from `offset`; nothing at the end, and at a torn last line."""
         if self.is_at_end(offset):

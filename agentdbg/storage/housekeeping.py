@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from agentdbg.bounded.files import GzipReader, is_within_bounds
 from agentdbg.config import load_config
 from agentdbg.encoding import decode_json, encode_json
-from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, UsageError
+from agentdbg.exceptions import AmbiguousRun, DeletedRunNotFound, RunNotFound, UsageError
 from agentdbg.storage.dialects import timestamp_ms
 from agentdbg.storage.layout import (
     EVENTS_FILE,
@@ -104,7 +104,10 @@ def _relabel(run_id: str, root: Path, key: str, value: Any) -> None:
     said = {**read_label(str(folder)), key: value}
     kept = {name: item for name, item in said.items() if item is not None}
     if kept:
-        replace_file(folder / LABEL_FILE, encode_json(kept))
+        try:
+            replace_file(folder / LABEL_FILE, encode_json(kept))
+        except FileNotFoundError:  # somebody deletes it at this moment
+            raise RunNotFound(run_id, root) from None
     else:
         (folder / LABEL_FILE).unlink(missing_ok=True)
 

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from agentdbg import traced_run
+from agentdbg.exceptions import RunNotFound
 from agentdbg.interop.exports import json_document
-from agentdbg.storage import load_events
+from agentdbg.storage import housekeeping, load_events
 from tests.analysis.story import Story
 from tests.commands.stored import Ran, run_in_terminal, store
 
@@ -300,3 +302,17 @@ def test_a_hundred_thousand_events_are_exported_in_little_memory(data_dir: Path)
     ).stdout
 
     assert int(printed.split()[1]) < 60_000
+
+
+def test_a_run_that_is_deleted_while_it_is_renamed_is_gone(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two tabs of the page: that is no fault of ours to be told as one."""
+    with traced_run("brief") as run:
+        pass
+
+    def deleted(*_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(housekeeping, "replace_file", deleted)
+
+    with pytest.raises(RunNotFound):
+        housekeeping.rename_run(run.run_id, "other", data_dir)
