@@ -8,14 +8,16 @@ values that are changed. Each list has two halves: rules may be written for the 
 says how good they are on what they were not written for. The standard library's source, the text of the installed
 packages and the JSON files of the folders given say what is eaten of text that nobody made for this, in parts per
 million. `more_forms.txt` was held out, in two parts; rules have been written for all of it since. The lists in
-`written_later` are in two parts: the `seen` ones were written without a look at the rules, which were then mended for
-them; the `held_out` ones were written after that, and counted before anything was mended for them. At that count 8 of
-166 shapes, 9 of 166 forms and 1 of 207 names leaked, and 11 of 232 harmless values were changed; five of these have
-been mended since. `--show` lists the failures of the first halves.
+`written_later` are in two parts. The `seen` ones were written without a look at the rules, in four rounds, and the
+rules were mended for them after each count; what they still miss is left so. In the last round, of services and
+notations that no list before it had, 72 of 188 shapes, 46 of 302 forms and 4 of 311 names leaked before the mending.
+The `held_out` ones were written after that, and counted before anything was mended for them: 2 of 171 shapes, 5 of 201
+forms and 0 of 207 names leaked, and 2 of 313 harmless values were changed. `--show` lists the failures of the first
+halves.
 
 In the lists `{m40}` stands for forty characters drawn at random, so that no file holds anything a scanner takes for a
 key: `m` letters and digits, `w` the same with `-` and `_`, `l` small letters and digits, `u` capitals and digits, `h`
-hex, `d` digits, `b` base64, `g` a UUID.
+hex, `d` digits, `b` base64, `g` a UUID. «…» is a secret as a person has written it.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ _ALPHABETS = {
     "d": string.digits,
     "b": string.ascii_letters + string.digits + "+/",
 }
+_WRITTEN = re.compile("«(.*?)»", re.DOTALL)
 _DRAWN = re.compile(r"\{([a-z])(\d*)\}")
 _PLACES: list[Callable[[str, str], Any]] = [
     lambda name, secret: {name: secret},
@@ -146,7 +149,8 @@ def shape_leaks(redactor: Redactor, template: str) -> bool:
 def form_leaks(redactor: Redactor, template: str) -> bool:
     """Whether a secret of a form survives."""
     text, drawn = draw(template)
-    return any(_survives(redactor, text, secret) for secret in drawn)
+    written = _WRITTEN.findall(text)
+    return any(_survives(redactor, _WRITTEN.sub(r"\1", text), secret) for secret in (*drawn, *written))
 
 
 def name_leaks(redactor: Redactor, name: str) -> bool:

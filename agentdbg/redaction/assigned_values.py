@@ -35,6 +35,9 @@ def read_quoted(text: str, at: int) -> Span | None:
             slashes -= 1
         escapes = closing - slashes
         # A quote inside the value carries more backslashes than the one that opened it; fewer close an outer string.
+        if mark == "'" and escapes == depth == 0 and start < closing and text.startswith(mark, closing + 1):
+            closing = text.find(mark, closing + 2)  # SQL and YAML write a quote within quotes twice
+            continue
         if escapes <= depth and (escapes == depth or depth):
             return start, slashes
         if escapes % (2 * (depth + 1)) == depth:
@@ -114,7 +117,9 @@ _HARMLESS_WORDS = word_set(
     "anonymous xoauth2 oauth2 oauth ntlm gssapi digest"
 )
 _PLACEHOLDER = re.compile(
-    r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\{\{?[^{}]*\}\}?|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"
+    r"\$\{[^}]*\}|\$[A-Za-z_]\w*|\$[0-9]{1,2}|\$?\{\{?[^{}]*\}\}?|[a-z]{2,6}[-_]"
+    r"|\$\((?:aws|bw|cat|doppler|gcloud|gopass|kubectl|op|pass|security|sops|vault) [^()]{1,200}\)"
+    r"|<[^<>]*>|%\(?\w*\)?s|\*+|\.{2,}|…|x{3,}|X{3,}|\?+|-+|_+|@\w+@"
     r"|(?:[Yy]our|YOUR)[-_ ][\w\- ]*|[Xx]{3,}[\w\-]*"
 )
 _ATTRIBUTE = re.compile(
@@ -140,6 +145,8 @@ def is_harmless(value: str, *, quoted: bool, name: str = "") -> bool:  # noqa: P
         return True
     if quoted:
         return False
+    if shown[:1] in {"@", ":"} and name.lower().endswith(shown[1:].lower()):
+        return True  # `password = @password`
     if shown.strip(".,;:!?()[]*").lower() in _HARMLESS_WORDS:
         return True
     if _TYPE.match(shown) or _ATTRIBUTE.fullmatch(shown) or _looks_like_call(shown):
@@ -155,16 +162,18 @@ _HEADER_NAME = re.compile(
 )
 """`auth_header = "Proxy-Authorization"`: where the secret will stand."""
 _FIELD = re.compile(r"%(?:\(\w{1,40}\))?[srdi](?![A-Za-z0-9])|\{[^{}]{0,80}\}")
+_WITHIN_WORD = re.compile(r"[A-Za-z0-9]\{[^{}]{0,80}\}[A-Za-z0-9]")
+"""`correct{horse}battery`: a field stands beside words, not inside one."""
 _BESIDE_FIELDS = re.compile(r"[A-Za-z\s:/.,_=;<>|?&()\[\]+\-]*", re.ASCII)
 
 
 def _is_format(shown: str) -> bool:
     """`%s:%s`, `Bearer {token}`: fields to be filled in, and beside them nothing but words."""
     rest, fields = _FIELD.subn("", shown)
-    return fields > 0 and _BESIDE_FIELDS.fullmatch(rest) is not None
+    return fields > 0 and _BESIDE_FIELDS.fullmatch(rest) is not None and not _WITHIN_WORD.search(shown)
 
 
-_CALL = re.compile(r"(?:await |new |not )?[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_]\w*)*(?P<open>[(\[])")
+_CALL = re.compile(r"(?:await |new |not )?[A-Za-z_][A-Za-z_0-9]*(?:(?:\.|::|->)[A-Za-z_]\w*)*!?(?P<open>[(\[])")
 
 
 def _looks_like_call(shown: str) -> bool:

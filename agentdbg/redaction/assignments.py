@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agentdbg.events import REDACTED
 from agentdbg.redaction.assigned_values import Span, is_harmless, read_brackets, read_quoted, read_unquoted
+from agentdbg.redaction.columns import cells_below, values_inserted
 from agentdbg.redaction.key_words import AFTERWORDS, KEY_NAME_ENDS, KEY_NAME_STEMS
 from agentdbg.redaction.keys import (
     COUNTER,
@@ -22,12 +23,12 @@ from agentdbg.redaction.keys import (
     SECRET,
     USERS_OWN,
     KeyJudge,
+    is_drawn,
     is_told,
-    is_uuid,
     looks_random,
     words_of,
 )
-from agentdbg.redaction.source_code import closes_quotes, is_docstring, is_written_out, merely_mentions
+from agentdbg.redaction.source_code import OF_A_PERSON, closes_quotes, is_docstring, is_written_out, merely_mentions
 from agentdbg.redaction.suspicion import ODD_LETTERS
 
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ _ODD_NAME = re.compile(r"[\w.\-$\u00ad\u0300-\u036f\u034f\u180e\u200b-\u200f\u20
 _QUOTE = r"(?:\\*[\"'`]|&quot;|&#3[49];|%2[27])"
 _SPACE = r"(?:\s|\\+[nrt])"
 _SEPARATOR = re.compile(
-    rf"\]?(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{_SPACE}{{0,8}}"
-    rf"(?P<sign>===?|!==?|=>|->|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
-    rf"|%3[DdAa]|:(?!:)|\uff1a|\\+uff1a"
+    rf"(?:\[[0-9]{{0,5}}\])?\]?(?P<quote>{_QUOTE})?(?P<bracket>[\])]{{0,2}})\*{{0,2}}{_SPACE}{{0,8}}"
+    rf"(?P<sign>===?|!==?|=>|->|<-|(?:\?{{1,2}}|\|\||\+)=|\u2192|[\-\u2013\u2014](?=[ \t])|:=|="
+    rf"|%3[DdAa]|&#(?:58|61);|:(?!:)|\uff1a|\\+uff1a"
     rf"|,|>|\||(?:is|was)(?=:?\s):?)"
     rf"(?:(?<=:)\*\*(?=\s))?(?P<gap>{_SPACE}{{0,8}})",
 )
@@ -53,14 +54,15 @@ _ONE_ARGUMENT = re.compile(rf"{_QUOTE}\s{{0,8}}\)")
 _REST_OF_NAME = re.compile(r" (?:access key|key|value|code)(?=\W)", re.IGNORECASE)
 """`Secret Key: …`: a name that goes on after a space."""
 _ANNOTATION = re.compile(
-    r"&?(?:Optional\[|Union\[)?[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
+    r"(?:&(?:'\w{1,20} )?)?(?:Optional\[|Union\[)?"
+    r"[A-Za-z_][\w.]{0,40}(?:\[[\w., |]{0,60}\])?\]?(?: ?\| ?\w{1,40}){0,3} ?= ?(?!=)"
 )
 _TYPED_PAIR = re.compile(
-    r"\\*\";s:[0-9]{1,6}:(?=\\*\")|</key>\s{0,40}<string>|\\*[\"']\]\s?=>\s{0,40}string\([0-9]{1,6}\)\s(?=\\*\")"
+    r"\\*\";s:[0-9]{1,6}:(?=\\*\")|</\w{0,12}(?:key|name)>\s{0,40}<\w{1,20}>|\\*[\"']\]\s?=>\s{0,40}string\([0-9]{1,6}\)\s(?=\\*\")"
 )
 """What PHP and property lists write between a name and its value."""
 _FLAG_GAP = re.compile(rf"(?:\\*[\"'])?(?:,\s{{0,4}}|{_SPACE}{{1,4}})(?=[^\s-]|-[^-\s])")
-_NAME_GAP = re.compile(rf"{_SPACE}{{1,40}}(?=[^\s-])")
+_NAME_GAP = re.compile(rf"{_SPACE}{{1,40}}\(?(?=[^\s-])")
 _NAMING_COMMAND = re.compile(
     r"(?:\b(?:config(?:ure)?|set|setx|ENV|ngrok)|#[ \t]{0,8}define)[ \t]{1,40}(?:[^\s\"']{1,80}/:)?$"
 )
@@ -69,13 +71,18 @@ _NAME_OF_PAIR = re.compile(
     rf"(?:name|key|header|field|parameter|variable){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}(?:{_QUOTE}[^\"'`\\]{{0,40}})?$",
     re.IGNORECASE | re.ASCII,
 )
-_VALUE_OF_PAIR = re.compile(rf"(?<![A-Za-z0-9])value{_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.IGNORECASE | re.ASCII)
+_VALUE_OF_PAIR = re.compile(rf"(?:(?<![A-Za-z0-9])(?i:value)|(?<=[a-z])Value){_QUOTE}?\s{{0,4}}[:=]\s{{0,4}}", re.ASCII)
+_TYPED_INTO = re.compile(rf"(?:selector|element){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}[^\"'`\\]{{0,40}}$", re.ASCII)
+_TYPED_TEXT = re.compile(rf"(?<![A-Za-z0-9])(?:value|text){_QUOTE}\s{{0,4}}:\s{{0,4}}", re.ASCII)
 _MORE_THAN_TOKEN = re.compile(r"token[A-Za-z0-9_.\-$]+$", re.IGNORECASE | re.ASCII)
 _TOKEN_ITSELF = re.compile(r"token(?:[-_.]?(?:[0-9]+|id|value|key|str|string|secret|hash))?$", re.IGNORECASE | re.ASCII)
 _LINE_END = r"(?:\r?\n|(?:\\+r)?\\+n)"
 _FORM_FIELD = re.compile(rf"\\*\"[^\r\n\\]{{0,120}}{_LINE_END}{_LINE_END}(?P<value>[^\r\n\\]+)")
 _YAML_BLOCK = re.compile(rf"[|>][+\-1-9]{{0,2}}[ \t]*(?P<indent>{_LINE_END}[ \t]+)(?=\S)")
-_YAML_MARK = re.compile(r"(?:&|!!)\w{1,40}[ \t]+(?!=)")
+_YAML_MARK = re.compile(r"(?:&|!!|(?P<own>!))[\w/:.\-]{1,60}[ \t]+(?!=)")
+_YAML_ITEM = re.compile(
+    rf"(?:{_LINE_END}[ \t]*)?-[ \t]+(?:\\*[\"'])?(?P<value>[^\s\"'\\]{{1,400}})(?:\\*[\"'])?[ \t]*(?={_LINE_END}|$)"
+)
 _TELLING_SIGNS = frozenset({"is", "was", "is:", "was:", "-", "->", "\u2013", "\u2014", "\u2192"})
 """After these comes a sentence as often as a secret."""
 _FILE_NAME = re.compile(
@@ -95,6 +102,8 @@ _OF_A_PARSER = re.compile(
     r"(?:expected|near|offending|invalid|unclosed|unknown|bad|next|last|current) $", re.IGNORECASE
 )
 """`Unexpected token: identifier`."""
+_RESOURCE = re.compile(r"arn:[a-z\-]{1,16}:(?:[\w\-]{0,20}:)?$")
+"""`arn:aws:secretsmanager:…`: what a cloud calls a thing."""
 _PAIR_REACH = 240
 _LONGEST_NAME = 64
 _WINDOW_BEFORE = 2_400
@@ -136,6 +145,8 @@ class AssignmentScanner:
                 continue
             name = text[start:end].strip("-.$")
             verdict = self._judge.judge(name)
+            if _RESOURCE.search(text, max(0, start - 24), start):
+                continue
             is_weak = self._is_weak(name, text[end : end + 1]) or _OF_A_PARSER.search(text, max(0, start - 12), start)
             for span in self._given(text, (start, end), name, verdict, is_weak=bool(is_weak)):
                 seen = max(seen, span[1])
@@ -160,8 +171,11 @@ class AssignmentScanner:
         opening = {SECRET, RANDOM, USERS_OWN, *((DESCRIBING,) if name.endswith(("pass", "pw")) else ())}
         typed = _TYPED_PAIR.match(text, end)
         spans = [_typed(text, typed.end())] if typed else list(self._after_name(text, start, end))
+        if not spans and verdict in {SECRET, RANDOM, USERS_OWN, COUNTER}:
+            columns = (*cells_below(text, start, end), *values_inserted(text, start, end))
+            spans = [span for span in columns if _is_drawn_for(name, text[slice(*span)])]
         if not spans and not is_weak and verdict in opening and not _goes_on_after_token(name):
-            spans = list(_nearby(text, end, most_words=1 if verdict == RANDOM else _MOST_WORDS))
+            spans = list(_nearby(text, end, most_words=2 if verdict == RANDOM else _MOST_WORDS))
         if verdict in {RANDOM, DESCRIBING}:
             spans = [span for span in spans if self._is_random(text, start, name, span)]
         if verdict == USERS_OWN:
@@ -217,6 +231,9 @@ class AssignmentScanner:
 
     def _after_name(self, text: str, start: int, end: int) -> Iterator[Span]:  # noqa: PLR0911 -- one way of writing each
         yield from self._other_half_of_pair(text, start, end)
+        if element := _in_element(text, start, end):
+            yield from _element_text(text, start, element)
+            return
         rest = _REST_OF_NAME.match(text, end)
         separator = _SEPARATOR.match(text, rest.end() if rest else end)
         if separator is None:
@@ -231,7 +248,6 @@ class AssignmentScanner:
                 yield from _flag_value(text, start, end, counting=self._counts(text[start:end]))
             return
         if sign == ">":
-            yield from _element_text(text, start, end, separator.start("sign") + 1)
             return
         name = text[start:end]
         if rest or sign in _TELLING_SIGNS:
@@ -240,15 +256,11 @@ class AssignmentScanner:
         if sign == "|":
             yield from _next_cell(text, start, value_start)
             return
-        if sign == ":" and _LINE_NUMBER.match(text, value_start) and _FILE_NAME.search(name) and not separator["gap"]:
+        if sign == ":" and (found := _after_colon(text, separator, name)) is not None:
+            yield from found
             return
-        if sign == ":" and (mark := _YAML_MARK.match(text, value_start)):
-            value_start = mark.end()
-        if sign == ":" and "\n" not in separator["gap"] and (annotation := _ANNOTATION.match(text, value_start)):
-            value_start = annotation.end()
-        if sign == ":" and (block := _YAML_BLOCK.match(text, value_start)):
-            yield _block_lines(text, block)
-            return
+        if sign == ":" and "\n" not in separator["gap"]:
+            value_start = _past_annotation(text, value_start)
         if not separator["quote"] and _is_no_value(text, start, value_start, separator["gap"]):
             return
         yield from _assigned(text, start, value_start, name, sign, counting=self._counts(name))
@@ -263,15 +275,17 @@ class AssignmentScanner:
 
     def _other_half_of_pair(self, text: str, start: int, end: int) -> Iterator[Span]:
         """`{"name": "password", "value": …}` and the same the other way round, also as YAML and in a posted form."""
-        if not _NAME_OF_PAIR.search(text, max(0, start - 72), start):
+        values = _VALUE_OF_PAIR if _NAME_OF_PAIR.search(text, max(0, start - 72), start) else None
+        values = values or (_TYPED_TEXT if _TYPED_INTO.search(text, max(0, start - 72), start) else None)
+        if values is None:
             return
         if field := _FORM_FIELD.match(text, end):
             yield field.span("value")
             return
-        after = _VALUE_OF_PAIR.search(text, end, end + _PAIR_REACH)
+        after = values.search(text, end, end + _PAIR_REACH)
         if after and "}" not in text[end : after.start()]:
             yield from _assigned(text, start, after.end(), "value", ":", counting=False)
-        for before in _VALUE_OF_PAIR.finditer(text, max(0, start - _PAIR_REACH), start):
+        for before in values.finditer(text, max(0, start - _PAIR_REACH), start):
             if "{" not in text[before.end() : start]:
                 yield from _assigned(text, start, before.end(), "value", ":", counting=False)
 
@@ -286,6 +300,37 @@ def _set_by_call(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _goes_on_after_token(name: str) -> bool:
     return _MORE_THAN_TOKEN.search(name) is not None and not _TOKEN_ITSELF.search(name)
+
+
+def _past_annotation(text: str, at: int) -> int:
+    """Where a value begins after what says its type: `token: str = …`, `token: !!str …`."""
+    if mark := _YAML_MARK.match(text, at):
+        at = mark.end()
+    annotation = _ANNOTATION.match(text, at)
+    return annotation.end() if annotation else at
+
+
+def _after_colon(text: str, separator: re.Match[str], name: str) -> list[Span] | None:
+    """What stands after `name:` where only a colon is written so; None when it is a value as any other."""
+    at = separator.end()
+    if _LINE_NUMBER.match(text, at) and _FILE_NAME.search(name) and not separator["gap"]:
+        return []
+    mark = _YAML_MARK.match(text, at)
+    if mark and mark["own"]:  # `!Ref DbPassword`, `!vault …`
+        return [span for span in _bare(text, mark.end(), name, counting=False) if _is_drawn_at(text, span)]
+    if block := _YAML_BLOCK.match(text, _past_annotation(text, at)):
+        return [_block_lines(text, block)]
+    if (phrase := _PHRASE.match(text, at)) and _NAMES_A_PHRASE.search(name):
+        return [phrase.span()]
+    if words_of(name)[-1:] == ["token"] and _PLAIN.match(text, at):
+        return []
+    return list(_listed(text, separator.end("sign"), name)) or None
+
+
+_NAMES_A_PHRASE = re.compile(r"(?:mnemonic|phrase|words)$", re.IGNORECASE)
+_PHRASE = re.compile(r"\\*[\"']?[a-z0-9]{2,9}(?: [a-z0-9]{2,9}){7,23}(?![A-Za-z0-9])")
+_PLAIN = re.compile(r"[A-Z]?[a-z]{1,12}[.,;]?[ \t]*(?:\n|$)")
+"""`token: eof`: tokens are drawn, and never one plain word."""
 
 
 def _typed(text: str, at: int) -> Span:
@@ -335,13 +380,13 @@ def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, coun
         return
     if sign in {"==", "===", "!=", "!=="}:
         return  # a comparison with a variable, not an assignment
-    if converted := _CONVERTED.match(text, at):
-        literal = read_quoted(text, converted.end())
-        if literal and looks_random(text[slice(*literal)]):
-            yield literal
-            return
+    if (call := _CALL.match(text, at)) and (drawn := list(_drawn_arguments(text, call.end()))):
+        yield from drawn
+        return
     if text[at : at + 1] in {"{", "[", "("}:
-        if not counting and (brackets := read_brackets(text, at)):
+        if counting:
+            yield from _drawn_arguments(text, at + 1)
+        elif brackets := read_brackets(text, at):
             yield brackets
         return
     if sign == ":" and _is_header(name):
@@ -350,8 +395,24 @@ def _assigned(text: str, name_start: int, at: int, name: str, sign: str, *, coun
     yield from _bare(text, at, name, counting=counting)
 
 
-_CONVERTED = re.compile(rf"(?:\[\])?[A-Za-z_][\w.]{{0,60}}\((?=[bBrRuU]?{_QUOTE})")
-"""`key = bytes("…")`: what is drawn stays so, whatever is made of it."""
+_CALL = re.compile(r"(?:\[\])?[A-Za-z_][\w.:]{0,60}!?\(")
+_ARGUMENTS = re.compile(r"[^\n;#]{0,300}")
+_ARGUMENT = re.compile(rf"(?<=[(\[,=\s])[bBrRuU]?{_QUOTE}")
+
+
+def _drawn_arguments(text: str, at: int) -> Iterator[Span]:
+    """`key = bytes("…")`, `ENV.fetch("NAME", "…")`: what is drawn stays so, whatever is made of it."""
+    line = _ARGUMENTS.match(text, at)
+    while line and (argument := _ARGUMENT.search(text, at, line.end())):
+        quoted = read_quoted(text, argument.start())
+        if quoted is None:
+            return
+        if _is_drawn_at(text, quoted):
+            yield quoted
+        at = quoted[1] + 1
+
+
+_FALLBACK = re.compile(rf"[ \t]{{0,4}}(?:\|\||\?\?|\bor\b)[ \t]{{0,4}}(?={_QUOTE})")
 _COUNT = re.compile(r"[-+.]?[0-9][0-9.,_]*[kKmM%]?")
 
 
@@ -359,7 +420,12 @@ def _bare(text: str, at: int, name: str, *, counting: bool) -> Iterator[Span]:
     """A value without quotes."""
     start, end = read_unquoted(text, at)
     value = text[start:end]
-    if not value or (counting and _COUNT.fullmatch(value)) or is_harmless(value, quoted=False, name=name):
+    if value and (fallback := _FALLBACK.match(text, end)) and (other := read_quoted(text, fallback.end())):
+        if _is_told_or_drawn(text[slice(*other)]):
+            yield other  # `password: settings.password or "…"`
+        return
+    is_count = (counting or "tokens" in name.lower()) and _COUNT.fullmatch(value)
+    if not value or is_count or is_harmless(value, quoted=False, name=name):
         return
     if _carries_scheme(name) and (scheme := _SCHEME.match(text, start)):
         start, end = read_unquoted(text, scheme.end())
@@ -429,15 +495,30 @@ def _second_of_pair(text: str, name_start: int, at: int) -> Iterator[Span]:
         yield start, end
 
 
-def _element_text(text: str, start: int, end: int, at: int) -> Iterator[Span]:
+_TAG = re.compile(r"<(?:[\w.\-]{1,40}:)?$")
+_END_OF_TAG = re.compile(r"(?:\s[^<>]{0,200})?>")
+
+
+def _in_element(text: str, start: int, end: int) -> int:
+    """Where the text of an element begins that has this name: `<password>`, `<wsse:Password Type="…">`; 0 for none."""
+    tag = _END_OF_TAG.match(text, end) if _TAG.search(text, max(0, start - 42), start) else None
+    return tag.end() if tag else 0
+
+
+def _element_text(text: str, start: int, at: int) -> Iterator[Span]:
     """`<password>…</password>`."""
-    if text[start - 1 : start] != "<" or at != end + 1:
+    if text.startswith("<![CDATA[", at):
+        at += len("<![CDATA[")
+        end = text.find("]]>", at)
+        yield at, end if end >= 0 else len(text)
         return
     closing = text.find("<", at)
     if closing >= 0 and text.startswith("</", closing):
         if text[at:closing].strip():
             yield at, closing
-    elif not closes_quotes(text, start, at):  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
+    elif " " not in text[start:at] and not closes_quotes(
+        text, start, at
+    ):  # cut off, or a placeholder in a sentence: `<password> is yours to choose`
         yield from _told_value(text, at)
 
 
@@ -464,22 +545,24 @@ def _flag_value(text: str, start: int, end: int, *, counting: bool) -> Iterator[
 
 
 _NEXT_WORD = re.compile(
-    r"(?:[ :={@]{1,6}|, {0,2}(?=\\*[\"'`]))\\*[\"'`]?(?P<word>[^\s\"'`<>(){},;\\]{1,200})\\*[\"'`]?"
+    r"(?:(?:[ \t:={(@]|\\+t){1,6}|, {0,2}(?=\\*[\"'`])"
+    r"|(?:\\*[\"'`])?[\])]{1,3}(?:\\*[\"'`])?(?:, {0,2}|\.[A-Za-z_]{2,20}\()(?=\\*[\"'`]))"
+    r"(?:\\*[\"'`]){0,2}(?P<word>[^\s\"'`<>(){},;\\]{1,200})\\*[\"'`]?"
 )
-_SMALL_WORD = re.compile(r"[A-Za-z0-9']{1,12}:?")
+_CLOSING = re.compile(r"\\*[\"'`](?![\])])")
+_SMALL_WORD = re.compile(r"[-/]{0,2}[A-Za-z0-9_']{1,12}:?")
 _MOST_WORDS = 5
-_LEAST_DRAWN = 10
 
 
 def _nearby(text: str, end: int, *, most_words: int) -> Iterator[Span]:
     """`setenv API_TOKEN …`, `Incorrect API key provided: …`: what a machine has drawn, a few words after a name."""
-    at = end
+    at = closing.end() if (closing := _CLOSING.match(text, end)) else end
     for _ in range(most_words):
         found = _NEXT_WORD.match(text, at)
         if found is None:
             return
         word = found["word"].rstrip(".:!?")
-        if _is_drawn(word):
+        if is_drawn(word):
             yield found.start("word"), found.start("word") + len(word)
             return
         if not _SMALL_WORD.fullmatch(found["word"]):
@@ -487,14 +570,26 @@ def _nearby(text: str, end: int, *, most_words: int) -> Iterator[Span]:
         at = found.end()
 
 
-def _is_drawn(word: str) -> bool:
-    """Whether nobody would write this, nor name a thing by it."""
-    if looks_random(word):
-        return is_told(word) and not is_uuid(word)
-    if len(word) < _LEAST_DRAWN or not word.isalnum():
-        return False
-    kinds = {letter.isdigit() * 2 + letter.isupper() for letter in word}
-    return len(kinds) == 3 and 2 * sum(map(str.isdigit, word)) < len(word)
+def _is_told_or_drawn(word: str) -> bool:
+    return is_told(word) or is_drawn(word)
+
+
+def _is_drawn_at(text: str, span: Span) -> bool:
+    value = text[slice(*span)]
+    return looks_random(value) or is_drawn(value)
+
+
+def _is_drawn_for(name: str, value: str) -> bool:
+    """Whether a value in a list or a column of this name is one of its secrets; people choose less than is drawn."""
+    return _is_told_or_drawn(value) if OF_A_PERSON.search(name) else looks_random(value) or is_drawn(value)
+
+
+def _listed(text: str, at: int, name: str) -> Iterator[Span]:
+    """The items of a YAML list under a name; `secrets:` lists what they are called as often as what they are."""
+    while item := _YAML_ITEM.match(text, at):
+        at = item.end()
+        if _is_drawn_for(name, item["value"]):
+            yield item.span("value")
 
 
 _CELL = re.compile(r"(?P<mark>\*{1,2}|`?)(?P<value>[^\s|`*][^\s|`]*)(?P=mark)\s{0,40}\|")
@@ -504,11 +599,11 @@ _LEFT_OF_CELL = re.compile(r"\|\s{0,40}[`*]{0,2}$")
 def _next_cell(text: str, start: int, at: int) -> Iterator[Span]:
     """`| password | … |` in a table: only what no one would write as a word, because most cells are words."""
     cell = _CELL.match(text, at)
-    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and is_told(cell["value"]):
+    if cell and _LEFT_OF_CELL.search(text, max(0, start - 44), start) and _is_told_or_drawn(cell["value"]):
         yield cell.span("value")
 
 
-_TOLD = re.compile(r"(?=[^\s]{0,80}[0-9])(?=[^\s]{0,80}[A-Za-z!@#$%^&*])[^\s\"'`,;]{6,}")
+_TOLD = re.compile(r"(?=[^\s]{0,80}[A-Za-z!@#$%^&*])[^\s\"'`,;]{6,}")
 
 
 def _told_value(text: str, at: int) -> Iterator[Span]:
@@ -519,6 +614,6 @@ def _told_value(text: str, at: int) -> Iterator[Span]:
             yield quoted
         return
     told = _TOLD.match(text, at)
-    if told and told[0] != REDACTED:
-        value = told[0].rstrip(".!?)")
+    value = told[0].rstrip(".!?)") if told else ""
+    if told and value != REDACTED and (any(map(str.isdigit, value)) or is_drawn(value)):
         yield told.start(), told.start() + len(value)

@@ -33,13 +33,13 @@ def word_set(text: str) -> frozenset[str]:
 # A name whose last word is one of these loses a value that looks random.
 _ENDS_IN = ("key", "keys", "pass", "passwd", "pw")
 _IS = (
-    "assertion", "creds", "hmac", "mnemonic", "passcode", "pat", "pats", "pem", "psk", "pw", "salt", "sas", "seed",
-    "sig", "sigs", "signature", "signatures", "sk", "verifier",
+    "assertion", "creds", "hmac", "mnemonic", "oauth", "passcode", "pat", "pats", "pem", "psk", "pw", "salt", "sas",
+    "seed", "sig", "sigs", "signature", "signatures", "sk", "verifier",
 )  # fmt: skip
 # What may stand after that word: which one of several, how it is written, where it is used.
 AFTERWORDS = (
-    "b64", "base64", "contents", "content", "current", "data", "default", "development", "dev", "encoded", "hex",
-    "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "staging", "stage",
+    "b64", "base64", "base", "contents", "content", "current", "data", "default", "development", "dev", "encoded",
+    "hex", "live", "main", "material", "new", "old", "pem", "production", "prod", "raw", "sandbox", "staging", "stage",
     "string", "str", "test", "text", "value", "v",
 )  # fmt: skip
 # Keys that find something and guard nothing, and signatures of functions.
@@ -68,14 +68,14 @@ def names_a_key(words: list[str]) -> bool:
     word, before = words[last], words[last - 1] if last else ""
     if word not in _IS and not word.endswith(_ENDS_IN):
         return word == "hash" and before == "api"
-    if word in _WORDS_IN_KEY or before in _OTHER_KEYS:
+    if word in _WORDS_IN_KEY or (before in _OTHER_KEYS and word != "salt"):
         return False
     return not (word.startswith("sig") and before in _OTHER_SIGNATURES)
 
 
 _AFTERWORD = rf"(?:[_\-.]?(?i:{'|'.join(AFTERWORDS)}|[0-9]+))*"
 KEY_NAME_STEMS = (
-    "api", "assertion", "creds", "hmac", "key", "mnemonic", "pass", "pat", "pem", "psk", "pw", "salt", "sas",
+    "api", "assertion", "creds", "hmac", "key", "mnemonic", "oauth", "pass", "pat", "pem", "psk", "pw", "salt", "sas",
     "seed", "sig", "sk", "verifier",
 )  # fmt: skip
 """What a text without any such name holds none of."""
@@ -94,8 +94,9 @@ KEY_NAME_ENDS_ROUGHLY = (
 _DESCRIBING = word_set(
     "age alg algorithm arn attempts audience backend banner changed consent count counts dir directory disabled domain "
     "duration enabled endpoint endpoints env error errors expiration expired expires expiry field fields file filename "
-    "files folder format issuer kind label len length lifetime location max maximum method methods min minimum mode "
-    "name names path paths placeholder policies policy prefix present provider providers required rotated rotation "
+    "files folder format found issuer kind label len length lifetime location max maximum method methods min minimum "
+    "mode name names path paths placeholder policies policy prefix present provider providers reason ref reference "
+    "region required rotated rotation strength "
     "scheme schemes scope scopes size source state status strategy supported timeout ttl type types updated uri "
     "uris url urls valid var variable version"
 )
@@ -109,13 +110,15 @@ def describes(words: list[str]) -> bool:
         return False
     if words[-1] in _DESCRIBING or (words[-1] == "at" and words[1:]) or words[-2:] == ["expires", "in"]:
         return True
+    if words[0] == "existing":  # `existingSecret: my-db`, as charts write it
+        return True
     return not _SPECIAL.isdisjoint(words) and (_SPECIAL | _BESIDE_SPECIAL).issuperset(words)
 
 
 _FIELD_NAMES = word_set(
     "address age avatar bio city code comment content count country created_at date description email first_name "
     "full_name id key label last_name login message name note password_hash phone role state status title type "
-    "updated_at url user user_id user_name username value zip"
+    "updated_at url user user_id user_name username value zip api_key apikey auth authorization cookie secret token"
 )
 
 
@@ -144,7 +147,7 @@ def turns_a_page(words: list[str], squeezed: str) -> bool:
     return not _PAGING_WORDS.isdisjoint(words) and (_PAGING_WORDS | _BESIDE_PAGING).issuperset(words)
 
 
-_AFTER_PASS = word_set("at count criteria criterion fail k per percent rate ratio threshold through to")
+_AFTER_PASS = word_set("at count criteria criterion fail k per percent rate ratio threshold through to yield")
 
 
 def is_no_password(words: list[str], at: int) -> bool:
@@ -194,6 +197,7 @@ _COUNTING_WORDS = word_set(
     "summary system text think thinking thought thoughts thousand throughput time to tok token tokens tool tools total "
     "totals trained ttl turn type uncached unused usage use used video window with without word words write writes x"
 )
+_NUMBER_OF = word_set("avg max maximum mean min minimum n num number total")
 _COUNTS_BY_ITSELF = word_set(
     "budget cost count counter counts detail details ids indices latency len length limit limits logprob logprobs max "
     "maximum min minimum ms num number offset offsets "
@@ -203,6 +207,10 @@ _COUNTS_BY_ITSELF = word_set(
 
 def counts_tokens(words: list[str], squeezed: str) -> bool:
     """Whether the words of a key say that it holds numbers of tokens: plural, or with a word of counting beside it."""
-    if "token" not in squeezed or not _COUNTING_WORDS.issuperset(words):
+    if "token" not in squeezed:
+        return False
+    if words[-1:] == ["tokens"] and words[0] in _NUMBER_OF:
+        return True
+    if not _COUNTING_WORDS.issuperset(words):
         return False
     return "tokens" in words or ("token" in words and not _COUNTS_BY_ITSELF.isdisjoint(words))

@@ -44,6 +44,7 @@ __all__ = [
     "SECRET",
     "USERS_OWN",
     "KeyJudge",
+    "is_drawn",
     "is_told",
     "is_uuid",
     "letters_outside_words",
@@ -275,9 +276,9 @@ def looks_random(value: str) -> bool:
 LEAST_TOLD = 6
 """Shorter values are taken for words."""
 _LEAST_TOLD_OF = 7
-_CASE_CHANGES = re.compile(r"[a-z][A-Z]|[A-Z][a-z]")
+_CASE_CHANGE = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
 _OWN_SHAPE = re.compile(
-    r"[a-z][a-z0-9+.\-]*://|(?:~|\.{1,2})?/|[A-Za-z]:\\"
+    r"[a-z][a-z0-9+.\-]*://|(?:~|\.{1,2})?/|[A-Za-z]:\\|arn:|urn:"
     r"|[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]{5,15}(?:Z|[+-][0-9:]{4,5})?$"
 )
 
@@ -291,8 +292,23 @@ def is_told(value: str, least: int = LEAST_TOLD) -> bool:
     return has_letter and (
         any(letter.isdigit() for letter in value)
         or any(letter in "!@#$%^&*" for letter in value)
-        or len(_CASE_CHANGES.findall(value)) > 3
+        or (_CASE_CHANGE.search(value) is not None and 3 * letters_outside_words(value) > len(value))
     )
+
+
+_LEAST_DRAWN = 10
+
+
+def is_drawn(word: str) -> bool:
+    """Whether nobody would write this, nor name a thing by it."""
+    if looks_random(word):
+        return is_told(word) and not is_uuid(word)
+    if len(word) < _LEAST_DRAWN or not word.isalnum():
+        return False
+    kinds = {letter.isdigit() * 2 + letter.isupper() for letter in word}
+    if len(kinds) == 3:
+        return 2 * sum(map(str.isdigit, word)) < len(word)
+    return word.isalpha() and is_told(word)
 
 
 def is_uuid(value: str) -> bool:

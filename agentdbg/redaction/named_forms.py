@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.redaction.assigned_values import is_harmless, read_quoted
 from agentdbg.redaction.key_words import names_a_key
-from agentdbg.redaction.keys import is_told, is_uuid, looks_random
+from agentdbg.redaction.keys import is_drawn, is_told, is_uuid, looks_random
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ _DRAWN = 30
 """So many letters and digits in a row, of all three kinds, are drawn: the ids of providers are shorter."""
 _DRAWN_OF_TWO = 40
 _TAKES_A_KEY = (
-    r"(?:Client|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
+    r"(?:Client|Twilio|Sequelize|connect|cookieParser|Fernet|hmac\.new|createHmac|jwt\.[a-z]{4,6}|createClient|create_client|login|authenticate"
     r"|SecretKeySpec|AES\.new)\("
 )
 _LOGS_IN = "(?:[Ll]ogin|[Aa]uthenticate|[A-Za-z]Auth|Credentials?|getConnection)"
@@ -51,14 +51,15 @@ ROUGHLY = [
     r"kind[\\\"']*[ \t]?:[ \t]?[\\\"']*Secret",
     r"variable[ \t]+[\\]*\"",
     rf"{_GIVEN_A_KEY}",
-    rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{16}}",
-    r"(?:\|\||\?\?)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
-    rf"name={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
+    rf"{_TAKES_A_KEY}[^)]*[\"'][A-Za-z0-9+/_\-=]{{10}}",
+    r"(?:\|\||\?\?| or)[ \t]*[\\]*[\"'][A-Za-z0-9+/_\-]{16}",
+    rf"(?:name|key)={_QUOTE}[^\"'\\]*{_TELLING}[^\"'\\]*{_QUOTE}[ \t]*>",
     r"kty\\*\"",
     r":(?:5432|5433|6543|26257|\*):[A-Za-z0-9_*\-]+:[A-Za-z0-9_\-]+:",
     r"jdbc:oracle|sqlplus",
     rf"(?:[A-Za-z0-9][_\-](?:{_MARKERS})|sk|key|secret|TKN(?:-[0-9])?)[_\-][A-Za-z0-9_\-]{{16}}",
-    r"://[^\s\"'<>\\]*[hH]ook",
+    r"://[^\s\"'<>\\]*(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)",
+    r"<<<[ \t]*[\\]*[\"']?[A-Za-z0-9+/_\-]{8}|@(?:tcp|unix)\(",
     r"(?: (?:-[pPktaw]|/p:)|login)[ =]?[\\\"']*[A-Za-z0-9+/_\-.~]{6}",
     rf"{_LOGS_IN}\([^)]*,",
     r"SecureString|masterauth|openssl [^\n|;]* -",
@@ -66,8 +67,11 @@ ROUGHLY = [
 ]
 WORDS = (
     "kind", "variable", "credential", "secret", "apikey", "apitoken", "bearerauth", "tokenauth", "client", "fernet",
-    "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", "name=", "echo ", "htpasswd", "net use", "kv put",
-    "auth(", "getconnection", "hook", " -", " /p:", "tkn", "key-", "key_", "secret", "sk-", "sk_",
+    "twilio", "sequelize", "connect(", "cookieparser",
+    "hmac", "jwt.", "login", "authenticate", "aes.new", "||", "??", " or ",
+    "name=", "key=", "echo ", "htpasswd", "net use", "kv put",
+    "auth(", "getconnection", "hook", "/key/", "/token/", "/integration/", "hc-ping", "<<<", "@tcp(", "@unix(", " -",
+    " /p:", "tkn", "key-", "key_", "secret", "sk-", "sk_",
     "securestring", "masterauth", "openssl ",
     "<meta", "<input", "kty", ":5432:", ":5433:", ":6543:", ":26257:", ":*:", "jdbc:oracle", "sqlplus",
     *(f"{joint}{marker}{joint}" for marker in _MARKERS.replace("[0-9]", "").split("|")[:-1] for joint in "_-"),
@@ -81,17 +85,21 @@ def named_forms(text: str) -> Iterator[Span]:
         yield from _kubernetes(text)
     yield from _terraform(text)
     yield from _calls(text)
-    for pattern in (_FALLBACK, _ELEMENT):
+    for pattern in (_FALLBACK, *((_ELEMENT,) if _holds_any(text, _OPENS_ELEMENT) else ())):
         for found in pattern.finditer(text):
             if looks_random(found["secret"]) or (pattern is _ELEMENT and is_told(found["secret"])):
                 yield found.span("secret")
     yield from _commands(text)
     yield from _webhooks(text)
     yield from _marked(text)
-    for pattern in (_PGPASS, _ORACLE, *((_JWK,) if "kty" in text else ())):
+    for pattern in (*((_PGPASS,) if _holds_any(text, _PORTS) else ()), _ORACLE, *((_JWK,) if "kty" in text else ())):
         for found in pattern.finditer(text):
             if pattern is not _PGPASS or is_told(found["secret"]):
                 yield found.span("secret")
+
+
+def _holds_any(text: str, literals: tuple[str, ...]) -> bool:
+    return any(map(text.__contains__, literals))
 
 
 def is_kubernetes_secret(entries: list[tuple[Any, Any]]) -> bool:
@@ -138,7 +146,7 @@ def _terraform(text: str) -> Iterator[Span]:
 
 
 _CALL = re.compile(rf"{_GIVEN_A_KEY}(?P<all>\s{{0,8}}(?=[bBrRuU]?{_QUOTE}))|{_TAKES_A_KEY}")
-_ARGUMENT = re.compile(r"[\"'](?P<secret>[A-Za-z0-9+/_\-.~=]{16,200})\\*[\"']")
+_ARGUMENT = re.compile(r"[\"'](?P<secret>[A-Za-z0-9+/_\-.~=]{10,200})\\*[\"']")
 _LONGEST_CALL = 300
 
 
@@ -153,19 +161,21 @@ def _calls(text: str) -> Iterator[Span]:
         for argument in _ARGUMENT.finditer(text, call.end(), call.end() + _LONGEST_CALL):
             if ")" in text[call.end() : argument.start()]:
                 break
-            if looks_random(argument["secret"]) and not is_uuid(argument["secret"]):
+            secret = argument["secret"]
+            if is_drawn(secret) or (looks_random(secret) and not is_uuid(secret)):
                 yield argument.span("secret")
 
 
 _FALLBACK = re.compile(
-    rf"{_TELLING}[\w\])\"'.]{{0,40}}[ \t]{{0,4}}(?:\|\||\?\?)[ \t]{{0,4}}{_QUOTE}"
+    rf"{_TELLING}[\w\])\"'.]{{0,40}}[ \t]{{0,4}}(?:\|\||\?\?|\bor)[ \t]{{0,4}}{_QUOTE}"
     r"(?P<secret>[A-Za-z0-9+/_\-.~=]{16,200})"
 )
 """`process.env.API_KEY || "…"`."""
 _ELEMENT = re.compile(
-    rf"name={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>(?P<secret>[^<>\s]{{6,200}})<"
+    rf"(?:name|key)={_QUOTE}[\w.\-]{{0,80}}{_TELLING}[\w.\-]{{0,20}}{_QUOTE}[ \t]{{0,8}}>(?P<secret>[^<>\s]{{6,200}})<"
 )
 """`<string name="google_maps_key">…</string>`."""
+_OPENS_ELEMENT = ("name=", "key=")
 _MARKED = re.compile(
     rf"(?<![A-Za-z0-9_\-])(?P<owner>{_OWNER})[_\-](?P<marker>{_MARKERS})[_\-](?![a-z]{{2,20}}[_\-])(?P<secret>[A-Za-z0-9_\-]{{16,200}})"
 )
@@ -196,7 +206,7 @@ def _is_drawn(value: str) -> bool:
 def _marked(text: str) -> Iterator[Span]:
     """What stands after a prefix that says what it is, and after an option of one letter."""
     for found in _OPTION.finditer(text):
-        if is_told(found["secret"]) and (found["windows"] or _is_drawn(found["secret"])):
+        if is_told(found["secret"]) and (found["windows"] or _is_drawn(found["secret"]) or is_drawn(found["secret"])):
             yield found.span("secret")
     for found in _MARKED.finditer(text):
         if looks_random(found["secret"]) and (found["marker"] != "key" or names_a_key([found["owner"].lower(), "key"])):
@@ -206,7 +216,9 @@ def _marked(text: str) -> Iterator[Span]:
             yield found.span()
 
 
-_HOOK_ADDRESS = re.compile(r"://[^\s\"'<>\\?#]{0,120}?[hH]ook(?P<rest>[^\s\"'<>\\]{6,400})")
+_HOOK_ADDRESS = re.compile(
+    r"://[^\s\"'<>\\?#]{0,120}?(?:[hH]ook|/key/|/token/|/integration/|hc-ping\.com)(?P<rest>[^\s\"'<>\\]{6,400})"
+)
 _PART_OF_PATH = re.compile(r"[^/?&=@#.]{5,300}")
 
 
@@ -255,6 +267,7 @@ def page_fields(text: str) -> Iterator[Span]:
 _PGPASS = re.compile(
     r"(?<![\w.])[\w.\-*]{1,80}:(?:5432|5433|6543|26257|\*):[\w*\-]{1,64}:[\w\-]{1,64}:(?P<secret>[^\s:\"']{6,200})"
 )
+_PORTS = (":5432:", ":5433:", ":6543:", ":26257:", ":*:")
 _ORACLE = re.compile(
     r"(?:jdbc:oracle:\w{1,8}:|\bsqlplus[ \t]{1,4}(?:-\w[ \t]{1,4}){0,3})[\w$#]{1,64}/(?P<secret>[^@\s\"']{1,200})@"
 )
@@ -262,45 +275,54 @@ _JWK = re.compile(
     rf"{_QUOTE}(?:d|p|q|dp|dq|qi|k){_QUOTE}\s{{0,8}}:\s{{0,8}}{_QUOTE}(?P<secret>[A-Za-z0-9_\-]{{20,1500}})"
 )
 """The private numbers of a JSON Web Key."""
-_COMMANDS = (
-    re.compile(
+_HERE = re.compile(r"<<<[ \t]{0,4}\\*[\"']?(?P<secret>[A-Za-z0-9+/_\-.~]{8,200})")
+_COMMANDS = {
+    ("@tcp(", "@unix("): re.compile(r"(?<![\w.])[\w.\-]{1,80}:(?P<secret>[^\s:@\"'/]{1,200})@(?:tcp|unix)\("),
+    ("ogin(", "uthenticate(", "Auth(", "Credential", "getConnection("): re.compile(
         rf"{_LOGS_IN}\((?:[^()\"'\n]{{1,80}},)?\s{{0,8}}{_QUOTE}[^\"'\n]{{0,80}}{_QUOTE}\s{{0,4}},"
         rf"\s{{0,8}}[bBrRuU]?{_QUOTE}(?P<secret>[^\"'\n\\]{{1,200}}){_QUOTE}\s{{0,4}}[,)]"
     ),
-    re.compile(rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"),
-    re.compile(rf"\bmasterauth[ \t]{{1,4}}(?:{_QUOTE})?(?P<secret>[^\s\"'\\]{{4,200}})"),
-    re.compile(
+    ("SecureString",): re.compile(
+        rf"SecureString[ \t]{{1,4}}(?:-String[ \t]{{1,4}})?{_QUOTE}(?P<secret>[^\"'\n\\$]{{1,200}})"
+    ),
+    ("masterauth",): re.compile(rf"\bmasterauth[ \t]{{1,4}}(?:{_QUOTE})?(?P<secret>[^\s\"'\\]{{4,200}})"),
+    ("openssl",): re.compile(
         rf"\bopenssl[ \t][^\n|;&]{{0,120}}? (?:-k|-pass(?:in|out)?[ \t]{{1,4}}pass:)[ \t]{{0,4}}(?:{_QUOTE})?"
         r"(?P<secret>[^\s\"'\\-][^\s\"'\\]{3,200})"
     ),
-    re.compile(
+    ("echo",): re.compile(
         rf"\becho[ \t]{{1,4}}(?:-n[ \t]{{1,4}})?(?:{_QUOTE})?(?P<secret>[^\s\"'|$]{{4,200}})(?:{_QUOTE})?"
         r"[ \t]{0,4}\|[ \t]{0,4}"
         r"(?:(?:docker|podman|helm|gh|az|oc)[^\n|]{0,120}(?:login|stdin)|sudo[ \t]{1,4}-S|passwd|chpasswd)"
     ),
-    re.compile(
+    ("htpasswd",): re.compile(
         r"\bhtpasswd[ \t]{1,4}-[A-Za-z]*b[A-Za-z]*[ \t]{1,4}\S{1,200}[ \t]{1,4}\S{1,80}[ \t]{1,4}(?P<secret>\S{1,200})"
     ),
-    re.compile(
+    ("net use",): re.compile(
         r"\bnet use[ \t]{1,4}\S{1,200}(?:[ \t]{1,4}\\\S{1,200})?[ \t]{1,4}(?P<secret>[^\s/\\]\S{3,200})[ \t]{1,4}/user:"
     ),
-    re.compile(r"\bsmbclient\b[^\n|;]{0,120}? -U[ \t]{0,4}[\w.\\]{1,80}%(?P<secret>[^\s\"']{1,200})"),
-)
+    ("smbclient",): re.compile(r"\bsmbclient\b[^\n|;]{0,120}? -U[ \t]{0,4}[\w.\\]{1,80}%(?P<secret>[^\s\"']{1,200})"),
+}
+"""Each with texts of which one stands in all that it matches: an expression takes a hundred times as long to say no."""
 _SECRET_SET = re.compile(
     r"\b(?:secrets?[ \t]{1,4}(?:set|put|add|create)|create[ \t]{1,4}secret|kv[ \t]{1,4}put)\b"
     r"(?P<rest>[^\n|;]{1,400})"
 )
 _SET_VALUE = re.compile(
-    r"(?:--(?:body|value|secret-string)|--from-literal=[\w.\-]{1,80}|[ \t][\w.\-]{1,80})[= \t]"
+    r"(?:--(?:body|value|secret-string)|--from-literal=[\w.\-]{1,80}|[ \t][\w.\-]{1,80}|[ \t]<<<)[= \t]"
     r"\\*[\"']?(?P<secret>[^\s\"'\\$-][^\s\"'\\]{5,200})"
 )
 
 
 def _commands(text: str) -> Iterator[Span]:
     """`echo … | docker login`, `gh secret set NAME --body …`, `kubectl create secret … --from-literal=name=…`."""
-    for pattern in _COMMANDS:
-        for found in pattern.finditer(text):
-            yield found.span("secret")
+    for literals, pattern in _COMMANDS.items():
+        if _holds_any(text, literals):
+            for found in pattern.finditer(text):
+                yield found.span("secret")
+    for here in _HERE.finditer(text):
+        if is_drawn(here["secret"]) or looks_random(here["secret"]):
+            yield here.span("secret")
     for command in _SECRET_SET.finditer(text):
         for value in _SET_VALUE.finditer(text, *command.span("rest")):
             if is_told(value["secret"]):

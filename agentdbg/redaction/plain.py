@@ -54,10 +54,13 @@ _LARGEST_INT_BITS = 13_287
 
 _OPTION = re.compile(r"--[a-z]+(?:-[a-z]+)*")
 
-_NAME_FIELDS = ("name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable")
+_NAME_FIELDS = ("name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable", "ParameterKey")
 _STRICTEST_FIRST = (USERS_OWN, SECRET, DESCRIBING, RANDOM, COUNTER)
 _KUBERNETES_DATA = frozenset({"data", "stringData"})
-_VALUE_FIELDS = frozenset({"value", "Value", "values", "Values"})
+_VALUE_FIELDS = frozenset({"value", "Value", "values", "Values", "ParameterValue"})
+_TYPED_INTO = ("selector", "element")
+_TYPED = _VALUE_FIELDS | {"text"}
+"""What a browser types, and into what: `{"selector": "#password", "text": …}`."""
 
 
 class _Place(NamedTuple):
@@ -65,6 +68,7 @@ class _Place(NamedTuple):
 
     pair: int = SAFE
     pair_name: str = ""
+    pair_values: frozenset[str] = _VALUE_FIELDS
     logprobs: frozenset[str] = frozenset()
     is_kubernetes_secret: bool = False
 
@@ -239,7 +243,7 @@ class Walk:
         verdict, judged_as = SAFE, name
         if self._judge is not None:
             verdict = self._judge.judge(name)
-            if verdict == SAFE and place.pair != SAFE and name in _VALUE_FIELDS:
+            if verdict == SAFE and place.pair != SAFE and name in place.pair_values:
                 verdict, judged_as = place.pair, place.pair_name
             elif verdict == SAFE and place.is_kubernetes_secret and name in _KUBERNETES_DATA:
                 verdict = SECRET
@@ -333,17 +337,21 @@ class Walk:
         """What the other entries of a dict say of each: `{"name": "password", "value": …}`, log probabilities."""
         if self._judge is None or len(items) > 64:
             return _NOWHERE
+        is_typed = any(type(key) is str and key in _TYPED_INTO for key, _ in items)
+        naming = _TYPED_INTO if is_typed else _NAME_FIELDS
         names = [
             value if type(value) is str else self._key_text(value)
             for key, value in items
             if type(key) is str
-            and key in _NAME_FIELDS
+            and key in naming
             and isinstance(value, (str, bytes))
             and len(value) <= LONGEST_NAME_READ
         ]
         verdicts = {self._judge.judge(name): name for name in names}
         pair = next((verdict for verdict in _STRICTEST_FIRST if verdict in verdicts), SAFE)
-        return _Place(pair, verdicts.get(pair, ""), logprob_names(key for key, _ in items), is_kubernetes_secret(items))
+        values = _TYPED if is_typed else _VALUE_FIELDS
+        logprobs = logprob_names(key for key, _ in items)
+        return _Place(pair, verdicts.get(pair, ""), values, logprobs, is_kubernetes_secret(items))
 
     def _key_text(self, key: Any) -> str:
         if isinstance(key, str):

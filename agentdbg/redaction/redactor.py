@@ -38,13 +38,22 @@ from agentdbg.redaction.sealed_items import (
     are_messages,
     own_copy,
     raw_items,
+    raw_message,
     texts_in,
     unsealed,
 )
-from agentdbg.redaction.sizes import MAX_ENCODED_BYTES, cut_string, cut_value, fit_fields, least_size, limits_of
+from agentdbg.redaction.sizes import (
+    MAX_ENCODED_BYTES,
+    cut_string,
+    cut_value,
+    ends_in,
+    fit_fields,
+    least_size,
+    limits_of,
+)
 from agentdbg.redaction.suspicion import IN_ONE_TEXT, Suspicion
 from agentdbg.redaction.text import TextCleaner, clean_arguments, marked, replace_spans, telling_words
-from agentdbg.redaction.whole import MAY_NAME, WholeWalk, clean_pieces
+from agentdbg.redaction.whole import MAY_NAME, Unnumbered, WholeWalk, clean_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,11 +68,16 @@ __all__ = ["UNREADABLE", "Redactor", "Sealed"]
 
 UNREADABLE = f"{REDACTED} (could not be read)"
 _MOST_MEMORIES = 8
+_HOLDERS = frozenset({dict, list})
+_DONE_WITH = frozenset({SealedList, SealedValue, type(None)})
 _LEAST_SHAPED = 20
 """No text that is shorter holds a secret which is found in one text alone."""
 _DEEPEST_MESSAGE = 5
 """The depth in which each message is proved, so that what is harmless in one place is so in the others."""
 _MOST_NODES_OF_A_WHOLE = 200_000
+
+_MOST_OF_ITEMS = 1_000_000
+"""Bytes of what a generator yielded that are read for secrets cut up between its items."""
 
 
 class Sealed:
@@ -139,32 +153,51 @@ class Redactor:
 
         None when that fails; then each of the two is sealed by itself.
         """
-        return _or_else(lambda: self._seal_input(field, value, short), _nothing)
+        return _or_else(lambda: self._seal_field(field, value, short), _nothing)
 
-    def _seal_input(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes]:
-        is_history = holds_messages(value)
+    def seal_output(self, field: str, value: Any) -> SealedValue | None:
+        """What came of a call, sealed once for its event and its tape; None when that fails."""
+        return _or_else(lambda: self._seal_output(field, value), _nothing)
+
+    def _seal_output(self, field: str, value: Any) -> SealedValue:
+        items = _Items(self, self._items)
+        known = items.alone(value, limits_of(field, self._max_field_bytes)) if type(value) is dict else None
+        return known or self._seal_field(field, value, self)[0]
+
+    def _seal_field(self, field: str, value: Any, short: Redactor) -> tuple[SealedValue, bytes]:
+        is_history, items = holds_messages(value), _Items(self, self._items)
         if is_history:
-            value = _Items(self, self._items).sealed_in(value, 1, limits_of(field, self._max_field_bytes))
-        cleaned, encoded = self._cleaned({field: value}, (value,), is_spliced=is_history)
-        plain = cleaned
+            value = items.sealed_in(value, 1, limits_of(field, self._max_field_bytes))
+        cleaned: dict[str, Any] = {field: value}
+        if type(value) is SealedList:
+            encoded = b'{"%b":%b}' % (field.encode(), value.encoded) if value.size <= self._max_field_bytes else None
+        else:
+            cleaned, encoded = self._cleaned(cleaned, (value,), is_spliced=is_history)
+        plain, is_harmless = cleaned, encoded is not None and not is_history
         if encoded is None:
             plain, encoded = self._fitted(cleaned.copy())
         before = len(field) + 4  # `{"…":`
         shown = kept = encoded[before:-1]
         if len(kept) > short._max_field_bytes:
-            shown = short._fitted(cleaned.copy())[1][before:-1]
+            ends = ends_in(cleaned[field], limits_of(field, short._max_field_bytes))
+            shown = short._fitted({field: ends})[1][before:-1]
         stored = unsealed(plain[field])
         if type(stored) is not str and type(plain[field]) is not SealedList:  # its owner may change it meanwhile
             stored = encoding.decode_json(kept)
-        return SealedValue(stored, kept), shown
+        return SealedValue(stored, kept, is_harmless=is_harmless, raws=items.raws), shown
 
     def _seal_history(self, fields: dict[str, Any], given: tuple[Any, ...] | None) -> tuple[dict[str, Any], bytes]:
         """The same with each message of a conversation sealed by itself, and only once however often it comes."""
         items = _Items(self, self._items)
         sealed = fields.copy()
+        given_ids = frozenset(map(id, given or ()))
         for key, value in fields.items():
+            if type(value) not in _HOLDERS:
+                continue
             if holds_messages(value):
                 sealed[key] = items.sealed_in(value, 1, limits_of(key, self._max_field_bytes))
+            elif type(value) is dict and id(value) in given_ids:  # an answer, which is a message of the next call
+                sealed[key] = items.alone(value, limits_of(key, self._max_field_bytes)) or value
         if given is not None:
             changed = {id(fields[key]): value for key, value in sealed.items() if value is not fields[key]}
             given = tuple([changed.get(id(value), value) for value in given])
@@ -187,6 +220,10 @@ class Redactor:
     ) -> tuple[dict[str, Any], bytes | None]:
         """`fields` without their secrets, and their JSON where nothing has to be cut."""
         limit, judge = self._max_field_bytes, self._judge
+        if is_spliced and given is not None and _DONE_WITH.issuperset(map(type, given)):  # the rest was made here
+            encoded = encoding.encode(fields)
+            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and _sealed_fit(fields, limit))
+            return fields, encoded if fits else None
         try:
             # Prove that nothing needs redacting, and encode the original.
             if judge is None:
@@ -208,7 +245,12 @@ class Redactor:
         except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
             pass_on(error)
             return self._walked(fields), None
-        return fields, encoded if fits and not is_spliced else None
+        if not fits:
+            return fields, None
+        if is_spliced:
+            encoded = encoding.encode(fields)
+            fits = len(encoded) <= limit or (len(encoded) <= MAX_ENCODED_BYTES and _sealed_fit(fields, limit))
+        return fields, encoded if fits else None
 
     def whole(
         self, plain: Any, encoded: bytes, numbers: SecretNumbers, *, key: str | None = None, seconds: float = 2.0
@@ -240,6 +282,18 @@ class Redactor:
     def is_telling(self, key: str) -> bool:
         """Whether a key may say that what stands under it is secret."""
         return self._judge is not None and self._judge.judge(key) != SAFE
+
+    def clean_items(self, items: list[Any]) -> list[Any]:
+        """What a generator yielded, as plain JSON and without the secrets that are cut up between its items."""
+        cleaner = self._cleaner
+        if cleaner is None:
+            return items
+
+        def cleaned() -> list[Any]:
+            plain = Walk(None, None, _MOST_OF_ITEMS, set()).fields({"items": items})["items"]
+            return clean_pieces(plain, cleaner, Unnumbered()) if type(plain) is list else [plain]
+
+        return _or_else(cleaned, lambda: [UNREADABLE])
 
     def whole_pieces(self, docs: list[Any], numbers: SecretNumbers) -> list[Any]:
         """Plain JSON that came in pieces, without the secrets that are cut up between the pieces."""
@@ -291,6 +345,15 @@ class Redactor:
         encoded = encoding.encode(item)
         self._search(encoded, item)
         return encoded
+
+    def is_unchanged(self, item: Any, encoded: bytes, limit: int) -> bool:
+        """Whether a message came out of the careful walk as it was, and would so wherever it may stand."""
+        try:
+            prove_types(item, limit, _DEEPEST_MESSAGE, MOST_NODES)
+            return encoding.encode(item) == encoded
+        except Exception as error:  # noqa: BLE001 -- then it is something to walk through again
+            pass_on(error)
+            return False
 
     def walk(self) -> Walk:
         """The careful walk over one payload."""
@@ -389,9 +452,10 @@ class Redactor:
 class _Items:
     """Seals the messages in one payload. All of them together have the time of one careful walk."""
 
-    __slots__ = ("_memories", "_redactor", "_walk")
+    __slots__ = ("_memories", "_redactor", "_walk", "raws")
 
     def __init__(self, redactor: Redactor, memories: dict[Any, ItemMemory]) -> None:
+        self.raws: dict[int, list[bytes]] = {}
         self._redactor = redactor
         self._memories = memories
         self._walk: Walk | None = None
@@ -407,7 +471,7 @@ class _Items:
         if not are_messages(items):
             return value
         memory = self._memory((depth, limits))
-        raws = raw_items(items)
+        raws = self.raws[id(value)] = raw_items(items)
         known: list[Any] = list(map(memory.get, raws))
         if None not in known and sum([len(item.encoded) for item in known]) < limits.max_bytes - len(known):
             return SealedList(known)
@@ -419,6 +483,18 @@ class _Items:
 
         ends = take_ends(items, limits, limits.max_bytes, take)[0]
         return SealedList(ends)
+
+    def alone(self, message: dict[str, Any], limits: Limits) -> SealedValue | None:
+        """A message by itself that needs nothing done; None for any other."""
+        raw = raw_message(message)
+        if raw is None:
+            return None
+        everywhere = self._memory(None)
+        found = everywhere.find(raw) or self._redactor.prove_item(own_copy(raw), limits)
+        if found is None or not found.is_harmless or len(found.encoded) > limits.max_bytes:
+            return None
+        everywhere.add(raw, found)
+        return SealedValue(found.value, found.encoded, is_harmless=True)
 
     def _memory(self, place: Any) -> ItemMemory:
         memory = self._memories.get(place)
@@ -433,7 +509,7 @@ class _Items:
         found = memory.find(raw) or everywhere.find(raw) or self._redactor.prove_item(own_copy(raw), limits)
         if found is None:
             found = self._walked(own_copy(raw), depth, limits)
-        elif found.is_harmless:
+        if found.is_harmless:
             everywhere.add(raw, found)
         if self._walk is None or not self._walk.ran_out:
             memory.add(raw, found)
@@ -445,7 +521,8 @@ class _Items:
         plain = self._walk.item(item, depth, limits)
         if self._walk.ran_out:
             plain = without_gaps(plain, limits.max_bytes)
-        return SealedItem(plain, encoding.encode(plain))
+        encoded = encoding.encode(plain)
+        return SealedItem(plain, encoded, is_harmless=self._redactor.is_unchanged(item, encoded, limits.max_bytes))
 
 
 def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made:
@@ -471,6 +548,15 @@ def _could_be_option(argument: str) -> bool:
 
 def _all_fit(fields: dict[str, Any], limit: int) -> bool:
     return all(_fits(value, limit) for value in fields.values())
+
+
+def _sealed_fit(fields: dict[str, Any], limit: int) -> bool:
+    """Whether no field is too long by what was sealed in it before."""
+    return all(
+        value.size <= limit if type(value) is SealedList else len(encoding.encode(value)) <= limit
+        for value in fields.values()
+        if type(value) is SealedList or type(value) is dict
+    )
 
 
 def _fits(value: Any, limit: int) -> bool:

@@ -34,6 +34,7 @@ __all__ = [
     "characters_left",
     "own_copy",
     "raw_items",
+    "raw_message",
     "texts_in",
     "unsealed",
 ]
@@ -101,11 +102,17 @@ class SealedList(Spliced):
 class SealedValue(Spliced):
     """A field of a payload that was sealed before: the plain value, and its JSON."""
 
-    __slots__ = ("value",)
+    __slots__ = ("is_harmless", "raws", "value")
 
-    def __init__(self, value: Any, encoded: bytes) -> None:
+    def __init__(
+        self, value: Any, encoded: bytes, *, is_harmless: bool = False, raws: dict[int, list[bytes]] | None = None
+    ) -> None:
         self.value = value
         self.encoded = encoded
+        self.is_harmless = is_harmless
+        """Whether it is just what it was: nothing had to be taken out of it, or left out."""
+        self.raws = {} if raws is None else raws
+        """What `raw_items` gave for each list of messages in it, by the id of the list that was given."""
 
 
 SEALED = frozenset({SealedList, SealedValue})
@@ -210,6 +217,13 @@ def texts_in(value: Any) -> Iterator[str]:
 def raw_items(items: list[Any]) -> list[bytes]:
     """The bytes that each item is known by."""
     return list(map(marshal.dumps, items, repeat(_OLD_MARSHAL)))
+
+
+def raw_message(message: dict[str, Any]) -> bytes | None:
+    """The bytes that one message is known by; None when it is not made of plain values that can be written out."""
+    if characters_left([message], _PLAIN, _MOST_NODES, _MOST_CHARACTERS) < 0:
+        return None
+    return marshal.dumps(message, _OLD_MARSHAL)
 
 
 def own_copy(raw: bytes) -> Any:

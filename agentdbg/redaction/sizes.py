@@ -20,7 +20,7 @@ from agentdbg.redaction.sealed_items import SealedItem, SealedList
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "fit_fields", "least_size", "limits_of"]
+__all__ = ["MAX_ENCODED_BYTES", "cut_string", "cut_value", "ends_in", "fit_fields", "least_size", "limits_of"]
 
 MAX_ENCODED_BYTES = 990_000
 """What one payload may take, so that the line around it stays below a megabyte."""
@@ -29,6 +29,8 @@ _BOTH_ENDS = frozenset({"prompt", "input"})
 """The fields that hold what a model was asked: the question may stand at the end of a text as well as at its start."""
 _MARKER_BYTES = len(TRUNCATED)
 _DICT_END = len(f'"{TRUNCATED}":"{TRUNCATED}",')
+_MARK_BYTES = len(f'[,{{"{TRUNCATED}":"10000 messages"}},]')
+_HOLDERS = frozenset({dict, SealedList})
 _CAN_BE_CUT = frozenset({str, list, dict, SealedItem, SealedList})
 _LEAST_PART = 64
 """A part of an entry that is smaller than this tells nothing."""
@@ -60,6 +62,32 @@ def cut_string(text: str, max_bytes: int, *, both_ends: bool = False) -> str:
 def cut_value(value: Any, max_bytes: int, limits: Limits | None = None) -> Any:
     """A plain value whose encoding is at most `max_bytes`, where that leaves room for a marker at all."""
     return _cut(value, max_bytes, limits or Limits.of(max_bytes))
+
+
+def ends_in(value: Any, limits: Limits) -> Any:
+    """A value with a little of each list of messages in it: what tells a person which call has begun."""
+    kind = type(value)
+    if kind is dict:
+        return {key: ends_in(child, limits) if type(child) in _HOLDERS else child for key, child in value.items()}
+    if kind is not SealedList or value.size <= limits.max_bytes or type(value.items[0]) is not SealedItem:
+        return value
+    return _ends_of(value, limits) if len(value.items) > 1 else value
+
+
+def _ends_of(sealed: SealedList, limits: Limits) -> SealedList:
+    """The first message, as far as a quarter of the room goes, and the newest that fit as they are, at least one."""
+    items, room = sealed.items, limits.max_bytes // 4
+    first = items[0] if _size(items[0]) <= room else _shorten(items[0], room, limits)
+    left = limits.max_bytes - _size(first) - _MARK_BYTES
+    start = len(items) - 1
+    left -= _size(items[start])
+    while start > 1 and type(items[start - 1]) is SealedItem and _size(items[start - 1]) < left:
+        start -= 1
+        left -= _size(items[start]) + 1
+    gap = next((item for item in items if type(item) is Gap), None)
+    count = (len(items) if gap is None else len(gap.items_of_list)) - (len(items) - start) - 1
+    mark = [_sealed({TRUNCATED: f"{count} message{'' if count == 1 else 's'}"})] if count else []
+    return SealedList([first, *mark, *items[start:]])
 
 
 def least_size(item: SealedItem, limits: Limits) -> int:

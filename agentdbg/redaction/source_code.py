@@ -11,7 +11,7 @@ import re
 
 from agentdbg.redaction.keys import LEAST_TOLD, is_told, letters_outside_words, looks_random
 
-__all__ = ["closes_quotes", "is_docstring", "is_written_out", "merely_mentions"]
+__all__ = ["OF_A_PERSON", "closes_quotes", "is_docstring", "is_written_out", "merely_mentions"]
 
 _DOCSTRING = re.compile(r"[rRuUbB]{0,2}(?:\"\"\"|''')")
 
@@ -50,8 +50,11 @@ def is_written_out(text: str, span: tuple[int, int]) -> bool:
 
 
 _CALL = re.compile(
-    r"(?:await |new |not |\*{1,2}|!)?(?P<called>[A-Za-z_$][\w$]*(?:\(\))?(?:\??\.[A-Za-z_$][\w$]*(?:\(\))?)*)\("
+    r"(?:await |new |not |\*{1,2}|!)?"
+    r"(?P<called>[A-Za-z_$][\w$]*(?:\(\)|\[\w{1,30}\])?(?:\??\.[A-Za-z_$][\w$]*(?:\(\)|\[\w{1,30}\])?)*)\("
 )
+_GENERIC = re.compile(r"[A-Z][A-Za-z]{1,30}<[A-Za-z0-9_&', :|<\[\]]{1,60}>")
+"""`token: Option<String>`, `secret: Promise<string>`."""
 _CHAIN = re.compile(r"[A-Za-z_$]+[0-9]?(?:\(\))?(?:\.[A-Za-z_]+[0-9]?(?:\(\))?)+")
 _NAME = re.compile(r"[A-Za-z_]{2,80}")
 _HUMP = re.compile(r"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
@@ -105,14 +108,20 @@ def merely_mentions(text: str, name: str, start: int, span: tuple[int, int], *, 
     return len(value) <= _LONGEST_CODE and _is_no_value(text, name, start, span, is_weak=is_weak)
 
 
-_OF_A_PERSON = re.compile(r"(?:pass(?:word|wd|phrase)?|pwd|pw)$", re.IGNORECASE)
+OF_A_PERSON = re.compile(r"(?:pass(?:word|wd|phrase|code)?|pwd|pw)s?$", re.IGNORECASE)
 """What people choose themselves, in words: `super_secret`, `Swordfish`."""
 
 
 def _is_name_in_quotes(name: str, value: str) -> bool:
-    if not _NAME_OF_SECRET.fullmatch(value) or value.startswith(("my", "your", "the")):
+    if len(value) <= len(name) and value.lower() == name.rpartition(".")[2].lower():
+        return not OF_A_PERSON.search(name)  # `token: 'Token'`
+    if not _NAME_OF_SECRET.fullmatch(value) or value.startswith(_OF_ONE):
         return False
-    return value.isupper() or not _OF_A_PERSON.search(name)
+    return value.isupper() or not OF_A_PERSON.search(name)
+
+
+_OF_ONE = ("my", "your", "the", "prod", "live", "dev", "stag", "sandbox")
+"""A value that says which one it is, as `prod_api_key` does, is more than a name."""
 
 
 def _is_no_value(text: str, name: str, start: int, span: tuple[int, int], *, is_weak: bool) -> bool:
@@ -121,11 +130,12 @@ def _is_no_value(text: str, name: str, start: int, span: tuple[int, int], *, is_
     value = text[at:end]
     if text[start - 1 : start] == "{" and _FORMAT.match(text, start + len(name)):
         return True
-    is_word = value.isalpha() and (value.islower() or (value[1:].islower() and not _OF_A_PERSON.search(name)))
+    is_word = value.isalpha() and (value.islower() or (value[1:].islower() and not OF_A_PERSON.search(name)))
     is_sentence = is_word and _SENTENCE.search(text, at - 2, end + 40) is not None
     return (
         is_sentence
         or _STYLE.match(value) is not None
+        or _GENERIC.match(text, at) is not None
         or _reads_as_code(text, name, start, at, end)
         or (is_weak and not is_told(value))
     )
@@ -151,7 +161,7 @@ def _reads_as_code(text: str, name: str, start: int, value_start: int, value_end
         return not looks_random(call["called"])
     if _CHAIN.fullmatch(value):
         return not _is_odd(value)
-    if not _NAME.fullmatch(value) or value.lower() == name.rpartition(".")[2].lower():
+    if not _NAME.fullmatch(value) or value.lower().endswith(name.rpartition(".")[2].lower()):
         return _NAME.fullmatch(value) is not None
     is_own = name.startswith(("self.", "cls.", "this."))
     is_made_of_words = (is_own or _HUMP.search(value) is not None) and not _is_odd(value)

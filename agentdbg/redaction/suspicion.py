@@ -44,15 +44,21 @@ _SPACE = (
     r"|\\+[nrtf]|\\+u00[01][0-9a-fA-F])"
 )
 _NAME = r"[A-Za-z0-9_.\-$]"
-_NAMING = r"(?i:name|key|header|field|parameter|variable)"
-_SIGN = r"(?:[=:!>\x{ff1a}]|\\+uff1a|%3[DdAa])"
+_IN_CELL = r"[ \"'`*\\]"
+_NEXT_CELL = r"(?:[,;|\t]|\\+t)"
+_REST_OF_CELL = rf"(?: {_NAME}+)?{_IN_CELL}*"
+_CELLS = rf"(?:{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+(?: {_NAME}+)?)?{_IN_CELL}*)"
+_LINE_END = r"(?:\\+[nr]|[\r\n])"
+_NAMING = r"(?i:name|key|header|field|parameter|variable|selector|element)"
+_SIGN = r"(?:[=:!>\x{ff1a}]|\\+uff1a|%3[DdAa]|&#(?:58|61);)"
 # Letters and spaces that the key judge reads as plain ones.
 _DRESSED_UP = r"[\x{a0}-\x{24f}\x{1e00}-\x{1eff}\x{2000}-\x{206f}]"
 
 
 # A few words, and then something that no person writes.
 _NEARBY = (
-    r"\\*[\"'`]?(?:[ \t:={(@,]{1,6}\\*[\"'`]?[A-Za-z0-9']{1,12}:?\\*[\"'`]?){0,4}[ \t:={(@,]{1,6}\\*[\"'`]?"
+    r"\\*[\"'`]?(?:(?:[ \t:={(@,]|\\+t){1,6}\\*[\"'`]?[-/]{0,2}[A-Za-z0-9_']{1,12}:?\\*[\"'`]?){0,4}"
+    r"(?:(?:[ \t:={(@,]|\\+t){1,6}|\\*[\"'`]?[\])]{1,3}\\*[\"'`]?(?:, *|\.[A-Za-z_]+\()\\*[\"'`])\\*[\"'`]?\\*[\"'`]?"
     r"[^\s\"'`<>(){},;\\]{10}"
 )
 
@@ -95,9 +101,9 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
     words = "|".join(re.escape(word) for word in whole) or r"[^\x00-\x{10FFFF}]"
     name = rf"(?:(?i:{plain}){_NAME}*|(?i:{words})(?:[A-Z0-9_.\-$]{_NAME}*)?)"
     after = (
-        rf"(?i: (?:access key|key|value|code))?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
-        rf"(?:{_SIGN}|\?\??=|\+=|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})"
-        rf"|{_QUOTE}{_SPACE}*,|\\*\";s:|</key>|{_NEARBY}"
+        rf"(?i: (?:access key|key|value|code))?(?:\[[0-9]*\])?\]?{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*"
+        rf"(?:{_SIGN}|\?\??=|\+=|\||->|<-|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}}|(?:is|was):?{_SPACE})"
+        rf"|{_QUOTE}{_SPACE}*,|\\*\";s:|</[A-Za-z0-9_]*(?:key|name)>|{_NEARBY}"
     )
     every = "|".join(_loosely(word) for word in (*anywhere, *whole) if not set(word) & set(" .-"))
     parts = [
@@ -110,6 +116,11 @@ def _named_expression(anywhere: tuple[str, ...], whole: tuple[str, ...]) -> str:
             rf"(?:{_QUOTE}[^\"\\]*{_DRESSED_UP}|(?:{_QUOTE}[^\"\\]*|{_NAME}*)(?i:{every}))"
         ),
         rf"(?:set|with|use)_?(?i:[A-Za-z_]*(?:{every}))[A-Za-z0-9_]*\({_SPACE}*{_QUOTE}",
+        # An element with attributes, the heading of a column, and a column that SQL inserts into.
+        rf"<(?:[A-Za-z0-9_.\-]+:)?{_NAME}*(?i:{every}){_NAME}*{_SPACE}[^<>]*>",
+        rf"{_NEXT_CELL}{_IN_CELL}*(?:{_NAME}+ )?{_NAME}*(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}*{_LINE_END}",
+        rf"(?i:{every}){_NAME}*{_REST_OF_CELL}{_CELLS}+{_LINE_END}",
+        rf"(?i:{every})[^()]*\){_SPACE}*(?i:values){_SPACE}*\(",
         ODD_LETTERS,
         *_key_expressions(),
     ]
@@ -146,7 +157,8 @@ def _token_expression(after: str) -> str:
         r"[\-.]?[0-9][0-9.,_]*(?:[^0-9.,_\s}\])\"'`<>\\;:!?|&%kKmM]"
         r"|[}\]);:!?|&%kKmM]+[^\s,}\])\"'`<>\\]|\\{1,2}[^nrt\"'`\\])"
     )
-    value = rf"(?:[^\s0-9\[{{n\\\"'`.\-]|n(?:[^u]|$)|[\"'`]|\\|{more_than_a_number}|[\-.][^0-9])"
+    value = rf"(?:[^\s0-9\[{{n\\\"'`.\-]|n(?:[^u]|$)|[\"'`]|\\|{more_than_a_number}|[\-.][^0-9]"
+    value += rf"|\[{_SPACE}*\\*[\"'`][A-Za-z0-9_\-]{{10}})"
     given = (
         rf"{_QUOTE}?[\])]?[\])]?\*?\*?{_SPACE}*(?:{_SIGN}{{1,3}}{_SPACE}*{value}"
         rf"|(?:is|was):?{_SPACE}|\||->|[\-\x{{2013}}\x{{2014}}][ \t]|\x{{2192}})|{_QUOTE}{_SPACE}*,"
@@ -175,7 +187,7 @@ def _shaped_expression() -> str:
         rf"(?i:bearer|oauth)(?:{_SPACE}|%20|[\+\\\"'])+[A-Za-z0-9_\-.~+/]{{8}}",
         rf"(?i:basic)(?:{_SPACE}|%20|\+)+[A-Za-z0-9+/_\-]{{8}}",
         rf"login{_SPACE}+[^\s]+{_SPACE}+password{_SPACE}",
-        r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-]+:",
+        r"(?:-u|--user|--proxy-user|http -a)[= \\\"',]*[A-Za-z0-9_.@+\-${}]*:",
         (
             r"(?:sshpass|mysql|mariadb|mongo|docker login|podman login|az login|registry login|oras login"
             r"|7z|rar)[^\n|;]* -p"
@@ -185,7 +197,9 @@ def _shaped_expression() -> str:
         rf"(?i:identified{_SPACE}+by|password){_SPACE}+\\*[\"']|(?i:set{_SPACE}+password{_SPACE}+for){_SPACE}",
         (
             r"(?:^|[^A-Za-z0-9_\-.]|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
-            r"[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
+            r"(?:[MNO][A-Za-z0-9_\-]{23,27}\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}"
+            r"|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20})"
+            r"|[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}"
         ),
         *ROUGHLY,
     ]
@@ -220,7 +234,10 @@ class _Literals:
     _forty = re.compile(
         rb"(?:(?<![A-Za-z0-9/+_\-.])|(?<=\\[nrtbf])|(?<=\\u[0-9a-f]{4}))[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=_\-])"
     )
-    _discord_bot = re.compile(rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}")
+    _in_parts = re.compile(
+        rb"\.[A-Za-z0-9_\-]{6}\.[A-Za-z0-9_\-]{27}|[0-9a-f]{32}\.[A-Za-z0-9]{16}|[12][A-Za-z0-9]{26}_[A-Za-z0-9]{20}"
+        rb"|[0-9a-f]{12}:[0-9a-f]{32}|[0-9]{16}:[0-9a-f]{32}"
+    )
     _prefixed = re.compile(PREFIXED_ROUGHLY.encode())
 
     def __init__(self, exact: Iterable[str], words: Sequence[str], *, odd_letters: bool) -> None:
@@ -248,7 +265,7 @@ class _Literals:
         for literal in self._exact:
             if literal in encoded:
                 return True
-        patterns = self._named_ones(lowered) if self._odd_letters else (self._forty, self._discord_bot, self._prefixed)
+        patterns = self._named_ones(lowered) if self._odd_letters else (self._forty, self._in_parts, self._prefixed)
         return True if any(pattern.search(encoded) for pattern in patterns) else None
 
     def _named_ones(self, lowered: bytes) -> Iterator[re.Pattern[bytes]]:

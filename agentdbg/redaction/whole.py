@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentdbg.redaction.plain import _Place
     from agentdbg.redaction.text import TextCleaner
 
-__all__ = ["MAY_NAME", "NUMBERED", "SecretNumbers", "TooSlow", "WholeWalk", "clean_pieces"]
+__all__ = ["MAY_NAME", "NUMBERED", "SecretNumbers", "TooSlow", "Unnumbered", "WholeWalk", "clean_pieces"]
 
 NUMBERED = re.compile(REDACTED + r":[0-9]+")
 """How a secret looks on a tape."""
@@ -60,6 +60,16 @@ class SecretNumbers:
             number = self._numbers[key] = len(self.secrets)
             self.secrets.append(secret)
         return f"{REDACTED}:{number}"
+
+
+class Unnumbered(SecretNumbers):
+    """For where no secret is told from another."""
+
+    __slots__ = ()
+
+    def mark(self, secret: Any) -> str:
+        """What stands in the place of every secret, also of one that was taken out before."""
+        return secret if secret == REDACTED else REDACTED
 
 
 class WholeWalk(Walk):

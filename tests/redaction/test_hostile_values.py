@@ -11,11 +11,12 @@ import json
 import threading
 import time
 import weakref
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
 
+from agentdbg.redaction import RedactionRules, Redactor
 from tests.redaction.hostile import (
     VALUES,
     Colour,
@@ -31,9 +32,6 @@ from tests.redaction.hostile import (
     RaisingRepr,
     work,
 )
-
-if TYPE_CHECKING:
-    from agentdbg.redaction import Redactor
 
 
 def _strict(encoded: bytes) -> Any:
@@ -226,3 +224,21 @@ def test_a_real_ctrl_c_during_a_slow_repr_reaches_the_program() -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+@pytest.mark.parametrize(
+    "items", [[f"word {number}" for number in range(50)], [2**number for number in range(40)]], ids=["texts", "numbers"]
+)
+def test_equal_sets_are_recorded_alike(kind: type[Any], items: list[Any]) -> None:
+    """Their order is another one in each process, and two runs that did the same would differ."""
+    sealed = Redactor(RedactionRules()).seal({"args": {"of": kind(items)}}).value
+
+    assert sealed == {"args": {"of": sorted(items)}}
+
+
+def test_a_set_that_has_no_order_is_recorded_whole() -> None:
+    """Nothing is lost where its items cannot be compared."""
+    sealed: Any = Redactor(RedactionRules()).seal({"args": {"of": {1, "a", None}}}).value
+
+    assert set(sealed["args"]["of"]) == {1, "a", None}

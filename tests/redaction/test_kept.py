@@ -51,6 +51,12 @@ KEPT: dict[str, Any] = {
         "idempotency_key": "3f2b8c1e-9d4a-4c6b-8f0e-1a2b3c4d5e6f",
         "key": "3f2b8c1e-9d4a-4c6b-8f0e-1a2b3c4d5e6f",
     },
+    "numbers of tokens, whatever else is said": {
+        "truncated_tokens": 12,
+        "avg_tokens_per_call": 33.3,
+        "num_ctx_tokens": 8,
+    },
+    "names of secrets": {"required": ["api_key", "token"]},
     "keys with names for values": {
         "key": "settings.notifications.email",
         "sort": {"key": "created_at_descending_order"},
@@ -123,3 +129,36 @@ def test_a_missing_key_looks_missing_in_the_file(recorded: Recorded) -> None:
 
     args = recorded.only().one("TOOL_CALL")["payload"]["args"]
     assert args == {"api_key": None, "password": "__REDACTED__", "retries": 3}
+
+
+@pytest.mark.parametrize("name", ["token", "apiKey", "client_secret", "password"])
+@pytest.mark.parametrize(
+    "kind", ["Option<String>", "Promise<string>", "Vec<u8>", "Array<Token>", "Map<string, Secret>"]
+)
+@pytest.mark.parametrize("form", ["pub {}: {},", "let {}: {} = None;", "  {}: {};"])
+def test_the_type_of_a_field_stays(redactor: Redactor, name: str, kind: str, form: str) -> None:
+    """Rust, TypeScript and Java write what a field holds behind its name; what it holds is not there."""
+    text = form.format(name, kind)
+
+    assert redactor.seal({"text": text}).value == {"text": text}
+
+
+@pytest.mark.parametrize("name", ["authorization", "token", "password"])
+def test_a_call_of_what_stands_in_a_list_stays(redactor: Redactor, name: str) -> None:
+    """A subscript is as much code as an attribute."""
+    text = f"{name} = parts[1].decode('ascii')\n{name} = request.headers[key].strip()"
+
+    assert redactor.seal({"text": text}).value == {"text": text}
+
+
+@pytest.mark.parametrize("secret", ["Hunter2<x>", "hunter<two>", SECRET])
+def test_a_password_with_angles_is_no_type(redactor: Redactor, secret: str) -> None:
+    """A generic type is made of names."""
+    assert secret not in redactor.seal({"text": f"password: {secret}"}).value["text"]
+
+
+def test_how_many_secrets_were_found_stays(redactor: Redactor) -> None:
+    """A scanner's count opens nothing; a secret under that name does."""
+    value = {"secrets_found": 3, "password_found": True, "passwords_found": SECRET}
+
+    assert redactor.seal(value).value == {**value, "passwords_found": "__REDACTED__"}

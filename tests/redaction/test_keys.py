@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agentdbg.redaction import RedactionRules, Redactor
@@ -103,3 +105,27 @@ def test_a_text_used_as_a_key_is_judged_in_little_time() -> None:
     assert judge.judge("some words " * 1_000 + "my API_key") == SECRET
     assert judge.judge("my private_key " + "some words " * 1_000) == SECRET
     assert judge.judge("k" * 200_000) == SECRET
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {"selector": "input[type=password]", "text": "hunter2-Xq9"},
+        {"element": "Password", "ref": "e12", "text": "hunter2-Xq9"},
+        {"selector": "#password", "value": "hunter2-Xq9"},
+        {"ParameterKey": "DbPassword", "ParameterValue": "hunter2-Xq9"},
+    ],
+)
+def test_what_is_typed_into_a_password_field_goes(redactor: Redactor, typed: dict[str, Any]) -> None:
+    """Tools that drive a browser say where they type, and what."""
+    assert b"hunter2-Xq9" not in redactor.seal({"args": typed, "listed": [typed, typed]}).encoded
+
+
+def test_what_is_typed_elsewhere_stays(redactor: Redactor) -> None:
+    """And the text that a tool about tokens gives is no token."""
+    payload = {
+        "args": {"selector": "#search", "text": "flights to Rome"},
+        "other": {"name": "count_tokens", "text": "9"},
+    }
+
+    assert redactor.seal(payload).value == payload

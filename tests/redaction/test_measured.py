@@ -90,6 +90,8 @@ UNITS = [
     "echo a | docker ", "secret set a=", "token: a b ", "class Cookie:\n ", '"Cookie:"', "token.text == 'a' ",
     'name="key">a', "password=f(", "token_type=", "dbpass=", "token = aa ", "https://a.hook/",
     " -p aA1aA1aA1aA1aA1aA1 ",
+    "passwords:\n- a\n", "a,password\nb,c\n", "(a, token) values ('a', 'b'), ",
+    "<password a='", 'password: a or "', "token = f('a', ",
     "sksk-", 'login("a", ', 'token = """a\n', 'print("token=" ',
 ]  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import string
 from typing import TYPE_CHECKING
 
 import pytest
@@ -144,6 +146,82 @@ def test_cleaning_twice_changes_nothing_more(redactor: Redactor, name: str) -> N
     assert redactor.seal(once.value).encoded == once.encoded
 
 
+DRAWN_IN = {
+    "yaml list": "passwords:\n  - {}\n  - {}\nport: 1",
+    "yaml list of quoted": 'tokens:\n- "{}"\n- "{}"',
+    "yaml list within text in json": '{{"a": "api_keys:\\n  - {}\\n"}}',
+    "yaml tag": "password: !vault {}",
+    "csv": "user,password\nme,{}\nyou,{}\n",
+    "csv with semicolons": "First name;email;api_key\nme;me@x.y;{}",
+    "csv, first column": "token,user\n{},me",
+    "tabs": "user\tpassword\nme\t{}",
+    "table": "| user | password |\n|---|---|\n| me | {} |\n| you | `{}` |",
+    "insert": "INSERT INTO users (name, password) VALUES ('me', '{}'), ('you', '{}');",
+    "insert in capitals": "insert into t (token, a, b) values ('{}', 1, 'x')",
+    "element with attributes": '<wsse:Password Type="a#Text">{}</wsse:Password>',
+    "entry of properties": '<entry key="db.password">{}</entry>',
+    "array": 'static const char API_KEY[] = "{}";',
+    "array of a form": "password[]={}&user=me",
+    "define in brackets": '#define SECRET_TOKEN ("{}")',
+    "rust": 'let password = String::from("{}");',
+    "builder": 'Config::new().user("me").password("{}")',
+    "default of a variable": 'password: ENV.fetch("DB_PASSWORD", "{}")',
+    "third argument": '[Environment]::SetEnvironmentVariable("API_TOKEN", "{}", "User")',
+    "second argument": '.basic_auth("me", "{}")',
+    "parameters": '{{"ParameterKey": "DbPassword", "ParameterValue": "{}"}}',
+    "here-string": 'wrangler secret put X <<< "{}"',
+    "tab between": "password\t{}",
+    "entity": "password&#61;{}",
+    "no user": "curl -u :{} https://example.com",
+    "browser, selector": 'page.fill("#password", "{}")',
+    "browser, selector with a name": "page.fill('input[name=\"password\"]', '{}')",
+    "browser, chained": 'page.locator("#password").fill("{}")',
+    "browser, keys": 'driver.find_element(By.ID, "password").send_keys("{}")',
+    "browser, tool": '{{"action": "type", "selector": "input[type=password]", "text": "{}"}}',
+    "list of tokens": 'access_tokens: ["{}", "{}"]',
+    "arguments in tags": "<arg_key>password</arg_key>\n<arg_value>{}</arg_value>",
+    "character data": "<Password><![CDATA[{}]]></Password>",
+    "after or": "password: process.env.PW || '{}',",
+    "default of a field": 'api_key: str = Field(default="{}")',
+    "arrow": 'api_key <- "{}"',
+    "typed reference": 'let api_key: &\'static str = "{}";',
+    "go": 'sql.Open("mysql", "me:{}@tcp(db:3306)/x")',
+    "option between": "Set-Item -Path Env:API_TOKEN -Value '{}'",
+    "registry": "reg add HKCU\\X /v Password /t REG_SZ /d {} /f",
+    "here-string alone": 'cryptsetup luksOpen /dev/sda1 x <<< "{}"',
+    "psql": "id | login | password\n---+-------+----------\n 1 | me | {}",
+    "connect": 'ssh.connect(host, 22, "me", "{}")',
+    "one letter": "mosquitto_pub -h b -u me -P {} -t x",
+    "sentence": "Your password is {}.",
+    "words between": "password {} was rejected",
+}
+
+
+@pytest.mark.parametrize("form", DRAWN_IN)
+def test_what_a_machine_has_drawn_goes_in_every_form(redactor: Redactor, form: str) -> None:
+    """A name gives it away as the heading of a column, over a list, through a call, and a few words before it."""
+    dice = random.Random(form)
+    for _ in range(20):
+        drawn = ["Zq7" + "".join(dice.choices(string.ascii_letters + string.digits, k=12)) for _ in range(2)]
+        sealed = redactor.seal({"text": DRAWN_IN[form].format(*drawn)}).encoded.decode()
+
+        assert [one for one in drawn if one in sealed] == [], sealed
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("password='it''s-9secret', b=1", "password='__REDACTED__', b=1"),
+        ('password="correct{horse}battery"', 'password="__REDACTED__"'),
+        ('api_key = "prod_api_key"', 'api_key = "__REDACTED__"'),
+        ("seed_phrase: " + "lamp river stone " * 4, "seed_phrase: __REDACTED__ "),
+    ],
+)
+def test_a_value_goes_to_its_end(redactor: Redactor, text: str, expected: str) -> None:
+    """A quote that is written twice, a bracket and a space end no password."""
+    assert redactor.clean_text(text) == expected
+
+
 def test_only_the_secret_part_goes(redactor: Redactor) -> None:
     """A trace is for reading: the rest of the text has to stay."""
     text = 'connect(host="db", password="pw-1 2", port=5432)  # see https://bob:pw@db/x?page=2'
@@ -214,6 +292,25 @@ HARMLESS = [
     "set password policy, then config auth settings",
     "- token budget\n-password reset",
     "the secret key is practice; secret value: unknown",
+    "token: 'Token'",
+    "token: eof",
+    "password = @password and token = :token",
+    "postgresql://app:${PASSWORD}@host/db",
+    "arn:aws:secretsmanager:eu-west-1:123456789012:function",
+    "existingSecret: my-db\npasswordSecretRef: db-main",
+    "Password: !Ref DbPassword",
+    "secrets:\n  - db_password\n  - api_key",
+    "password, user\nstring, text\n",
+    "login | password\n------+---------\n",
+    "auth=aws_auth, cookies=session_cookies",
+    "WHERE api_key = $1 AND token = $2",
+    "OPENAI_API_KEY=sk-...",
+    'token: "${{ github.token }}"',
+    'export API_KEY="$(op read op://vault/item/field)"',
+    "Authorization: Bearer YOUR_TOKEN",
+    "curl -u $USER:$PASS https://example.com",
+    "avg_tokens_per_call: 33.3",
+    "INSERT INTO users (name, password) VALUES (?, ?)",
     "src/reset_password.py:42: in test_api_key.ts:3:17 and lib/secret.go:9",
 ]
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import string
+
 import pytest
 
-from agentdbg.redaction import RedactionRules, Redactor
+from agentdbg.redaction import RedactionRules, Redactor, named_forms, token_scan
+from agentdbg.redaction.suspicion import ORDINARY
+from agentdbg.redaction.token_scan import shaped_secrets
 
 pytestmark = pytest.mark.slow
 
@@ -159,3 +164,57 @@ def test_rules_without_values_leave_text_alone() -> None:
     sealed = Redactor(RedactionRules(values=False)).seal({"prompt": TOKENS["openai"], "api_key": "x"})
 
     assert sealed.value == {"prompt": TOKENS["openai"], "api_key": "__REDACTED__"}
+
+
+AROUND = ["", " ", "=", "\\n", "\n", "/", "_", ".", "é", '"', "base64,"]
+
+
+@pytest.mark.parametrize("length", [38, 39, 40, 41, 42, 80])
+def test_a_first_look_at_the_lengths_of_runs_hides_no_forty_characters(
+    length: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A text is split first, which is quick, and read by the expression only where a run has the right length."""
+    chance = random.Random(length)
+    letters = string.ascii_letters + string.digits + "/+"
+    texts = [
+        f"key {before}{''.join(chance.choices(letters, k=length))}{after} and words"
+        for before in AROUND
+        for after in AROUND
+        for _ in range(20)
+    ]
+    looked = [list(shaped_secrets(text, {ORDINARY})) for text in texts]
+    monkeypatch.setattr(token_scan, "_LENGTHS", frozenset(range(1_000)))
+    assert [list(shaped_secrets(text, {ORDINARY})) for text in texts] == looked
+    assert any(looked) or length != 40
+
+
+def test_the_literals_asked_for_first_stand_in_all_that_an_expression_matches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The forms of commands are only tried where one of their literals stands."""
+    texts = [
+        "db = user:hunter2x@tcp(host)/x",
+        "db = user:hunter2x@unix(/tmp/s)",
+        *[
+            f'{call}("bob", "hunter2x")'
+            for call in (
+                "login", "Login", "authenticate", "Authenticate", "BasicAuth", "HTTPDigestAuth", "Credential",
+                "Credentials", "getConnection", "smtp.login",
+            )
+        ],
+        'ConvertTo-SecureString -String "hunter2x" -AsPlainText',
+        "masterauth hunter2x",
+        "openssl enc -aes -k hunter2x",
+        "openssl req -passout pass:hunter2x",
+        "echo hunter2x | docker login --password-stdin",
+        "htpasswd -bc file bob hunter2x",
+        "net use z: \\\\host\\share hunter2x /user:bob",
+        "smbclient //host/share -U bob%hunter2x",
+        '<string name="google_maps_key">hunter2x9</string>',
+        '<entry key="api_token">hunter2x9</entry>',
+        *[f"host:{port}:db:bob:hunter2x" for port in ("5432", "5433", "6543", "26257", "*")],
+    ]  # fmt: skip
+    looked = [list(named_forms.named_forms(text)) for text in texts]
+    assert all(looked)
+    monkeypatch.setattr(named_forms, "_holds_any", lambda text, literals: True)
+    assert [list(named_forms.named_forms(text)) for text in texts] == looked
