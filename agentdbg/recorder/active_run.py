@@ -202,6 +202,14 @@ class ActiveRun(EventWalk):
         """What a call is made with, sealed once: as its event stores it, and as the JSON for its CALL_START."""
         return self._redactor.seal_input("prompt" if kind == "llm" else "args", given, self._short_redactor)
 
+    def clean_items(self, items: list[Any]) -> list[Any]:
+        """What a generator yielded, without the secrets that are cut up between its items."""
+        return self._redactor.clean_items(items)
+
+    def seal_output(self, kind: str, value: Any) -> SealedValue | None:
+        """What came of a call, sealed once for its event and its tape."""
+        return self._redactor.seal_output("response" if kind == "llm" else "result", value)
+
     def begin_call(
         self,
         call_id: str,

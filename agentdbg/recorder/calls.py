@@ -18,7 +18,7 @@ from agentdbg.events import new_id
 from agentdbg.faults import contain, tell_once
 from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder import lanes
-from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask
+from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask, who_is_to_ask
 from agentdbg.recorder.context import current_scope, enter_scope
 from agentdbg.recorder.deciders import EXCHANGES, AnnouncedCall, Outcome, deciders_for
 from agentdbg.recorder.given_values import NO_MCP_RESULTS, mcp_failure
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from agentdbg.recorder.context import Scope
+    from agentdbg.recorder.deciders import Decider
     from agentdbg.recorder.payloads import Payload
     from agentdbg.redaction.sealed_items import SealedValue
     from agentdbg.tape.tape_writer import TapeCall
@@ -172,8 +173,8 @@ class Call:
         if is_followed:
             self.lane = lanes.current(scope.run.run_id)
             self.place = self.lane.place()
-        if deciders_for(self.kind):
-            self._ask(call_id, can)
+        if deciders_for(self.kind) and (deciders := who_is_to_ask(self)):
+            self._ask(deciders, call_id, can)
         try:
             self._can_be_served = "answer" in can
             sealed = None if self.is_silent else scope.run.seal_input(self.kind, self._given)
@@ -221,11 +222,9 @@ class Call:
                     f"agentdbg prices --set {model} --input USD --output USD",
                 )
 
-    def _ask(self, call_id: str, can: tuple[str, ...]) -> None:
+    def _ask(self, deciders: list[Decider], call_id: str, can: tuple[str, ...]) -> None:
         """Ask the deciders. Raises what one of them refuses with, once that is on disk."""
         assert self._outer is not None
-        if not is_anybody_to_ask(self.kind):
-            return
         call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
         call.is_silent = self.is_silent
@@ -233,7 +232,7 @@ class Call:
         call.lane, call.place = self.lane, self.place
         call.budgets = self._outer.budget.chain
         decided = Consultation(call)
-        decided.ask()
+        decided.ask(deciders)
         if decided.refusal is not None:
             decided.record_refusal(self._outer.run, self._outer.budget, decided.refusal)
             raise decided.refusal
@@ -305,10 +304,13 @@ class Call:
         """Keep what the call is made with, now: it may be changed meanwhile."""
         tape = None if self._outer is None or self.lane is None else self._outer.run.tape
         if tape is not None and self.lane is not None:
-            self._taped = tape.begin(self.kind, self._name, self._given, self.lane, self.place, self._source)
+            self._taped = tape.begin(
+                self.kind, self._name, self._given, self.lane, self.place, self._source, self._sealed
+            )
             self._taped.can_be_served = self._can_be_served
 
-    def _tape_outcome(self, error: Any) -> TapeCall | None:
+    def _tape_outcome(self, error: Any, sealed: SealedValue | None = None) -> TapeCall | None:
+        """What the tape gets; `sealed` is what the event gets of the outcome."""
         taped = self._taped
         if taped is None or taped.is_ended:
             return taped
@@ -320,11 +322,14 @@ class Call:
         elif self.kind == "http" and isinstance(self.result, dict):
             taped.exchanged(**self.result)
         elif self._made is not None and not self.is_silent:
-            taped.raised(self._made.error) if self._made.error is not None else taped.returned(self._made.value)
+            if self._made.error is not None:
+                taped.raised(self._made.error)
+            else:
+                taped.returned(self._made.value, sealed if self._made.value is self._outcome else None)
         elif error is not None:
             taped.raised(error)
         else:
-            taped.returned(self.response if self.kind == "llm" else self.result)
+            taped.returned(self._outcome, sealed)
         return taped
 
     def by_name(self, given: Any) -> Any:
@@ -432,6 +437,10 @@ class Call:
     def _take(self, result: Any) -> None:
         self.response, self.result = (result, None) if self.kind == "llm" else (None, result)
 
+    @property
+    def _outcome(self) -> Any:
+        return self.response if self.kind == "llm" else self.result
+
     def _take_items(self) -> None:
         if self._items is not None:
             self._take(self._whole(None))
@@ -491,7 +500,11 @@ class Call:
             self._fill_in(self._from_inside)
         if type(self.error).__name__ == "CancelledError":
             self.learn(meta={"cancelled": True})
-        fields, given = self._payload()
+        if self._items is not None and type(self._outcome) is list:
+            self._take(run.clean_items(self._outcome))
+        value = self._outcome
+        output = None if value is None else run.seal_output(self.kind, value)
+        fields, given = self._payload(output)
         draft = run.draft(
             "LLM_CALL" if self.kind == "llm" else "TOOL_CALL",
             self._name,
@@ -503,7 +516,7 @@ class Call:
             self.duration_ms,
             self._source,
             self._call_id,
-            taped=self._tape_outcome(error),
+            taped=self._tape_outcome(error, output),
         )
         recorded = run.emit(draft, quiet=True)
         if isinstance(error, BaseException) and recorded is not None:
@@ -529,7 +542,8 @@ class Call:
             if getattr(self, name) is None:
                 setattr(self, name, value)
 
-    def _payload(self) -> Payload:
+    def _payload(self, output: SealedValue | None) -> Payload:
+        """The fields of its event; `output` is its response or result where that is sealed already."""
         assert self._outer is not None
         run, extra = self._outer.run, dict(self._fields)
         asked = self._given if self._sealed is None else self._sealed
@@ -541,12 +555,12 @@ class Call:
             result, error = self.result, self.error
             if error is None and type(result) not in NO_MCP_RESULTS:
                 error = mcp_failure(result)
-            return run.tool_fields(self._name, asked, result, "ok", error, extra)
+            return run.tool_fields(self._name, asked, output or result, "ok", error, extra)
         is_priced = "cost_usd" in extra or not (self._meta or {}).get("cancelled")
         fields, given = run.llm_fields(
             self._name,
             asked,
-            self.response,
+            output or self.response,
             self.usage,
             extra.pop("provider", "unknown"),
             extra.pop("temperature", None),

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 
     from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.calls import Call
     from agentdbg.recorder.limits import Budget
 
-__all__ = ["Consultation", "is_anybody_to_ask"]
+__all__ = ["Consultation", "is_anybody_to_ask", "who_is_to_ask"]
 
 _is_asking: ContextVar[bool] = ContextVar("agentdbg_is_asking", default=False)
 
@@ -30,6 +31,14 @@ _is_asking: ContextVar[bool] = ContextVar("agentdbg_is_asking", default=False)
 def is_anybody_to_ask(kind: str) -> bool:
     """Whether a call of this kind is to be announced: there are deciders, and it is not one of them that makes it."""
     return bool(deciders_for(kind)) and not _is_asking.get()
+
+
+def who_is_to_ask(call: Call) -> list[Decider]:
+    """The deciders that do not pass this call over, the outermost first."""
+    deciders = deciders_for(call.kind)
+    if not deciders or _is_asking.get():
+        return []
+    return [decider for decider in deciders if not _ask(decider.passes_over, call)]
 
 
 class HeldCall(Protocol):
@@ -56,10 +65,10 @@ class Consultation:
         self._outcome: Outcome | None = None
         self._is_told = False
 
-    def ask(self) -> None:
+    def ask(self, deciders: Iterable[Decider]) -> None:
         """Ask one after the other, until one answers or refuses."""
         try:
-            for decider in deciders_for(self.call.kind):
+            for decider in deciders:
                 self._asked.append(decider)
                 self._take(_ask(decider.decide, self.call))
                 if self._is_settled():

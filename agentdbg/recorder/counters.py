@@ -26,6 +26,8 @@ _BESIDE_TOTALS = (
     "loop_cost_known",
     "reserved_llm",
     "reserved_tool",
+    "served_llm",
+    "served_tool",
     "stops",
     "dropped",
 )
@@ -46,6 +48,8 @@ class Counters(RunTotals):
     loop_cost_known: float
     reserved_llm: float
     reserved_tool: float
+    served_llm: float
+    served_tool: float
     stops: float
     dropped: float
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
+    from agentdbg.recorder.calls import Call
     from agentdbg.recorder.lanes import Lane
     from agentdbg.recorder.limits import Budget
 
@@ -182,7 +183,15 @@ class Decider:
     asks_http = False
     """Whether this one is also asked about HTTP exchanges and requests to MCP servers; most have enough with calls."""
 
-    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002 -- for those who derive
+    def passes_over(self, call: Call) -> bool:  # noqa: ARG002 -- for those who derive
+        """
+        Whether it has nothing to say or to hear about this call, which is not described yet.
+
+        Asked once about every call, before anything else; where all deciders pass it over, it costs next to nothing.
+        """
+        return False
+
+    def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:  # noqa: ARG002
         """Say what is to be done; None has no opinion. Must not wait for anything."""
         return None
 

@@ -11,6 +11,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from agentdbg.faults import pass_on
 from agentdbg.import_hook import when_imported
 from agentdbg.recorder import lanes
 from agentdbg.recorder.calls import Call
@@ -78,7 +79,7 @@ def _follow_waiting(base: Any) -> None:
         finally:
             for job in held:
                 job._condition.acquire()  # noqa: SLF001
-        return made(drawn, {*done, *not_done} - drawn)
+        return made(_InOrder(drawn), _InOrder({*done, *not_done} - drawn))
 
     def give_in_order(jobs: list[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:  # the last of the list first
         jobs.sort(
@@ -105,20 +106,79 @@ def _drawn(name: str, jobs: dict[Any, Any], done: set[Any]) -> set[Any]:
 
 
 def _follow_async_waiting(tasks: Any) -> None:
-    """Do the same for `asyncio.wait`, on every loop."""
+    """Do the same for `asyncio.wait`, on every loop, and let `asyncio.as_completed` start coroutines in their order."""
     wait = tasks._wait  # noqa: SLF001 -- asked for at each call, whoever has imported `asyncio.wait` before
 
     @functools.wraps(wait)
     async def wait_drawn(fs: Any, timeout: Any, return_when: Any, loop: Any) -> Any:
         done, pending = await wait(fs, timeout, return_when, loop)
-        if timeout is None and return_when == tasks.ALL_COMPLETED:
-            return done, pending
         jobs = {task: lanes.of_task(task) for task in fs}
         if not _are_of_this_run(jobs):
             return done, pending
+        if timeout is None and return_when == tasks.ALL_COMPLETED:
+            return _InOrder(done), _InOrder(pending)
         drawn = _drawn("asyncio.wait", jobs, done)
         if drawn - done:  # in a replay: they come
             await wait(drawn - done, _LONGEST_WAIT_S, tasks.ALL_COMPLETED, loop)
-        return drawn, {*done, *pending} - drawn
+        return _InOrder(drawn), _InOrder({*done, *pending} - drawn)
 
+    def set_of(*given: Any) -> Any:  # of coroutines: only gone through, to make a task of each
+        if not given or not lanes.is_any_followed():
+            return set(*given)
+        members = list(given[0])
+        has_coroutines = any(map(asyncio_coroutines.iscoroutine, members))
+        return dict.fromkeys(members).keys() if has_coroutines else set(members)
+
+    asyncio_coroutines: Any = sys.modules["asyncio.coroutines"]
     tasks._wait = wait_drawn  # noqa: SLF001
+    tasks.set = set_of  # what its `set(…)` finds first
+
+
+class _InOrder(set[Any]):
+    """
+    A set of tasks or jobs that gives them in the order in which they were started.
+
+    A plain one goes by their addresses in memory, so who goes through what is done does it otherwise each time.
+    """
+
+    def __iter__(self) -> Iterator[Any]:
+        count = len(self)
+        for member in sorted(super().__iter__(), key=_began):
+            if len(self) != count:
+                raise RuntimeError("Set changed size during iteration")
+            yield member
+
+    def pop(self) -> Any:
+        for first in self:
+            self.remove(first)
+            return first
+        return super().pop()  # which says that there is none
+
+    def __or__(self, other: Any) -> Any:
+        return _or_in_order(super().__or__(other))
+
+    def __and__(self, other: Any) -> Any:
+        return _or_in_order(super().__and__(other))
+
+    def __sub__(self, other: Any) -> Any:
+        return _or_in_order(super().__sub__(other))
+
+    def __reduce__(self) -> Any:
+        return set, (list(self),)
+
+    def __repr__(self) -> str:
+        return repr(set(self))
+
+
+def _or_in_order(made: Any) -> Any:
+    return _InOrder(made) if isinstance(made, set) else made
+
+
+def _began(member: Any) -> int:
+    """When a task or job was started, among all; those of which that is not known come last."""
+    try:
+        lane = getattr(member, lanes.OF_JOB, None) or lanes.of_task(member)
+    except TypeError as fault:  # a program may put anything into it
+        pass_on(fault)
+        lane = None
+    return sys.maxsize if lane is None else lane.began

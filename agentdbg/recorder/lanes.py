@@ -45,6 +45,7 @@ __all__ = [
     "end",
     "enter",
     "here",
+    "is_any_followed",
     "is_followed",
     "leave",
     "make_task",
@@ -72,9 +73,11 @@ class Lane:
         "_number",
         "_own",
         "_starts",
+        "began",
         "ended_at",
         "is_bound",
         "is_left",
+        "last_model",
         "late",
         "outer",
         "reached",
@@ -92,10 +95,14 @@ class Lane:
         self.is_left = True
         self.is_bound = maker is None
         """Whether its name is settled: a replay finds out at its first call which recorded lane it is."""
+        self.began = -1
+        """Its number in the order in which lanes were started."""
         self.ended_at = -1
         """Of a job of a pool: its number in the order in which jobs ended."""
         self.reached: dict[str, int] = {}
         """In a replay, by recorded lane: the place after the last call of it that this lane has made."""
+        self.last_model: Any = None
+        """The last model call that was made in it, where breakpoints may show it."""
         self._maker = maker
         self._own = own
         self._number = -1
@@ -157,7 +164,7 @@ class Lane:
             number = self._starts.get(function, 0)
             self._starts[function] = number + 1
         lane = Lane(self.run_id, self, function, given)
-        lane._number = number
+        lane._number, lane.began = number, next(_beginnings)
         return lane
 
     def __repr__(self) -> str:
@@ -186,6 +193,7 @@ _of_task: weakref.WeakKeyDictionary[Any, _Runner] = weakref.WeakKeyDictionary()
 _of_thread: weakref.WeakKeyDictionary[threading.Thread, Lane] = weakref.WeakKeyDictionary()
 _roots: dict[str, Lane] = {}
 _maker: ContextVar[Lane | None] = ContextVar("agentdbg_lane_of_maker", default=None)
+_beginnings = itertools.count()
 _job_ends = itertools.count()
 _lock = threading.RLock()  # re-entrant: a signal handler may start a thread in the middle of it
 _round: Callable[[], tuple[int, int] | None] = lambda: None  # noqa: E731 -- as below
@@ -231,6 +239,11 @@ def end(run_id: str) -> None:
 def is_followed(run_id: str) -> bool:
     """Whether the lanes of a run are named."""
     return run_id in _roots
+
+
+def is_any_followed() -> bool:
+    """Whether there is a run whose lanes are named."""
+    return bool(_roots)
 
 
 # Who runs.

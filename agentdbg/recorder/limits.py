@@ -1,6 +1,6 @@
 """
 Limits the user set, what has been spent of them, and the verdict on each event: what to write besides it, and whether
-to stop.
+to stop. In a fork, limits count only what is made: the recorded steps before its cut were paid for long ago.
 
 A `Budget` belongs to a run, or to a span in it that was given limits of its own; what happens in the span counts in
 both. It judges; it writes nothing and raises nothing. The run writes what a verdict says, then raises. The order of the
@@ -27,7 +27,16 @@ if TYPE_CHECKING:
     from agentdbg.recorder.deadline import Deadline
     from agentdbg.recorder.stopping import Stop
 
-__all__ = ["DEFAULT_LOOP_STOP", "Budget", "Limits", "RunClock", "Verdict", "choose_limits", "detector_of"]
+__all__ = [
+    "DEFAULT_LOOP_STOP",
+    "Budget",
+    "Limits",
+    "RunClock",
+    "Verdict",
+    "choose_limits",
+    "detector_of",
+    "limit_live_calls_only",
+]
 
 DEFAULT_LOOP_STOP = 3
 # Which number each limit is held against, in the order of the checks; the duration is no counter.
@@ -39,7 +48,17 @@ _COUNTED: dict[str, str | None] = {
     "max_cost_usd": "cost_usd",
     "max_duration_s": None,
 }
+_SERVED = {"LLM_CALL": "served_llm", "TOOL_CALL": "served_tool"}
 _UNLIMITED_TYPES = BUILTIN_EVENT_TYPES - {"LLM_CALL", "TOOL_CALL", "STATE_UPDATE", "ERROR"}
+
+
+_is_live_only = False
+
+
+def limit_live_calls_only(yes: bool) -> None:
+    """Whether the limits of runs that begin from now on leave out calls that were answered and not made."""
+    global _is_live_only  # noqa: PLW0603 -- one for the process, which is a fork or is none
+    _is_live_only = yes
 
 
 class Limits(NamedTuple):
@@ -117,6 +136,7 @@ class Budget:
     __slots__ = (
         "__weakref__",
         "_detector",
+        "_is_live_only",
         "_limits_set",
         "_loop_spending",
         "_make_detector",
@@ -158,6 +178,7 @@ class Budget:
             (name, limit, counter) for name, counter in _COUNTED.items() if (limit := getattr(limits, name)) is not None
         ]
         self._started = clock.elapsed_s()
+        self._is_live_only = _is_live_only
 
     # Events.
 
@@ -199,7 +220,11 @@ class Budget:
             if is_span or event_type in _UNLIMITED_TYPES:
                 counters.loop_warnings += event_type == "LOOP_WARNING"
                 return
-        counters.limited_events += 1
+        if self._is_live_only and event_type in _SERVED and payload.get("served") is not None:
+            name = _SERVED[event_type]
+            setattr(counters, name, getattr(counters, name) + 1)
+        else:
+            counters.limited_events += 1
         counters.add(event_type, payload)
 
     def look_anew(self) -> None:
@@ -293,6 +318,8 @@ class Budget:
         if counter is None:  # the time; a span that was left has no more of it to spend
             return 0.0 if self.is_over else self.clock.elapsed_s() - self._started
         total = self.counters.total(counter)
+        if self._is_live_only and counter in ("llm_calls", "tool_calls"):
+            total -= self.counters.total(f"served_{counter.removesuffix('_calls')}")
         # A hundred cents are a dollar, although as sums of fractions they are a little more.
         return round(total, 9) if counter == "cost_usd" else total
 

@@ -65,7 +65,7 @@ def llm_fields(
     fields["model"] = model
     fields["prompt"] = prompt
     fields["response"] = response
-    given: tuple[Any, ...] = (model, prompt, response)
+    given: tuple[Any, ...] = (prompt, response) if run.clean_name(model) is model else (model, prompt, response)
     if usage is not None:
         fields["usage"], fields["cost_usd"] = run.prices.measured(model, usage)
         if fields["usage"] is not usage:  # it has more than the three counts

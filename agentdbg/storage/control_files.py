@@ -40,6 +40,7 @@ __all__ = [
 MOST_COMMAND_BYTES = 4_000_000
 _PAUSE_ID = re.compile(r"[0-9a-f]{32}")
 _BREAKS = "breaks.json"
+_ATTEMPTS = 100
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -62,8 +63,7 @@ def new_pause_id() -> str:
 
 def post_pause(run_folder: str | Path, pause: dict[str, Any]) -> None:
     """Say that the program waits. `pause` has `pause_id`, what is shown, and what may be changed."""
-    folder = _own_folder(run_folder)
-    _write_whole(folder, f"paused-{pause['pause_id']}.json", pause)
+    _write_whole(run_folder, f"paused-{pause['pause_id']}.json", pause)
 
 
 def take_command(run_folder: str | Path, pause_id: str) -> dict[str, Any] | None:
@@ -96,14 +96,21 @@ def withdraw_pause(run_folder: str | Path, pause_id: str) -> None:
 
 def paused_in(run_folder: str | Path) -> list[dict[str, Any]]:
     """What waits in this run, the longest first; nothing that is damaged or not ours."""
-    found = []
-    for path in Path(control_dir(run_folder)).glob("paused-*.json"):
+    found, folder = [], control_dir(run_folder)
+    try:
+        names = os.listdir(folder)
+    except OSError as error:  # nothing waits, or no longer: the folder goes with the last pause
+        pass_on(error)
+        return []
+    for name in names:
+        if not name.startswith("paused-"):
+            continue
         try:
-            pause = read_private_json(path)
+            pause = read_private_json(os.path.join(folder, name))
         except (OSError, ValueError) as error:
             pass_on(error)
             continue
-        if isinstance(pause, dict) and path.name == f"paused-{pause.get('pause_id')}.json":
+        if isinstance(pause, dict) and name == f"paused-{pause.get('pause_id')}.json":
             found.append(pause)
     return sorted(found, key=lambda pause: str(pause.get("since", "")))
 
@@ -146,8 +153,7 @@ def read_breaks(run_folder: str | Path) -> list[str]:
 
 def write_breaks(run_folder: str | Path, breaks: list[str]) -> None:
     """Set where the program should pause from its next call on."""
-    folder = _own_folder(run_folder)
-    _write_whole(folder, _BREAKS, {"breaks": breaks})
+    _write_whole(run_folder, _BREAKS, {"breaks": breaks})
 
 
 def forget_breaks(run_folder: str | Path) -> None:
@@ -185,9 +191,16 @@ def read_private_json(path: str | Path) -> Any:
         raise ValueError("nested too deeply") from None
 
 
-def _write_whole(folder: str, name: str, value: dict[str, Any]) -> None:
+def _write_whole(run_folder: str | Path, name: str, value: dict[str, Any]) -> None:
     body = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "replace")
-    replace_file(os.path.join(folder, name), body)
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        try:
+            replace_file(os.path.join(_own_folder(run_folder), name), body)
+        except FileNotFoundError:  # another pause was the last to go, and took the folder with it
+            if not attempts_left or not os.path.isdir(run_folder):
+                raise
+        else:
+            return
 
 
 def _own_folder(run_folder: str | Path) -> str:

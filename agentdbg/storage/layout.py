@@ -151,9 +151,17 @@ def make_private_folder(path: str | Path) -> None:
     """Make `path` and what is missing above it, for this user alone; tighten it where it exists but is wider."""
     path = os.fspath(path)
     try:
-        _make_folder(path)
+        _make_or_tighten(path)
     except FileNotFoundError:
-        make_private_folder(os.path.dirname(path))
+        above = os.path.dirname(path)
+        if above in ("", path):  # the working directory is gone
+            raise
+        make_private_folder(above)
+        _make_or_tighten(path)  # another process may have made it meanwhile
+
+
+def _make_or_tighten(path: str) -> None:
+    try:
         _make_folder(path)
     except FileExistsError:
         found = os.lstat(path)

@@ -67,15 +67,13 @@ class RunWriter:
 
     def append(self, lines: bytes) -> bool:
         """Write whole lines as one write. False when they could not all be written."""
-        count = lines.count(b"\n")
-        written = 0
-        if (self._descriptor != _NO_DESCRIPTOR and not self._head) or self._is_ready():
-            written = self._write(lines)
-        self.dropped += count - written
-        return written == count
+        is_ready = (self._descriptor != _NO_DESCRIPTOR and not self._head) or self._is_ready()
+        missing = self._write(lines) if is_ready else lines.count(b"\n")
+        self.dropped += missing
+        return not missing
 
     def _write(self, lines: bytes, *, is_second_try: bool = False) -> int:
-        """Write lines, and say how many of them are whole in the file."""
+        """Write lines, and say how many of them are not whole in the file."""
         data = b"\n" + lines if self._line_open else lines
         try:
             written = os.write(self._descriptor, data)
@@ -88,15 +86,15 @@ class RunWriter:
                 if not is_second_try and self._is_ready():
                     return self._write(lines, is_second_try=True)
             self._say(error)
-            return 0
+            return lines.count(b"\n")
         if written == len(data):
             self._line_open = False
-            return lines.count(b"\n")
+            return 0
         # The disk filled up in the middle: the next event, also of another process, has to start on a line of its own.
         whole = data.rfind(b"\n", 0, written) + 1
         self._line_open = not _took_back(self._descriptor, data[whole:written])
         self._say(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
-        return data[:written].count(b"\n", len(data) - len(lines))
+        return lines.count(b"\n") - data[:written].count(b"\n", len(data) - len(lines))
 
     def holds(self, line: bytes) -> bool:
         """Whether a line is among the last of the file; asked after an interruption, which may come before or after."""
@@ -152,7 +150,7 @@ class RunWriter:
             return False
         if self._head and not (self._is_head_tried and self.holds(self._head)):
             self._is_head_tried = True
-            if not self._write(self._head):
+            if self._write(self._head):
                 return False
         self._head = b""
         return True

@@ -181,16 +181,21 @@ class ValueEncoder:
             return self._tagged("tuple", v=self._items(value, depth))
         if kind is collections.deque:
             return self._tagged("deque", v=self._items(value, depth), most=value.maxlen)
-        if kind is collections.OrderedDict:
-            return self._tagged("ordered", v=self._pairs(list(value.items()), depth))
+        if kind in _OF_PAIRS:
+            return self._tagged(_OF_PAIRS[kind], v=self._pairs(list(value.items()), depth))
+        if kind is types.SimpleNamespace:
+            return self._tagged("namespace", v=self._dict(vars(value), depth))
         if kind is collections.defaultdict:
-            factory = value.default_factory
-            if factory is not None and FACTORIES.get(getattr(factory, "__name__", "")) is not factory:
-                return self._opaque("collections:defaultdict")
-            made_by = None if factory is None else factory.__name__
-            return self._tagged("defaultdict", f=made_by, v=self._pairs(list(value.items()), depth))
+            return self._defaultdict(value, depth)
         items = self._items(value, depth)
         return self._tagged(kind.__name__, v=sorted(items, key=encode_json))  # equal sets are written alike
+
+    def _defaultdict(self, value: collections.defaultdict[Any, Any], depth: int) -> Any:
+        factory: Any = value.default_factory
+        if factory is not None and FACTORIES.get(getattr(factory, "__name__", "")) is not factory:
+            return self._opaque("collections:defaultdict")
+        made_by = None if factory is None else factory.__name__
+        return self._tagged("defaultdict", f=made_by, v=self._pairs(list(value.items()), depth))
 
     def _numpy(self, value: Any) -> Any:
         dtype = str(value.dtype)
@@ -229,9 +234,11 @@ class ValueEncoder:
             by_name = dict(zip(names, tuple.__iter__(value), strict=False))
             return self._tagged("named", c=path, v=self._dict(by_name, depth))
         base = next((base for base in BASES if issubclass(kind, base)), None)
-        if base is None or not _is_bare_subclass(value, kind, base):
+        if base is None or not _is_made_alike(kind, base):
             return self._opaque(path)
-        return self._tagged("sub", c=path, b=base.__name__, v=self.encode(_as_base(value, base), depth + 1))
+        own = getattr(value, "__dict__", None)
+        held = {"d": self._dict(own, depth)} if type(own) is dict and own else {}
+        return self._tagged("sub", c=path, b=base.__name__, v=self.encode(_as_base(value, base), depth + 1), **held)
 
     def _attributes(self, value: Any, kind: type, names: list[str], depth: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -335,12 +342,9 @@ def _hidden_fields(kind: type) -> set[str]:
     return {field.name for field in listed if getattr(field, "repr", True) is False}
 
 
-def _is_bare_subclass(value: Any, kind: type, base: type) -> bool:
-    """Whether a `str`, a `dict` or the like with another name holds nothing beside what that holds."""
-    if kind.__module__ == "collections" or base.__new__ is not getattr(kind, "__new__", None):
-        return False
-    own = getattr(value, "__dict__", None)
-    return not own
+def _is_made_alike(kind: type, base: type) -> bool:
+    """Whether a `str`, a `dict` or the like with another name is made as that is, and holds no more but attributes."""
+    return kind.__module__ != "collections" and base.__new__ is getattr(kind, "__new__", None)
 
 
 def _as_base(value: Any, base: type) -> Any:
@@ -401,4 +405,7 @@ _SIMPLE: dict[type, tuple[str, Callable[[Any], dict[str, Any]]]] = {
     uuid.UUID: ("uuid", lambda value: {"v": str(value)}),
     type(...): ("ellipsis", lambda _: {}),
 }
-_COLLECTIONS = frozenset({tuple, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict})
+_OF_PAIRS: dict[type, str] = {collections.OrderedDict: "ordered", collections.Counter: "counter"}
+_COLLECTIONS = frozenset(
+    {tuple, set, frozenset, collections.deque, collections.defaultdict, types.SimpleNamespace, *_OF_PAIRS}
+)

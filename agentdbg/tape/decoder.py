@@ -14,6 +14,7 @@ import decimal
 import enum
 import re
 import sys
+import types
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,8 @@ def _dict_back(plain: dict[str, Any], depth: int) -> Any:
         return dict(pairs)
     if plain[KIND] == "ordered":
         return collections.OrderedDict(pairs)
+    if plain[KIND] == "counter":
+        return collections.Counter(dict(pairs))
     return collections.defaultdict(None if plain["f"] is None else FACTORIES[plain["f"]], pairs)
 
 
@@ -168,11 +171,14 @@ def _named_back(plain: dict[str, Any], depth: int) -> Any:
 def _sub_back(plain: dict[str, Any], depth: int) -> Any:
     base = next(base for base in BASES if base.__name__ == plain["b"])
     kind, held = _class(plain, base), decode_value(plain["v"], depth)
-    if base is list or base is dict:
-        made = base.__new__(kind)
-        list.extend(made, held) if base is list else dict.update(made, held)
-        return made
-    return base.__new__(kind, held)
+    made: Any = base.__new__(kind) if base is list or base is dict else base.__new__(kind, held)
+    if base is list:
+        list.extend(made, held)
+    elif base is dict:
+        dict.update(made, held)
+    if "d" in plain:
+        object.__getattribute__(made, "__dict__").update(decode_value(plain["d"], depth))
+    return made
 
 
 def _exception_back(plain: dict[str, Any], depth: int) -> Any:
@@ -230,6 +236,8 @@ _NESTED: dict[str, Callable[[dict[str, Any], int], Any]] = {
     "deque": _collection_back,
     "dict": _dict_back,
     "ordered": _dict_back,
+    "counter": _dict_back,
+    "namespace": lambda plain, depth: types.SimpleNamespace(**decode_value(plain["v"], depth)),
     "defaultdict": _dict_back,
     "numpy": _numpy_back,
     "ndarray": _numpy_back,
@@ -299,6 +307,7 @@ _SHOWN: dict[str, Callable[[dict[str, Any], int], Any]] = {
     "opaque": _opaque_shown,
     "dict": _dict_shown,
     "ordered": _dict_shown,
+    "counter": _dict_shown,
     "defaultdict": _dict_shown,
     "bytes": _bytes_shown,
     "bytearray": _bytes_shown,

@@ -58,7 +58,7 @@ def clean_chunks(redactor: Redactor, numbers: SecretNumbers, chunks: Sequence[by
     """
     The chunks of a body without its secrets, each with the number of the chunk it was.
 
-    A chunk of which nothing is left is left out. Raises Lost for a secret in a body that is no text.
+    A chunk of which nothing is left is left out. Raises Lost for a secret in a body that is not text.
     """
     body = b"".join(chunks)
     edits = _edits(body, redactor, numbers)
@@ -99,7 +99,7 @@ def _edits(body: bytes, redactor: Redactor, numbers: SecretNumbers) -> list[_Edi
     except UnicodeDecodeError as error:
         pass_on(error)
         if _clean_text(body.decode("latin-1"), redactor, numbers) is not None:
-            raise Lost("it holds a secret in a body that is no text") from None
+            raise Lost("it holds a secret in a body that is not text") from None
         return []
     whole = _decoded(body)
     if whole is not None:

@@ -31,7 +31,16 @@ from agentdbg.storage.writer import RunWriter
 from agentdbg.tape import program
 from agentdbg.tape.exchanges import clean_chunks, kept_headers, unpacked_chunks
 from agentdbg.tape.origin import data_folder_key, proven
-from agentdbg.tape.value_store import Lost, Taken, ValueStore, name_of, pieces_in_order, raw_bytes, read_body
+from agentdbg.tape.value_store import (
+    Lost,
+    Taken,
+    ValueStore,
+    marshalled,
+    name_of,
+    pieces_in_order,
+    raw_bytes,
+    read_body,
+)
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
 
     from agentdbg.config import Config
     from agentdbg.redaction import Redactor
+    from agentdbg.redaction.sealed_items import SealedValue
 
 __all__ = ["TapeCall", "TapeWriter"]
 
@@ -82,20 +92,26 @@ class TapeCall:
         "started",
     )
 
-    def __init__(self, store: ValueStore, fields: dict[str, Any], given: Any, started: float) -> None:
+    def __init__(
+        self, store: ValueStore, fields: dict[str, Any], given: Any, started: float, sealed: SealedValue | None = None
+    ) -> None:
         self.fields = fields
         self.started = started
         self.can_be_served = True
         """Whether the place where the call is made could give a recorded outcome instead."""
         self._store = store
         self._given = given
-        self._raw = raw_bytes(given) if type(given) in (dict, list) else None
+        if sealed is not None and id(given) in sealed.raws:
+            self._raw = marshalled(given)
+        else:
+            self._raw = raw_bytes(given) if type(given) in (dict, list) else None
         self._taken: list[Taken] = []
         self._out: dict[str, Any] = {"lost": "it never ended"}
         self.is_ended = False
         """Whether its outcome is known."""
         body = read_body(given)
-        self.input = self._take(body, raw=self._raw if body is given else None) or _nothing(store)
+        taken = self._take(given, raw=self._raw, sealed=sealed) if body is given else self._take(body)
+        self.input = taken or _nothing(store)
 
     @property
     def input_hash(self) -> str:
@@ -104,9 +120,9 @@ class TapeCall:
 
     # How it ended.
 
-    def returned(self, value: Any) -> None:
-        """The call gave this back."""
-        self._end({"ok": value})
+    def returned(self, value: Any, sealed: SealedValue | None = None) -> None:
+        """The call gave this back; `sealed` is the same as its event stores it."""
+        self._end({"ok": value}, sealed)
 
     def raised(self, error: Any) -> None:
         """The call raised this; a framework may tell of an error in words alone."""
@@ -169,9 +185,9 @@ class TapeCall:
         self.fields["s"] = 0
         self.is_ended = True
 
-    def _end(self, outcome: dict[str, Any]) -> None:
+    def _end(self, outcome: dict[str, Any], sealed: SealedValue | None = None) -> None:
         for name, value in outcome.items():
-            taken = self._take(value, is_shared=False)
+            taken = self._take(value, is_shared=False, sealed=sealed)
             if taken is not None:
                 self._out = {name: encoding.RawJson(taken.reference)}
                 self._note(taken)
@@ -191,9 +207,11 @@ class TapeCall:
         self._given = self._raw = None
         self.is_ended = True
 
-    def _take(self, value: Any, *, is_shared: bool = True, raw: bytes | None = None) -> Taken | None:
+    def _take(
+        self, value: Any, *, is_shared: bool = True, raw: bytes | None = None, sealed: SealedValue | None = None
+    ) -> Taken | None:
         try:
-            taken = self._store.take(value, is_shared=is_shared, raw=raw)
+            taken = self._store.take(value, is_shared=is_shared, raw=raw, sealed=sealed)
         except Exception as fault:  # noqa: BLE001 -- a value that cannot be kept is no reason not to record the call
             pass_on(fault, of_user_code=True)
             self.lost(_reason(fault))
@@ -305,8 +323,9 @@ class TapeWriter:
         lane: Lane,
         place: int,
         source: str | None = None,
+        sealed: SealedValue | None = None,
     ) -> TapeCall:
-        """A call is about to be made with `given`, in a lane and at a place of it."""
+        """A call is about to be made with `given`, in a lane and at a place of it; `sealed` is what its event gets."""
         fields: dict[str, Any] = {"k": kind, "n": self._clean(name), "lane": lane.name, "p": place}
         with self._counting:
             fields["o"] = self._begun
@@ -318,7 +337,7 @@ class TapeWriter:
         if source is not None:
             path, colon, line = source.rpartition(":")  # `reset_password.py` names no secret, and 42 is none
             fields["src"] = self._clean(path) + colon + line
-        return TapeCall(self._store, fields, given, time.monotonic() - self._started)
+        return TapeCall(self._store, fields, given, time.monotonic() - self._started, sealed)
 
     def _clean(self, text: Any) -> str:
         """A name or a path as it is stored; the few of a run come up again and again."""

@@ -18,20 +18,21 @@ import enum
 import marshal
 import re
 import sys
-from base64 import urlsafe_b64encode
+from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import REDACTED
 from agentdbg.faults import pass_on
-from agentdbg.redaction.sealed_items import characters_left
+from agentdbg.redaction.sealed_items import characters_left, own_copy
 from agentdbg.redaction.whole import SecretNumbers, TooSlow
 from agentdbg.tape.codec import KIND, MOST_CHARACTERS, MOST_NODES, TooLarge, ValueEncoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from agentdbg.redaction import Redactor
+    from agentdbg.redaction.sealed_items import SealedValue
 
 __all__ = [
     "_LONGEST_VALUE",
@@ -40,6 +41,7 @@ __all__ = [
     "Taken",
     "ValueStore",
     "input_hash",
+    "marshalled",
     "name_of",
     "pieces_in_order",
     "raw_bytes",
@@ -60,16 +62,19 @@ _MOST_REMEMBERED = 32_000_000
 _MOST_RECENT = 24
 _SCALARS = frozenset({int, float, bool, type(None)})
 _MARSHALLED = frozenset({str, int, float, bool, type(None), dict, list, tuple, set, frozenset, bytes, complex})
+_HOLDERS = frozenset({dict, list})
 _MAY_NAME = (str, bytes, bytearray, tuple, enum.Enum)
 _EXCHANGE = {"method", "url", "body"}
 _NAMING = frozenset({"name", "key", "header", "Name", "Key", "Header", "field", "parameter", "variable"})
 _OLD_MARSHAL = 2
 """The version of marshal's format that writes equal values alike, whichever objects they are made of."""
-_HAS_OTHER_FORM = re.compile(rb'"\$t"|[0-9]{19}')
-"""Plain values that the codec may write otherwise: a dict that looks like a form of its own, a large number."""
-_NUMBER = re.compile(REDACTED.encode() + rb":[0-9]+")
+_NINES = b"9" * 19
+_AS_NINES = bytes.maketrans(b"012345678", b"9" * 9)
+_REDACTED = REDACTED.encode()
+_NUMBER = re.compile(_REDACTED + rb":[0-9]+")
 
 # OpenSSL's is nine times as quick, but loading it would take 4 ms of a program that does not use it.
+_URL_SAFE = bytes.maketrans(b"+/", b"-_")
 _hashlib: Any = sys.modules.get("hashlib")
 _sha256: Any = encoding.sha256 if _hashlib is None else _hashlib.sha256
 
@@ -80,7 +85,7 @@ class Lost(Exception):
 
 def name_of(stored: bytes) -> bytes:
     """What a value is called: the first 128 bits of the SHA-256 of its bytes, as 22 characters."""
-    return urlsafe_b64encode(_sha256(stored).digest()[:16])[:22]
+    return b2a_base64(_sha256(stored).digest()[:16])[:22].translate(_URL_SAFE)
 
 
 class Piece:
@@ -135,20 +140,28 @@ class ValueStore:
         self._remembered: dict[bytes | str, Piece] = {}
         """By the bytes of each value; a text is known by itself."""
         self._left = _MOST_REMEMBERED
-        self._recent: list[_Chain] = []
+        self._recent: dict[tuple[int, bytes], _Chain] = {}
+        """The lists of late, by their length and their last item; the one that came last stands last."""
         self._chains: dict[bytes, Piece] = {}
         self.numbers = SecretNumbers()
         self.seconds = seconds
 
-    def take(self, value: Any, *, is_shared: bool = True, raw: bytes | None = None) -> Taken:
+    def take(
+        self, value: Any, *, is_shared: bool = True, raw: bytes | None = None, sealed: SealedValue | None = None
+    ) -> Taken:
         """
         A value, ready to be written. Raises Lost when it cannot be stored.
 
         `is_shared` says that it may well come again, as the messages of a conversation do; `raw` is what `raw_bytes`
-        gives for it, where that is known.
+        gives for it, where that is known, and `sealed` what its event stores: what was found harmless for that is not
+        searched again.
         """
         pieces: list[Piece] = []
-        reference, digest = self._take(value, pieces, 0, is_shared=is_shared, raw=raw)
+        if sealed is not None and sealed.is_harmless and not _has_other_form(sealed.encoded):
+            reference, digest = self._take_harmless(sealed.value, pieces, 0, is_shared=is_shared)
+        else:
+            raws = {} if sealed is None else sealed.raws
+            reference, digest = self._take(value, pieces, 0, is_shared=is_shared, raw=raw, raws=raws)
         unknown = next((piece.unknown for piece in pieces if piece.unknown), None)
         return Taken(reference, digest, tuple(pieces), unknown)
 
@@ -161,7 +174,14 @@ class ValueStore:
         return Taken(piece.reference, piece.digest, (piece,), piece.unknown)
 
     def _take(
-        self, value: Any, pieces: list[Piece], depth: int, *, is_shared: bool, raw: bytes | None = None
+        self,
+        value: Any,
+        pieces: list[Piece],
+        depth: int,
+        *,
+        is_shared: bool,
+        raw: bytes | None = None,
+        raws: dict[int, list[bytes]],
     ) -> tuple[bytes, bytes]:
         if type(value) is dict and depth < _DEEPEST_SPLIT and _can_be_split(value):
             parts, digests = [], []
@@ -172,17 +192,45 @@ class ValueStore:
                     pieces.append(piece)
                     reference, digest = piece.reference, piece.digest
                 else:
-                    reference, digest = self._take(child, pieces, depth + 1, is_shared=is_shared)
+                    reference, digest = self._take(child, pieces, depth + 1, is_shared=is_shared, raws=raws)
                 parts.append(b"%b:%b" % (name, reference))
                 digests.append(b"%b:%b" % (name, digest))
             return b"{%b}" % b",".join(parts), _digest(b"{" + b",".join(sorted(digests)))
         is_chain = type(value) is list and _is_chain(value, is_shared=is_shared)
         if is_chain:
-            taken = self._chain(value)
+            taken = self._chain(value, raws.get(id(value)))
         else:
             taken = self._piece(value) if raw is None else self._known_or_stored(value, raw, None)
         pieces.append(taken)
         return taken.reference, taken.digest
+
+    def _take_harmless(self, value: Any, pieces: list[Piece], depth: int, *, is_shared: bool) -> tuple[bytes, bytes]:
+        """The same for plain JSON that was searched as a whole; our own copy, so that it is still what was searched."""
+        if type(value) is dict and depth < _DEEPEST_SPLIT and _can_be_split(value):
+            parts, digests = [], []
+            for key, child in value.items():
+                name = encoding.encode(key)
+                if self.redactor.is_telling(key):
+                    pieces.append(piece := self._harmless(child))
+                    reference, digest = piece.reference, piece.digest
+                else:
+                    reference, digest = self._take_harmless(child, pieces, depth + 1, is_shared=is_shared)
+                parts.append(b"%b:%b" % (name, reference))
+                digests.append(b"%b:%b" % (name, digest))
+            return b"{%b}" % b",".join(parts), _digest(b"{" + b",".join(sorted(digests)))
+        is_chain = type(value) is list and _is_chain(value, is_shared=is_shared)
+        pieces.append(piece := self._chain(value) if is_chain else self._harmless(value))
+        return piece.reference, piece.digest
+
+    def _harmless(self, value: Any) -> Piece:
+        encoded = encoding.encode(value)
+        by_bytes = b"json:" + encoded
+        piece = self._remembered.get(by_bytes)
+        if piece is None:
+            piece = _piece_of(value, encoded)
+            if piece.name:
+                self._remember(by_bytes, piece)
+        return piece
 
     def _piece(self, value: Any, key: str | None = None) -> Piece:
         """A value by itself; `key` is what it stands under when that says something."""
@@ -194,10 +242,12 @@ class ValueStore:
         if known is not None:
             return known
         sealed = self.redactor.harmless(raw) if type(raw) is bytes else None
-        if raw is not None and sealed is not None and not _HAS_OTHER_FORM.search(sealed.encoded):
+        if raw is not None and sealed is not None and not _has_other_form(sealed.encoded):
             piece = _piece_of(sealed.value, sealed.encoded)
             self._remember(raw, piece)
             return piece
+        if value is None and type(raw) is bytes:
+            value = own_copy(raw)
         encoder = ValueEncoder()
         plain = _encoded(value, encoder)
         piece = self._stored(plain, encoder.unknown, key)
@@ -234,11 +284,14 @@ class ValueStore:
         self._left -= len(raw)
         self._remembered[raw] = piece
 
-    def _chain(self, items: list[Any]) -> Piece:
-        """A list as the one before it and what is added."""
-        items = items[:]  # another thread may be changing it
-        read = _marshalled if _is_bounded(items) else raw_bytes  # all of them together are asked about more quickly
-        raws = list(map(read, items))
+    def _chain(self, items: list[Any], raws: Sequence[bytes | None] | None = None) -> Piece:
+        """A list as the one before it and what is added; `raws` are the bytes of its items where they are known."""
+        if raws is None:
+            items = items[:]  # another thread may be changing it
+            read = marshalled if _is_bounded(items) else raw_bytes  # all together are asked about more quickly
+            raws = list(map(read, items))
+        else:
+            items = [None] * len(raws)  # it may have been changed since they were made
         known: Iterator[Piece | None] = map(self._remembered.get, raws)  # type: ignore[arg-type]
         parts = [
             part or self._known_or_stored(item, raw, None) for part, item, raw in zip(known, items, raws, strict=True)
@@ -262,21 +315,22 @@ class ValueStore:
             piece.needs = (*(() if last is None else (last,)), *parts[start:])
             piece.unknown = next((part.unknown for part in parts if part.unknown), None)
             self._chains[name] = piece
-        self._recent.insert(0, _Chain(references, piece))
-        if base is not None and base in self._recent:
-            self._recent.remove(base)
-        del self._recent[_MOST_RECENT:]
+        recent = self._recent.copy()  # another thread may be looking
+        if base is not None:
+            recent.pop((start, references[start - 1]), None)
+        recent[len(references), references[-1]] = _Chain(references, piece)
+        if len(recent) > _MOST_RECENT:
+            del recent[next(iter(recent))]
+        self._recent = recent
         return piece
 
     def _longest_beginning(self, references: list[bytes]) -> _Chain | None:
-        longest = None
-        for chain in self._recent:
-            length = len(chain.references)
-            if length > len(references) or chain.references[-1] != references[length - 1]:
-                continue
-            if (longest is None or length > len(longest.references)) and chain.references == references[:length]:
-                longest = chain
-        return longest
+        recent = self._recent
+        for length in range(len(references), 0, -1):
+            chain = recent.get((length, references[length - 1]))
+            if chain is not None and chain.references == references[:length]:
+                return chain
+        return None
 
 
 def input_hash(redactor: Redactor, value: Any, store: ValueStore | None = None) -> str:
@@ -301,11 +355,19 @@ def read_body(given: Any) -> Any:
 
 
 def _piece_of(clean: Any, encoded: bytes) -> Piece:
-    digest = _digest(_NUMBER.sub(REDACTED.encode(), encoding.encode_sorted(clean)))
+    in_order = encoded if type(clean) is str else encoding.encode_sorted(clean)
+    if _REDACTED in in_order:
+        in_order = _NUMBER.sub(_REDACTED, in_order)
+    digest = _digest(in_order)
     if len(encoded) <= _INLINE and b'"@' not in encoded:
         return Piece(encoded, digest)
-    name = name_of(encoded)
+    name = digest if in_order == encoded else name_of(encoded)
     return Piece(b'"@%b"' % name, digest, name, b'{"v":"%b","d":%b}\n' % (name, encoded))
+
+
+def _has_other_form(encoded: bytes) -> bool:
+    """Whether the codec may write plain JSON otherwise: a dict that looks like a form of its own, a large number."""
+    return b'"$t"' in encoded or _NINES in encoded.translate(_AS_NINES)
 
 
 def _digest(data: bytes) -> bytes:
@@ -321,10 +383,11 @@ def _encoded(value: Any, encoder: ValueEncoder) -> Any:
 
 def raw_bytes(value: Any) -> bytes | None:
     """The bytes of a value made of Python's own types, by which it is known again; None for any other."""
-    return _marshalled(value) if _is_bounded(value) else None
+    return marshalled(value) if _is_bounded(value) else None
 
 
-def _marshalled(value: Any) -> bytes | None:
+def marshalled(value: Any) -> bytes | None:
+    """The same for a value that is known to be bounded."""
     try:
         return marshal.dumps(value, _OLD_MARSHAL)
     except (ValueError, TypeError) as error:  # a type of somebody else, or nested without end
@@ -358,7 +421,7 @@ def _is_long(child: Any) -> bool:
 def _is_chain(items: list[Any], *, is_shared: bool) -> bool:
     if not 0 < len(items) <= _LONGEST_CHAIN or _SCALARS.issuperset(map(type, items)):
         return False
-    if any(isinstance(item, _MAY_NAME) for item in items):
+    if not _HOLDERS.issuperset(map(type, items)) and any(isinstance(item, _MAY_NAME) for item in items):
         return False  # one may say what the next one is: a name, `--password`
     if is_shared:
         return True
@@ -369,6 +432,9 @@ def _is_chain(items: list[Any], *, is_shared: bool) -> bool:
 def pieces_in_order(pieces: tuple[Piece, ...]) -> Iterator[Piece]:
     """The pieces and all they need, each after what it needs."""
     for piece in pieces:
+        if not piece.needs:
+            yield piece
+            continue
         waiting = [(piece, False)]
         while waiting:
             current, is_ready = waiting.pop()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import record_llm_call, record_tool_call, traced_run
-from agentdbg.events.facts import call_failed, cost_of, model_of, tokens_of, tool_of
+from agentdbg.events.facts import RunTotals, call_failed, cost_of, model_of, tokens_of, tool_of
 from agentdbg.storage.dialects import parse_event
 from tests.events.faces import HOW, disagreement, in_python, stored
 
@@ -47,6 +47,20 @@ def test_the_subject_of_a_call_is_its_name_where_the_payload_names_none() -> Non
     assert model_of({"name": "gpt-4", "payload": {}}) == "gpt-4"
     assert tool_of({"name": "x", "payload": {"tool_name": "search"}}) == "search"
     assert tool_of({}) == "unknown"
+    assert model_of({"name": "gpt-4", "payload": {"model": ""}}) == "gpt-4"
+    assert tool_of({"name": "search", "payload": {"tool_name": 5}}) == "search"
+
+
+@pytest.mark.parametrize(("told", "counted"), [(3, 3), (1, 2), (None, 2), ("many", 2)])
+def test_the_end_of_a_run_may_know_of_more_errors_than_its_log(told: object, counted: int) -> None:
+    """Forked processes count alone, and what one of them lost is told at the end; it is never taken for fewer."""
+    totals = RunTotals()
+    for number in range(2):
+        totals.add("ERROR", {"message": f"error {number}"})
+    totals.add("STATE", {"summary": {"errors": 99}})
+    totals.add("RUN_END", {"status": "error", "summary": {"errors": told}})
+
+    assert totals.errors == counted
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pickle
 import threading
 import uuid
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, as_completed, wait
@@ -130,3 +131,70 @@ def test_a_replay_waits_for_a_job_that_was_done(recorded: Recorded) -> None:
     late.clear()
     with replay(run.run_id), traced_run("program"):
         assert program(True) == [True, True]
+
+
+def test_what_was_waited_for_is_given_in_the_order_in_which_it_was_started(recorded: Recorded) -> None:
+    """A set goes by addresses in memory; who goes through it would do so otherwise each time."""
+
+    async def number(n: int) -> int:
+        await asyncio.sleep(0)
+        return n
+
+    async def program() -> None:
+        tasks = [asyncio.ensure_future(number(n)) for n in range(40)]
+        done, pending = await asyncio.wait(tasks[::-1])
+        assert [task.result() for task in done] == list(range(40))
+        assert done == set(tasks)
+        assert [task.result() for task in (done - {tasks[0]}) & set(tasks[:3]) | {tasks[9]}] == [1, 2, 9]
+        assert not pending
+        started = [await first for first in asyncio.as_completed([number(n) for n in range(40)])]
+        assert started == list(range(40))
+
+    with traced_run("program"):
+        asyncio.run(program())
+        with ThreadPoolExecutor(4) as pool:
+            jobs = [pool.submit(search, n) for n in range(40)]
+            assert list(wait(jobs).done) == jobs
+
+
+def test_such_a_set_is_a_set_in_all_else(recorded: Recorded) -> None:
+    """A program may do with it what it does with any."""
+
+    async def program() -> set[Any]:
+        tasks = [asyncio.ensure_future(asyncio.sleep(0)) for _ in range(3)]
+        done: set[Any]
+        done, pending = await asyncio.wait(tasks)
+        assert done.pop() is tasks[0]
+        assert repr(done & {tasks[1]}) == repr({tasks[1]})
+        done.add(None)
+        assert list(done)[-1] is None
+        assert isinstance(pickle.loads(pickle.dumps(pending)), set)
+        with pytest.raises(RuntimeError, match="changed size"):
+            for task in done:
+                done.discard(task)
+        with pytest.raises(KeyError):
+            pending.pop()
+        with pytest.raises(TypeError):
+            _ = done | [1]  # type: ignore[operator]
+        return done
+
+    with traced_run("program"):
+        asyncio.run(program())
+
+
+def test_other_things_are_waited_for_as_ever(recorded: Recorded) -> None:
+    """What is no coroutine, or cannot be waited for, is treated as if nobody recorded."""
+
+    async def program() -> None:
+        loop = asyncio.get_running_loop()
+        futures = [loop.create_future() for _ in range(3)]
+        for future in futures:
+            future.set_result(1)
+        assert [await first for first in asyncio.as_completed(iter(futures))] == [1, 1, 1]
+        with pytest.raises(TypeError):
+            list(asyncio.as_completed([[]]))  # type: ignore[arg-type]
+        done, _ = await asyncio.wait(futures)
+        assert done == set(futures)
+
+    with traced_run("program"):
+        asyncio.run(program())

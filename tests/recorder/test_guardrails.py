@@ -28,6 +28,7 @@ from agentdbg import (
     trace,
     traced_run,
 )
+from agentdbg.recorder.limits import RunClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -460,3 +461,23 @@ def test_spending_exactly_the_limit_is_within_it(recorded: Recorded) -> None:
             record_llm_call("m", cost_usd=0.01)
 
     assert recorded.only().meta["counts"]["llm_calls"] == 101
+
+
+def test_pauses_that_overlap_are_taken_from_a_runs_time_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two calls that wait for the same answer of a person have waited as long as one."""
+    now = 100.0
+    monkeypatch.setattr("agentdbg.recorder.limits.time.monotonic", lambda: now)
+    clock = RunClock()
+    now = 105.0
+    clock.hold()
+    now = 108.0
+    clock.hold()
+    now = 109.0
+    assert clock.elapsed_s() == 5.0
+
+    clock.release()
+    now = 112.0
+    clock.release()
+    now = 115.0
+    assert clock.paused_s == 7.0
+    assert clock.elapsed_s() == 8.0

@@ -230,3 +230,26 @@ def test_the_start_of_a_call_has_its_question_too(recorded: Recorded) -> None:
     stored = recorded.only().one("CALL_START")["payload"]["input"]
     assert stored[-1] == {"role": "user", "content": _QUESTION}
     assert len(json.dumps(stored)) < 4_400
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 8, 40, 200])
+@pytest.mark.parametrize("size", [10, 60, 300, 3_000, 30_000])
+@pytest.mark.parametrize("is_inside", [False, True], ids=["alone", "inside"])
+def test_the_start_of_a_call_says_how_many_messages_it_leaves_out(
+    recorded: Recorded, count: int, size: int, is_inside: bool
+) -> None:
+    """What is there and what is said to be missing are all messages, in their order, the first and last among them."""
+    talk = [{"role": "user", "content": f"{number} " + "x" * size} for number in range(count)]
+    with traced_run("r"), llm_call("gpt-4o", prompt={"messages": talk} if is_inside else talk) as call:
+        call.response = "ok"
+
+    stored = recorded.only().one("CALL_START")["payload"]["input"]
+    stored = stored["messages"] if is_inside else stored
+    numbers: list[int] = []
+    for message in stored:
+        missing = int(message["__TRUNCATED__"].split()[0]) if "__TRUNCATED__" in message else 0
+        numbers += [-1] * missing or [int(message["content"].split()[0])]
+    assert len(numbers) == count
+    assert all(number in (-1, position) for position, number in enumerate(numbers))
+    assert (numbers[0], numbers[-1]) == (0, count - 1)
+    assert len(json.dumps(stored)) < 4_400

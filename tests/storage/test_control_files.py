@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from agentdbg.storage.control_files import (
     MOST_COMMAND_BYTES,
     answer_pause,
     control_dir,
+    forget_breaks,
     new_pause_id,
     paused_in,
     post_pause,
@@ -45,6 +47,43 @@ def test_a_pause_is_answered_once(tmp_path: Path, pause: dict[str, Any]) -> None
     assert not paused_in(tmp_path)
     assert not Path(control_dir(tmp_path)).exists()
     assert not answer_pause(tmp_path, pause["pause_id"], {"do": "continue"})
+
+
+def test_pauses_come_and_go_at_once(tmp_path: Path) -> None:
+    """The last one to go takes the folder with it, under the hands of those that come, look or set breakpoints."""
+    troubles: list[BaseException] = []
+    over = threading.Event()
+
+    def again_and_again(act: Callable[[], object]) -> Callable[[], None]:
+        def run() -> None:
+            try:
+                while not over.is_set():
+                    act()
+            except BaseException as error:
+                troubles.append(error)
+
+        return run
+
+    def wait_a_moment() -> None:
+        pause_id = new_pause_id()
+        post_pause(tmp_path, {"pause_id": pause_id, "since": ""})
+        assert pause_id in {pause["pause_id"] for pause in paused_in(tmp_path)}
+        withdraw_pause(tmp_path, pause_id)
+
+    def set_breaks() -> None:
+        write_breaks(tmp_path, ["tool:refund"])
+        forget_breaks(tmp_path)
+
+    acts = [wait_a_moment] * 3 + [set_breaks, lambda: paused_in(tmp_path), lambda: read_breaks(tmp_path)]
+    threads = [threading.Thread(target=again_and_again(act)) for act in acts]
+    for thread in threads:
+        thread.start()
+    over.wait(1)
+    over.set()
+    for thread in threads:
+        thread.join()
+
+    assert troubles == []
 
 
 def test_files_are_private(tmp_path: Path, pause: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from agentdbg import record_llm_call, record_state, record_tool_call, traced_run
 from agentdbg.recorder.context import current_scope
-from agentdbg.storage.layout import replace_file
+from agentdbg.storage.layout import make_private_folder, replace_file
 from agentdbg.storage.writer import RunWriter
 
 if TYPE_CHECKING:
@@ -41,6 +41,26 @@ def test_folders_and_files_are_private_whatever_the_umask(recorded: Recorded, da
     run = recorded.only()
     assert _mode(data_dir) == _mode(data_dir / "runs") == _mode(run.path) == 0o700
     assert {path.name: _mode(path) for path in run.path.iterdir()} == {"events.jsonl": 0o600, "run.json": 0o600}
+
+
+def test_programs_that_begin_at_once_share_a_new_folder(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between our look and our step another one has made what was missing."""
+    make, made = os.mkdir, []
+
+    def make_late(path: Any, mode: int = 0o777) -> None:
+        try:
+            make(path, mode)
+        except FileNotFoundError:
+            for folder in (*reversed(Path(path).parents), Path(path)):
+                if not folder.exists():
+                    made.append(folder)
+                    make(folder, 0o700)
+            raise
+
+    monkeypatch.setattr(os, "mkdir", make_late)
+    make_private_folder(data_dir / "traces" / "of agents")
+
+    assert made == [data_dir, data_dir / "traces", data_dir / "traces" / "of agents"]
 
 
 def test_a_wider_folder_is_tightened(data_dir: Path) -> None:
@@ -402,3 +422,96 @@ def test_memory_and_descriptors_do_not_grow_with_runs(recorded: Recorded) -> Non
             record_state({"n": 1})
     assert current_scope() is None
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def _lines(folder: Path) -> list[bytes]:
+    return (folder / "events.jsonl").read_bytes().splitlines()
+
+
+def test_a_descriptor_that_the_program_closed_is_opened_again(tmp_path: Path, capsys: Any) -> None:
+    """Daemons close what they did not open; the line that found out is written too, and once."""
+    writer = RunWriter(tmp_path / "run")
+    assert writer.append(b"first\n")
+    os.close(writer._descriptor)
+
+    assert writer.append(b"second\n")
+    assert writer.dropped == 0
+    assert _lines(tmp_path / "run") == [b"first", b"second"]
+    assert capsys.readouterr().err == ""
+    writer.close()
+
+
+def test_an_interruption_while_the_file_is_opened_leaves_no_descriptor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that stops runs by a signal would run out of them."""
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    writer = RunWriter(tmp_path / "run")
+    before = len(os.listdir("/dev/fd"))
+    with monkeypatch.context() as patched:
+        patched.setattr("agentdbg.storage.writer._lock_shared", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            writer.append(b"lost\n")
+
+    assert len(os.listdir("/dev/fd")) == before
+    assert writer.append(b"kept\n")
+    assert _lines(tmp_path / "run") == [b"kept"]
+    writer.close()
+
+
+@pytest.mark.parametrize("is_written", [True, False])
+def test_an_interruption_around_the_first_line_neither_doubles_nor_loses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_written: bool
+) -> None:
+    """A signal comes just before the write or just after it, and the writer cannot know which."""
+    real = os.write
+
+    def interrupted(descriptor: int, data: bytes) -> int:
+        if is_written:
+            real(descriptor, data)
+        raise KeyboardInterrupt
+
+    writer = RunWriter(tmp_path / "run")
+    writer.prepare(b"start\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "write", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            writer.begin()
+
+    assert writer.append(b"call\n")
+    assert _lines(tmp_path / "run") == [b"start", b"call"]
+    writer.close()
+
+
+def test_run_json_on_a_full_disk_holds_the_new_content_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is written over in its place; what was longer before must leave no tail."""
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b"start\n")
+    writer.replace_meta(b"a longer content than the next one")
+    monkeypatch.setattr("agentdbg.storage.writer.replace_file", full)
+    writer.replace_meta(b"short")
+
+    assert (tmp_path / "run" / "run.json").read_bytes() == b"short"
+    assert writer.problem is None
+    writer.close()
+
+
+def test_a_line_is_looked_for_at_the_end_of_the_file_only(tmp_path: Path) -> None:
+    """The file of a run of hours is large, and an interruption must not be answered by reading all of it."""
+    writer = RunWriter(tmp_path / "run")
+    writer.append(b"early\n")
+    writer.append(b"x" * 1_000_000 + b"\n")
+    writer.append(b"late\n")
+
+    assert writer.holds(b"late\n")
+    assert not writer.holds(b"early\n")
+    writer.close()

@@ -9,6 +9,8 @@ import decimal
 import enum
 import pathlib
 import sys
+import threading
+import types
 import uuid
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
@@ -54,6 +56,12 @@ class Rows(list[int]):
     pass
 
 
+class Spoken(str):
+    """A text that remembers who said it, as frameworks give them."""
+
+    by: Any
+
+
 class Refused(ValueError):
     def __init__(self, code: int) -> None:
         super().__init__(f"refused with {code}")
@@ -82,7 +90,8 @@ VALUES: list[Any] = [
     decimal.Decimal("1.10"), decimal.Decimal("-0"),
     uuid.UUID(int=5), pathlib.Path("/tmp/x"), pathlib.PurePosixPath("a/b"), pathlib.PureWindowsPath("C:\\x"),
     Colour.RED, Right.READ | Right.WRITE, Order(1, ("a", "b")), Slotted("n", Order(2)), Login("me", "you"),
-    Name("n"), Rows([1, 2]), collections.OrderedDict([("z", 1), ("a", 2)]), collections.deque([1, 2], maxlen=3),
+    Name("n"), Rows([1, 2]), collections.OrderedDict([("z", 1), ("a", 2)]), collections.Counter("abca"),
+    types.SimpleNamespace(a=(1,), b={"c": 2}), collections.deque([1, 2], maxlen=3),
     collections.defaultdict(list, {"a": [1]}), ...,
 ]  # fmt: skip
 
@@ -311,3 +320,24 @@ def test_a_strangers_value_can_be_nested_without_end() -> None:
     with pytest.raises(ValueError, match="nested too deeply"):
         decode_json(b"[" * 10**6 + b"]" * 10**6)
     readable(deep)
+
+
+@pytest.mark.parametrize("said", ["Ann", {"name": "Ann", "at": dt.date(2026, 1, 2)}, None])
+def test_a_text_with_attributes_keeps_them(said: Any) -> None:
+    """Frameworks give their users texts and lists of classes of their own, which hold more than they look like."""
+    spoken, rows = Spoken("hello"), Rows([1, 2])
+    spoken.by = said
+    rows.__dict__["of"] = spoken
+
+    plain, unknown = encode_value(rows)
+    back = decode_value(decode_json(encode_json(plain)))
+
+    assert unknown is None
+    assert (back, type(back), type(back.of), str(back.of), back.of.by) == ([1, 2], Rows, Spoken, "hello", said)
+
+
+def test_a_text_that_holds_what_has_no_form_is_not_recorded() -> None:
+    spoken = Spoken("hello")
+    spoken.by = threading.Lock()
+
+    assert encode_value(spoken)[1] is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import stat
 import threading
 from typing import TYPE_CHECKING, Any
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg import llm, llm_call, record_tool_call, tool, tool_call, trace, traced_run
+from agentdbg.redaction import RedactionRules, Redactor
 from agentdbg.tape.decoder import decode_value
 from agentdbg.tape.tape_reader import MISSING, TapeReader
+from agentdbg.tape.value_store import ValueStore, pieces_in_order
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Generator, Iterator
     from pathlib import Path
 
+    from agentdbg.tape.value_store import Taken
     from tests.conftest import Recorded
 
 KEY = "sk-proj-" + "Ab3dE5fG7h" * 4
@@ -464,3 +468,57 @@ def test_a_block_that_is_entered_again_is_a_call_of_its_own(recorded: Recorded) 
     with _tape(recorded) as tape:
         assert [tape.value(call.out["ok"]) for call in tape.calls] == [0, 1]
         assert [call.place for call in tape.calls] == [0, 1]
+
+
+_ODD_TEXTS = (
+    *(
+        "ok",
+        "",
+        "a few words " * 40,
+        "token: sk-proj-Qm7Zt2Lw9Xb4Nc6Vd8Rf1Gh3Jk5Pq0Sa",
+        "password = hunter2swordfish",
+        "@x",
+    ),
+    *(
+        "def f(self, token: str): return self.password\n" * 20,
+        "__REDACTED__:3",
+        "ü€\ud83d" * 30,
+        "9" * 40,
+        "x" * 30_000,
+    ),
+)
+_ODD_KEYS = ("role", "content", "api_key", "password", "name", "value", "total_tokens", "$t", "logprobs", "ü", "a", "b")
+
+
+def _any_value(chance: random.Random, depth: int = 0) -> Any:
+    kind = chance.choice(("text", "text", "number", "dict", "list", "talk", "odd")[: 7 if depth < 4 else 3])
+    if kind == "dict":
+        return {chance.choice(_ODD_KEYS): _any_value(chance, depth + 1) for _ in range(chance.randrange(5))}
+    if kind == "list":
+        return [_any_value(chance, depth + 1) for _ in range(chance.randrange(5))]
+    if kind == "talk":
+        return [{"role": "user", "content": chance.choice(_ODD_TEXTS)} for _ in range(chance.randrange(6))]
+    if kind == "odd":
+        return chance.choice([(1, "two"), b"bytes", {1, 2}, float("nan"), 2**63, 2**70, {"$t": "bytes", "v": "eA=="}])
+    return chance.choice(_ODD_TEXTS) if kind == "text" else chance.choice([0, -1, 1.5, True, None, 2**62, 10**18])
+
+
+def _on_tape(taken: Taken) -> tuple[bytes, bytes, list[bytes]]:
+    return taken.reference, taken.digest, [piece.line for piece in pieces_in_order(taken.pieces)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_what_was_sealed_for_its_event_is_kept_as_if_it_came_alone(seed: int) -> None:
+    """The tape takes over what the event's way found harmless, and nothing of it is another byte."""
+    chance = random.Random(seed)
+    redactor = Redactor(RedactionRules(max_field_bytes=chance.choice((400, 20_000))))
+    plain = Redactor(RedactionRules())
+    for _ in range(40):
+        value, is_input = _any_value(chance), chance.random() < 0.5
+        sealed = redactor.seal_input("prompt", value, redactor) if is_input else None
+        ready = sealed[0] if sealed is not None else redactor.seal_output("result", value)
+        alone = ValueStore(plain)
+
+        taken = ValueStore(redactor).take(value, is_shared=is_input, sealed=ready)
+        assert _on_tape(taken) == _on_tape(alone.take(value, is_shared=is_input))
+        assert "hunter2" not in str(_on_tape(taken))

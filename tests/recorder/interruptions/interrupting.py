@@ -22,13 +22,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import agentdbg
-from agentdbg.recorder import calls, context, run_lifecycle
+from agentdbg.control import arming
+from agentdbg.control.breakpoints import Breakpoints
+from agentdbg.recorder import calls, context, deciders, run_lifecycle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType, FrameType
 
-__all__ = ["Interrupted", "Place", "interrupt", "places_in", "what_is_left"]
+__all__ = ["Interrupted", "Place", "close_what_is_open", "interrupt", "places_in", "what_is_left"]
 
 _OURS = str(Path(agentdbg.__file__).parent) + os.sep
 _HERE = str(Path(__file__).parent) + os.sep
@@ -225,6 +227,17 @@ def descriptors() -> set[str]:
     return set(os.listdir("/dev/fd"))
 
 
+def close_what_is_open() -> None:
+    """Let nothing of an interrupted program reach the next one, wherever it was interrupted."""
+    for run in list(context.live_runs.values()):
+        run_lifecycle.end_run(run)
+    context.enter_scope(None)
+    calls.open_calls.clear()
+    arming.disarm()
+    for decider in deciders.chain:
+        deciders.remove_decider(decider)
+
+
 def what_is_left(data_dir: Path) -> list[str]:
     """What a run that is over should not have left: one sentence for each thing."""
     left = []
@@ -234,6 +247,8 @@ def what_is_left(data_dir: Path) -> list[str]:
         left.append("code after the run still records into it")
     if calls.open_calls:
         left.append("a model call is still open")
+    if not all(isinstance(decider, Breakpoints) for decider in deciders.chain):  # those stay until the program ends
+        left.append("somebody is still asked about calls")
     left += ["a run's lock is held" for run in run_lifecycle.recently_ended() if not _is_free(run.lock)]
     for folder in (data_dir / "runs").iterdir() if (data_dir / "runs").is_dir() else ():
         left += _problems_of(folder)

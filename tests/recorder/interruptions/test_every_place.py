@@ -18,10 +18,10 @@ import pytest
 
 import agentdbg
 from agentdbg import faults
-from agentdbg.recorder import calls, context, run_lifecycle
 from tests.recorder.interruptions.interrupting import (
     Interrupted,
     Place,
+    close_what_is_open,
     descriptors,
     handler_raising,
     interrupt,
@@ -87,7 +87,7 @@ class _Taken(Exception):
 def test_an_interruption_reaches_the_program_and_the_run_is_closed(name: str, data_dir: Path) -> None:
     """A few places of each program, other ones each time the code changes."""
     places = places_in(PROGRAMS[name])
-    sample = places[len(name) :: max(1, len(places) // 9)]
+    sample = places[len(name) :: max(1, len(places) // 4)]
 
     assert _troubles(PROGRAMS[name], sample, data_dir) == {}
 
@@ -138,8 +138,5 @@ def _trouble_at(program: Callable[[], object], place: Place, number: int, data_d
     if not is_out_of_reach(place):
         troubles += what_is_left(data_dir)
         troubles += ["a descriptor is left open"] if descriptors() - before else []
-    for run in list(context.live_runs.values()):
-        run_lifecycle.end_run(run)
-    context.enter_scope(None)
-    calls.open_calls.clear()
+    close_what_is_open()
     return troubles
