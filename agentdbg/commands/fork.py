@@ -16,7 +16,9 @@ from agentdbg.exceptions import AgentDbgError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["EXAMPLES", "command", "main"]
+    from agentdbg.commands.help_text import Help
+
+__all__ = ["EXAMPLES", "command", "main", "own_help"]
 
 EXAMPLES = """
 agentdbg fork 3f2a --at 12 --set 'result.hits=[]'        # what if the search had found nothing?
@@ -58,6 +60,11 @@ _ABOUT = About("fork", _OPTIONS, _HELP, EXAMPLES)
 def command() -> None:
     """Change one step of a recorded run and go on live. Its options: docs/fork.md, `agentdbg fork -h`."""
     main(sys.argv[2:])
+
+
+def own_help() -> Help:
+    """What `agentdbg fork --help` shows, and what shells complete."""
+    return _ABOUT.as_help()
 
 
 def main(words: Sequence[str]) -> NoReturn:

@@ -60,6 +60,9 @@ def fork_program(words: Words) -> NoReturn:
     if "--trials" in options:
         typed = len(options.get("--set", ()))
         sys.exit(run_trials(words, opened, edits[typed : len(edits) - len(for_all)]))
+    for option in ("--jobs", "--expect"):
+        if option in options:
+            raise UsageError(f"{option} is about trials; --trials N says how many there are")
     program = None if is_call else words.program or recorded_program(opened)
     if words.program is not None and not words.program.is_module and not os.path.exists(words.program.target):
         raise CannotReplay(f"there is no file {words.program.target!r} here to run; `-- -m` runs a module")
@@ -207,8 +210,9 @@ class _Ending:
             return
         new = replay.new_run_id or ""
         replay.keep_verdicts()
+        changed = counts["edited"] + sum(run.changed_live for run in replay.session.runs)
         sys.stderr.write(
-            f"agentdbg: forked {parent[:8]} as {new[:8]}: {counts['served']} served, {counts['edited']} changed, "
+            f"agentdbg: forked {parent[:8]} as {new[:8]}: {counts['served']} served, {changed} changed, "
             f"{counts['mock']} mocked, {counts['live']} live; agentdbg diff {parent[:8]} {new[:8]} compares them\n"
         )
         for why in dict.fromkeys(self._plan.refused):

@@ -10,18 +10,25 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from agentdbg.commands.replay_words import EXAMPLES, read_words
+from agentdbg.commands.replay_words import EXAMPLES, REPLAY, read_words
 from agentdbg.exceptions import AgentDbgError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["EXAMPLES", "command", "main"]
+    from agentdbg.commands.help_text import Help
+
+__all__ = ["EXAMPLES", "command", "main", "own_help"]
 
 
 def command() -> None:
     """Run a recorded program again, answered from its recording. Its options: docs/replay.md, `agentdbg replay -h`."""
     main(sys.argv[2:])
+
+
+def own_help() -> Help:
+    """What `agentdbg replay --help` shows, and what shells complete."""
+    return REPLAY.as_help()
 
 
 def main(words: Sequence[str]) -> NoReturn:

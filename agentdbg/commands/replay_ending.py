@@ -76,6 +76,8 @@ class Ending:
             self._is_given_up = True
             return error
         self._show(error)
+        if isinstance(error, Exception):
+            self._replay.session.ended_by = type(error).__name__
         self._code = 0 if self._replay.session.is_equal else 1
         return SystemExit(self._code)
 

@@ -27,7 +27,7 @@ def replay_lines(replay: Replay, report: dict[str, Any], *, is_kept: bool, is_ca
             lines.append(f"  the recording stops here: {first.what}")
     else:
         lines = _divergence_lines(replay, first, shown, is_call=is_call)
-        lines += [f"  also: {found.kind_of} at {found.headline()}" for found in _others(session.divergences, first)]
+        lines += _others(session.divergences, first)
         if kept:
             lines.append(f"  agentdbg diff {shown} {kept}      both runs, side by side" if replay.opened.is_own else "")
     return [line for line in [*lines, *_remarks(replay, report)] if line]
@@ -47,6 +47,7 @@ def _calls(number: int) -> str:
     return "1 call" if number == 1 else f"{number} calls"
 
 
+_MOST_OTHERS = 5
 _MORE = {"edited": "edited", "mock": "mocked", "run_again": "run again"}
 
 
@@ -69,7 +70,12 @@ def _divergence_lines(replay: Replay, first: Divergence, shown: str, *, is_call:
         rule = f"{first.kind}:{first.name} {first.differences[0].path}"
         lines.append(f"  agentdbg replay {shown} --ignore '{rule}'{'' if replay.opened.is_own else ' -- …'}")
     if first.kind_of == "effect":
-        lines.append(f"  agentdbg replay {shown} --allow {_allow_rule(first.what)}      let it happen")
+        rule = _allow_rule(first.what)
+        if rule.startswith(("net:", "run:")):
+            where = f" at {first.source}" if first.source else ""
+            lines.append(f"  It was not recorded. Put @tool on the function that does it{where} and record anew: it is")
+            lines.append("  served then, as model and tool calls are.")
+        lines.append(f"  agentdbg replay {shown} --allow {rule}      let it happen")
         began = replay.opened.head.get("call")
         if isinstance(began, dict) and not replay.opened.head.get("whole") and not is_call:
             lines.append(
@@ -86,9 +92,14 @@ def _allow_rule(what: str) -> str:
     return f"run:{target}" if verb == "start" else f"write:{target}"
 
 
-def _others(found: list[Divergence], first: Divergence) -> list[Divergence]:
+def _others(found: list[Divergence], first: Divergence) -> list[str]:
+    """What else differs, a line for each of some; calls that are missing together are one."""
     rest = sorted((one for one in found if one is not first), key=lambda one: one.in_recorded_order)
-    return rest[:5]
+    also_missing = [one for one in rest if one.kind_of == "missing"]
+    if len(also_missing) < 2:
+        return [f"  also: {one.kind_of} at {one.headline()}" for one in rest[:_MOST_OTHERS]]
+    lines = [f"  also: {one.kind_of} at {one.headline()}" for one in rest if one.kind_of != "missing"][:_MOST_OTHERS]
+    return [*lines, f"  also missing: {len(also_missing)} calls, the last one {also_missing[-1].headline()}"]
 
 
 def _reached_lines(replay: Replay, shown: str) -> list[str]:

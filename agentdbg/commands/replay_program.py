@@ -4,6 +4,7 @@ Run the program of a replay in this process, and say how it went.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 import tempfile
@@ -14,10 +15,7 @@ from agentdbg.commands.replay_back import go_back, going_back_to, mute_until_arr
 from agentdbg.commands.replay_ending import Ending
 from agentdbg.commands.replay_words import recorded_program
 from agentdbg.config import load_config
-from agentdbg.control.arming import arm
 from agentdbg.control.effects_guard import parse_allow
-from agentdbg.control.forking import MockedPlan
-from agentdbg.control.mocks import Mocks, parse_fault, parse_mock
 from agentdbg.control.recorded_calls import call_recorded, until_event
 from agentdbg.control.recorded_runs import CannotReplay, open_recorded
 from agentdbg.control.replay_file import read_replay_file
@@ -30,6 +28,8 @@ if TYPE_CHECKING:
 
     from agentdbg.commands.replay_words import Words
     from agentdbg.control.breakpoints import Breakpoints
+    from agentdbg.control.mocks import Mocks
+    from agentdbg.control.plan import Plan
     from agentdbg.control.recorded_runs import Opened
 
 __all__ = ["arm_breaks", "chosen_mocks", "go_to", "is_ours", "replay_program", "was_whole_program"]
@@ -103,23 +103,37 @@ def _options(words: Words, opened: Opened, data_dir: Path) -> ReplayOptions:
         allow=allow,
         clock=given.get("--clock", "recorded"),
         keep_sleep=bool(given.get("--keep-sleep")),
-        plan=MockedPlan(chosen_mocks(given)) if "--mock" in given or "--fault" in given else None,
+        plan=_mocked_plan(given) if "--mock" in given or "--fault" in given else None,
     )
+
+
+def _mocked_plan(given: dict[str, Any]) -> Plan:
+    from agentdbg.control.forking import MockedPlan  # noqa: PLC0415 -- only for who mocks, as below
+
+    return MockedPlan(chosen_mocks(given))
 
 
 def chosen_mocks(given: dict[str, Any]) -> Mocks | None:
     """What `--mock` and `--fault` ask for. Raises UsageError."""
+    from agentdbg.control.mocks import Mocks, parse_fault, parse_mock  # noqa: PLC0415
+
     mocks = [*map(parse_mock, given.get("--mock", ())), *map(parse_fault, given.get("--fault", ()))]
-    return Mocks(mocks) if mocks else None
+    if not mocks:
+        return None
+    chosen = Mocks(mocks)
+    atexit.register(chosen.tell_unused)
+    return chosen
 
 
 def arm_breaks(given: dict[str, Any], from_call: int = 0) -> Breakpoints | None:
     """Pause where `--break` says. Raises UsageError."""
     if "--break" in given:
+        from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
+
         try:
             seconds = float(given.get("--wait", 0))
         except ValueError:
-            raise UsageError(f"--wait is {given['--wait']!r}, which is no number of seconds") from None
+            raise UsageError(f"--wait is {given['--wait']!r}, which is not a number of seconds") from None
         is_world = given.get("--pause") == "world"
         then = given.get("--then", "continue")
         return arm(given["--break"], wait_seconds=seconds, then=then, whole_world=is_world, from_call=from_call)

@@ -5,17 +5,17 @@ The command line of `agentdbg replay`, and which program it means.
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from agentdbg.autorun.launcher import Program
 from agentdbg.exceptions import UsageError
 
 if TYPE_CHECKING:
-    from agentdbg.autorun.launcher import Program
+    from agentdbg.commands.help_text import Help
     from agentdbg.control.recorded_runs import Opened
 
-__all__ = ["EXAMPLES", "PAUSING", "About", "Words", "read_words", "recorded_program"]
+__all__ = ["EXAMPLES", "PAUSING", "REPLAY", "About", "Words", "read_words", "recorded_program"]
 
 EXAMPLES = """
 agentdbg replay 3f2a                            # the same program, nothing live
@@ -82,8 +82,20 @@ class About(NamedTuple):
     help: str
     examples: str
 
+    def as_help(self) -> Help:
+        from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- only for who asks for it
 
-_REPLAY = About("replay", _OPTIONS, _HELP, EXAMPLES)
+        rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in self.options.items()]
+        return Help(
+            usage=[f"agentdbg {self.command} [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]"],
+            about=self.help,
+            sections={"Options": [*rows, ("-h, --help", "Show this help and exit.")]},
+            examples=self.examples,
+            names_runs=True,
+        )
+
+
+REPLAY = About("replay", _OPTIONS, _HELP, EXAMPLES)
 
 
 class Words(NamedTuple):
@@ -102,14 +114,16 @@ class Words(NamedTuple):
 
 def read_words(words: list[str], about: About | None = None) -> Words:
     """Read the command line of `replay`, or of the command that `about` describes. Raises UsageError."""
-    about = about or _REPLAY
+    about = about or REPLAY
     count, run, run_at = len(words), None, 0
     options: dict[str, Any] = {}
     program: Program | None = None
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
-            _help(about)
+            from agentdbg.commands.help_text import print_help_and_exit  # noqa: PLC0415 -- as above
+
+            print_help_and_exit(about.as_help())
         elif word == "--":
             program = _program(words)
             break
@@ -152,8 +166,6 @@ def _read_option(word: str, words: list[str], options: dict[str, Any], about: Ab
 
 
 def _program(words: list[str]) -> Program:
-    from agentdbg.autorun.launcher import Program  # noqa: PLC0415
-
     words = words[1:] if words[:1] and os.path.basename(words[0]).startswith("python") and len(words) > 1 else words
     if words[:1] == ["-m"]:
         if len(words) < 2:
@@ -164,38 +176,8 @@ def _program(words: list[str]) -> Program:
     return Program(words[0], words[1:], is_module=False)
 
 
-def _help(about: About) -> NoReturn:
-    from agentdbg.commands.streams import let_go_of_stdout, print_any_text  # noqa: PLC0415
-    from agentdbg.commands.terminal import Terminal  # noqa: PLC0415
-
-    print_any_text()
-    try:
-        rows = [(f"{name} {takes}".rstrip(), text) for name, (takes, text) in about.options.items()]
-        rows.append(("-h, --help", "Show this."))
-        width = max(len(left) for left, _ in rows) + 2
-        out = Terminal()
-        out.width = out.width or 80
-        out.sentence(f"Usage: agentdbg {about.command} [OPTIONS] RUN|FILE [-- PROGRAM [ARGUMENTS]...]", hang=7)
-        for paragraph in about.help.strip().split("\n\n"):
-            out.line()
-            out.sentence(paragraph, indent=2)
-        out.line()
-        out.line("Options:")
-        for left, right in rows:
-            out.sentence(left.ljust(width), right, indent=2, hang=4)
-        out.line()
-        out.line("Examples:")
-        for line in about.examples.strip().splitlines():
-            out.line(line, indent=2, cut=False)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        let_go_of_stdout()
-    sys.exit(0)
-
-
 def recorded_program(opened: Opened) -> Program:
     """The program that a tape of our own names. Raises CannotReplay."""
-    from agentdbg.autorun.launcher import Program  # noqa: PLC0415
     from agentdbg.control.recorded_runs import CannotReplay, recorded_words  # noqa: PLC0415
 
     if not opened.is_own:

@@ -20,6 +20,7 @@ from agentdbg.control.where import Breakpoint, parse_breakpoint
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import contain, pass_on, tell_once
 from agentdbg.loading import lock_of
+from agentdbg.recorder.calls import open_calls
 from agentdbg.recorder.context import current_scope
 from agentdbg.recorder.deciders import Answer, Decider, Outcome, Proceed, Refuse
 from agentdbg.storage.control_files import forget_breaks, read_breaks, write_breaks
@@ -28,12 +29,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from agentdbg.recorder.active_run import ActiveRun
+    from agentdbg.recorder.calls import Call
     from agentdbg.recorder.deciders import AnnouncedCall
 
 __all__ = ["Breakpoints"]
 
 _MOST_WAIT_SECONDS = 600.0
 _LOOK_SECONDS = 0.02
+_FRESH_SECONDS = 0.005
+"""How old what is known of breakpoints that others set may be: no person sets one and sees a call come sooner."""
 _UNKNOWN: Any = object()
 _BACK = "back"
 
@@ -63,39 +67,58 @@ class Breakpoints(Decider):
         self.on_arrival: Callable[[], object] = _nothing
         self.go_back: Callable[[int], object] | None = None
         """Replay to this call; None where that cannot be, because something is live."""
-        self._messages: dict[str, Any] = {}
-        """What the last model call of each lane was given and gave."""
+        self.last_model: Any = None
+        """The last model call of a run without lanes; a lane knows its own."""
         self._terminal = threading.Lock()
         self._lock = lock_of(self)
         self._calls = 0
         self._mocks: dict[tuple[str, str], Any] = {}
         self._step: _Step | None = None
-        self._open: dict[str, str] = {}
-        """The calls that are being made, and what each was made in."""
         self._reasons: dict[str, str] = {}
         self._numbers: dict[str, int] = {}
         self._paused = 0
         self._places_before: list[str] = []
         self._breaks_known: dict[str, tuple[int, float]] = {}
         """The file of breakpoints of each run, as it was last read or written."""
+        self._looked_at = 0.0
 
     # What the recorder asks.
 
+    def passes_over(self, call: Call) -> bool:
+        """Count a call that nothing is to be done about; most are such, so this is quick."""
+        scope, kind, name = call.outer, call.kind, call.name
+        if scope is None:
+            return True
+        if kind == "llm" and not call.is_silent:
+            given = call.input
+            # The list is the program's memory, to which it adds what comes next.
+            (call.lane or self).last_model = call, given, list(given) if type(given) is list else given
+        if self._step is not None or self._from_call or self._mocks or self._whole_world or type(name) is not str:
+            return False
+        with self._lock:
+            self._look_for_breaks(scope.run)
+            is_part = call.is_silent and scope.parent_id in open_calls
+            if is_part and scope.parent_id in self._numbers:
+                return False
+            progress = _Progress(scope.run, self._calls if is_part else self._calls + 1)
+            for place in self.places:
+                if place.may_be(kind, name, progress):
+                    return False
+            self._calls = progress.calls
+        return True
+
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Note the call, answer it where it is mocked, and see whether it is one to pause before."""
-        if call.kind in ("http", "mcp"):
-            return None
         run = _run_of(call)
-        if call.is_silent and (number := self._numbers.get(call.outer_id)) is not None:
+        if call.is_silent and call.outer_id in open_calls:
             # The function behind a call that a framework reported: only here can the program be held.
-            self._numbers[call.call_id] = number
+            self._numbers[call.call_id] = self._numbers.get(call.outer_id, self._calls)
             if reason := self._reasons.pop(call.outer_id, ""):
                 self._reasons[call.call_id] = reason
             return self._mocked(call)
         with self._lock:
             self._calls += 1
             self._numbers[call.call_id] = number = self._calls
-            self._open[call.call_id] = call.outer_id
             self._look_for_breaks(run)
             reason = self._reason_before(call, run, number)
             if reason:
@@ -124,7 +147,6 @@ class Breakpoints(Decider):
 
     def ended(self, call: AnnouncedCall, outcome: Outcome) -> Outcome | None:
         """Pause after the call, if this is a place to."""
-        self._note_messages(call, outcome)
         if (pause := self._pause_after(call, outcome)) is None:
             return None
         return self._replaced(call, self._held(call, pause, lambda waiting: waiting.here()))
@@ -133,7 +155,6 @@ class Breakpoints(Decider):
         """Do the same in a task."""
         if not _is_asyncio():
             return self.ended(call, outcome)
-        self._note_messages(call, outcome)
         if (pause := self._pause_after(call, outcome)) is None:
             return None
         return self._replaced(call, await self._held_async(call, pause))
@@ -141,7 +162,6 @@ class Breakpoints(Decider):
     def released(self, call: AnnouncedCall) -> None:
         """The call is over."""
         with self._lock:
-            self._open.pop(call.call_id, None)
             self._numbers.pop(call.call_id, None)
             self._reasons.pop(call.call_id, None)
             if call.call_id == self._arriving:
@@ -183,14 +203,14 @@ class Breakpoints(Decider):
             self.on_arrival()
             return _BACK
         step = self._step
-        if step is not None and step.is_reached(call, self._open):
+        if step is not None and step.is_reached(call):
             self._step = None
             return "step"
         kind, name = call.kind, call.plain_name
         progress, reason = _Progress(run, number), ""
         facts: dict[str, Any] = {}
         for place in self.places:
-            if place.after or not place.may_be(kind, name):
+            if place.after or not place.may_be(kind, name, progress):
                 continue
             if not facts and (place.conditions or place.kind in ("tool", "llm", "mcp")):
                 facts = _facts(call)
@@ -201,14 +221,14 @@ class Breakpoints(Decider):
     def _pause_before(self, call: AnnouncedCall) -> Pause | None:
         reason = self._reasons.pop(call.call_id, "") if self._reasons else ""
         run = _run_of(call) if reason else None
-        if run is None or call.kind in ("http", "mcp"):
+        if run is None:
             return None
         shown = run.shown(call.input)
         return self._new_pause("before", call, run, shown, call.input, reason)
 
     def _pause_after(self, call: AnnouncedCall, outcome: Outcome) -> Pause | None:
         run = _run_of(call) if any(place.after for place in self.places) and not self._from_call else None
-        if run is None or call.kind in ("http", "mcp"):
+        if run is None:
             return None
         if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
@@ -247,15 +267,9 @@ class Breakpoints(Decider):
     def _moment(self, call: AnnouncedCall, run: ActiveRun) -> dict[str, Any]:
         """What the agent had before it then: its last recorded state, and what its model was last given and gave."""
         state = run.last_state()
-        messages = None if call.kind == "llm" else self._messages.get(_lane_name(call))
-        moment = {"state": state, "messages": run.shown(messages)}
+        model = None if call.kind == "llm" else (call.lane or self).last_model
+        moment = {"state": state, "messages": None if model is None else run.shown(_messages(*model))}
         return {name: value for name, value in moment.items() if value is not None}
-
-    def _note_messages(self, call: AnnouncedCall, outcome: Outcome) -> None:
-        if call.kind == "llm" and not call.is_silent:
-            given = call.input if isinstance(call.input, list) else [call.input]
-            said = [] if outcome.error is not None else [{"role": "assistant", "content": outcome.value}]
-            self._messages[_lane_name(call)] = [*given, *said]
 
     # Waiting.
 
@@ -338,6 +352,7 @@ class Breakpoints(Decider):
             await asyncio.sleep(_LOOK_SECONDS)
 
     def _record(self, run: ActiveRun, pause: Pause, parent_id: str, answered: Answered, began: float) -> None:
+        self._looked_at = 0.0  # whoever answered may have set a breakpoint first, and it holds for the very next call
         fields = {
             "when": pause.when,
             "reason": pause.reason,
@@ -384,13 +399,18 @@ class Breakpoints(Decider):
         return Outcome(answered.value) if answered.is_edited else None
 
     def _look_for_breaks(self, run: ActiveRun | None) -> None:
-        """Take over what the page or another terminal has set; a stat where nothing has changed."""
+        """Take over what the page or another terminal has set; seldom more than a look at the clock."""
         if run is None:
             return
         if run.run_id not in self._breaks_known:
             run.before_end[self] = functools.partial(self._forget, run)  # first: telling may be interrupted
             self._tell_breaks(run)
-        elif (known := _stamp(run)) is not None and known != self._breaks_known[run.run_id]:
+            return
+        now = time.monotonic()
+        if now - self._looked_at < _FRESH_SECONDS:
+            return
+        self._looked_at = now
+        if (known := _stamp(run)) is not None and known != self._breaks_known[run.run_id]:
             self._breaks_known[run.run_id] = known
             self.places = _parsed(read_breaks(run.path))
 
@@ -418,14 +438,14 @@ class _Step:
         self._into = do == "into"
         self._around = call_id if do == "step" else parent_id
 
-    def is_reached(self, call: AnnouncedCall, open_calls: dict[str, str]) -> bool:
+    def is_reached(self, call: AnnouncedCall) -> bool:
         if self._into:
             return True
-        place: str | None = call.outer_id
-        while place is not None and place in open_calls:
+        place = call.outer_id
+        while (around := open_calls.get(place)) is not None and around.outer is not None:
             if place == self._around:
                 return False
-            place = open_calls[place]
+            place = around.outer.parent_id
         return True
 
 
@@ -495,6 +515,14 @@ class _Progress:
 def _spent(run: ActiveRun) -> str:
     cost = run.counters.total("cost_usd")
     return f"${cost:.2f} so far" if cost else ""
+
+
+def _messages(call: Call, given: Any, as_it_was: Any) -> list[Any]:
+    """What a model call was given, and gave: with other input where that was edited, else as it was then."""
+    given = as_it_was if call.input is given else call.input
+    given = given if isinstance(given, list) else [given]
+    is_answered = call.is_over and call.error is None
+    return [*given, {"role": "assistant", "content": call.response}] if is_answered else [*given]
 
 
 def _lane_name(call: AnnouncedCall) -> str:

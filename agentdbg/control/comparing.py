@@ -94,8 +94,8 @@ def replay_mode(call: AnnouncedCall) -> str:
     return str(call.meta.get("replay") or "serve")
 
 
-def missing(recorded: RecordedCall) -> Divergence:
-    """A recorded call that the program has not made."""
+def missing(recorded: RecordedCall, ended_by: str = "") -> Divergence:
+    """A recorded call that the program has not made; `ended_by` is the exception that ended it before."""
     return Divergence(
         "missing",
         number=recorded.number,
@@ -105,5 +105,5 @@ def missing(recorded: RecordedCall) -> Divergence:
         lane=recorded.lane,
         place=recorded.place,
         source=recorded.source,
-        what="recorded, but not made now",
+        what=f"recorded, but not made now: {ended_by} ended the program" if ended_by else "recorded, but not made now",
     )

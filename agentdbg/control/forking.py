@@ -99,12 +99,14 @@ class ForkPlan(MockedPlan):
 
     def step(self, call: AnnouncedCall, recorded: RecordedCall | None) -> Step:
         """Say what to do with a call."""
+        if recorded is not None and recorded.turn < self._last and recorded.turn not in self._turns:
+            if self._mocks is not None:
+                self._mocks.pass_over(call)
+            return Serve()
         if (mocked := self._mocked(call, recorded)) is not None:
             return mocked
         if recorded is not None and recorded.turn in self._turns:
             return self._at_the_cut(call, recorded)
-        if recorded is not None and recorded.turn < self._last:
-            return Serve()
         if self._is_inside_the_cut(recorded, call):
             return Serve()
         return self._live(call, recorded)

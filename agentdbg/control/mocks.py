@@ -14,12 +14,14 @@ model is asked over HTTP the fault is the real thing: a status, a broken stream,
 from __future__ import annotations
 
 import asyncio
+import copy
 import errno
 import fnmatch
 import importlib.util
 import io
 import json
 import re
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -63,6 +65,8 @@ class Mock:
     seconds: float = 0.0
     """How long the call is held before it is made."""
     text: str = ""
+    is_used: bool = field(default=False, repr=False)
+    """Whether it has answered or held a call, or one that it is for could not be answered, which is said then."""
     _seen: int = field(default=0, repr=False)
 
     def is_for(self, call: AnnouncedCall) -> bool:
@@ -113,6 +117,13 @@ class Mocks(Decider):
         """Whether a call of this kind and name could be mocked."""
         return any(mock.is_named(kind, name) for mock in self._mocks)
 
+    def tell_unused(self) -> None:
+        """Say which have done nothing, at the end of a program: their names may be mistaken."""
+        for mock in self._mocks:
+            if not mock.is_used:
+                which = f"call number {mock.nth}" if mock.nth else "call"
+                sys.stderr.write(f"agentdbg: {mock.text} was not used: no {which} of {mock.name} was to be made\n")
+
     def answer(self, call: AnnouncedCall, recorded: Any = None) -> Answer | None:
         """The answer to a call; None where it is to be made."""
         held = self._held(call)
@@ -122,13 +133,18 @@ class Mocks(Decider):
             return self._over_http(held, call)
         if not call.can_answer or self.is_answered_inside(call):
             return None
-        held.is_used = True
+        held.is_used = held.mock.is_used = True
         return held.mock.answer(call, recorded)
 
     def is_answered_inside(self, call: AnnouncedCall) -> bool:
         """Whether a mocked call is made, because it is a client's: what it asks over HTTP is answered."""
         held = None if call.kind != "llm" or call.can_edit or not call.can_answer else self._held(call)
         return held is not None and not held.mock.seconds
+
+    def pass_over(self, call: AnnouncedCall) -> None:
+        """Leave a call as it is, which a plan answers otherwise."""
+        with self._lock:
+            self._open.pop(call.outer_id if call.kind == "http" or call.is_silent else call.call_id, None)
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Answer a call that is mocked."""
@@ -154,6 +170,7 @@ class Mocks(Decider):
         with self._lock:
             held = self._open.pop(call.call_id, None)
         if held is not None and not held.is_used:
+            held.mock.is_used = True
             tell_once(
                 f"mock:{held.mock.text}",
                 f"{held.mock.text} could not be used: {call.plain_name} is only reported by its framework, or asks "
@@ -166,11 +183,11 @@ class Mocks(Decider):
 
     def _over_http(self, held: _Held, call: AnnouncedCall) -> Answer | None:
         if held.mock.fault:
-            held.is_used = True
+            held.is_used = held.mock.is_used = True
             return Answer(http_fault(call.input, held.mock.fault), served="fault")
         if held.call.kind != "llm":
             return None
-        held.is_used = True
+        held.is_used = held.mock.is_used = True
         answer = held.mock.answer(held.call, None)
         if answer is None or answer.error is not None:
             return answer
@@ -180,7 +197,7 @@ class Mocks(Decider):
         held = self._held(call)
         if held is None or not held.mock.seconds or held.is_used:
             return None
-        held.is_used = True
+        held.is_used = held.mock.is_used = True
         return held.mock
 
 
@@ -207,7 +224,7 @@ def parse_mock(text: str) -> Mock:
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"--mock {text}: the file cannot be read: {error}") from None
     value = _json(what, text)
-    return Mock(name, lambda *_: Answer(value, served="mock"), nth, text=text)
+    return Mock(name, lambda *_: Answer(copy.deepcopy(value), served="mock"), nth, text=text)
 
 
 def parse_fault(text: str) -> Mock:
@@ -244,7 +261,7 @@ def _json(text: str, whole: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UsageError(f'--mock {whole}: that is no JSON ({error}); a text needs quotes, as in "done"') from None
+        raise UsageError(f'--mock {whole}: that is not JSON ({error}); a text needs quotes, as in "done"') from None
 
 
 def _one_after_the_other(values: list[Any]) -> Callable[..., Answer]:
@@ -253,7 +270,7 @@ def _one_after_the_other(values: list[Any]) -> Callable[..., Answer]:
 
     def answer(*_: Any) -> Answer:
         with lock:
-            return Answer(left.pop(0) if len(left) > 1 else left[0], served="mock")
+            return Answer(left.pop(0) if len(left) > 1 else copy.deepcopy(left[0]), served="mock")
 
     return answer
 

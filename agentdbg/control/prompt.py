@@ -129,7 +129,8 @@ class _Asked:
         _say(f"⏸ {what}   {about}")
         if pause.error is not None:
             _say(f"  raised {pause.error}")
-        _say_value(self._value)
+        if pause.error is None or self._value is not None:
+            _say_value(self._value)
         if (state := pause.shows.get("state")) is not None:
             _say(f"  state: {_short(state)}")
         if messages := pause.shows.get("messages"):
@@ -173,7 +174,7 @@ class _Asked:
             raise UsageError("this call can only be looked at here: the framework reports it and lets nobody change it")
         path, equals, value = what.partition("=")
         if equals:
-            changed = with_value(self._everything(), parse_path(path.strip()), _json_or_text(value.strip()))
+            changed = with_value(self._everything(), parse_path(path.strip()), _typed_value(value.strip()))
         elif what:
             steps = parse_path(what)
             found = value_at(self._everything(), steps)
@@ -262,10 +263,10 @@ class _Asked:
 
 
 def edited_in_editor(value: Any) -> Any:
-    """The value as a person leaves it in `$EDITOR`. Raises UsageError where it is no JSON."""
+    """The value as a person leaves it in `$EDITOR`. Raises UsageError where it is not JSON."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
-        raise UsageError("set $EDITOR to the editor you like, or use: e PATH=VALUE")
+        raise UsageError("set $EDITOR to the editor you like, or write the change as PATH=VALUE")
     with tempfile.TemporaryDirectory(prefix="agentdbg-") as folder:
         path = os.path.join(folder, "value.json")
         with open(path, "w", encoding="utf-8") as file:
@@ -282,7 +283,12 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise UsageError(f'that is no JSON: {error}; a text needs quotes, as in "done"') from None
+        raise UsageError(f'that is not JSON: {error}; a text needs quotes, as in "done"') from None
+
+
+def _typed_value(text: str) -> Any:
+    """JSON, else text; what begins like JSON has to be some, or a slip would become a text. Raises UsageError."""
+    return _json(text) if text[:1] in ("{", "[") else _json_or_text(text)
 
 
 def _json_or_text(text: str) -> Any:

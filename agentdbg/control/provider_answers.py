@@ -359,7 +359,7 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise UsageError("what was recorded is no JSON, so no other answer can be written in its form") from None
+        raise UsageError("what was recorded is not JSON, so no other answer can be written in its form") from None
 
 
 def _events(text: str) -> list[Any]:

@@ -39,7 +39,7 @@ def edited_request(given: Any, path: Path, value: Any, *, append: bool = False) 
     """An HTTP request to a model with one part changed. Raises UsageError where the path leads nowhere."""
     body = given.get("body") if isinstance(given, dict) else None
     if not isinstance(body, dict):
-        raise UsageError("the body of this request is no JSON, so nothing in it can be set")
+        raise UsageError("the body of this request is not JSON, so nothing in it can be set")
     root, url = path[0], str(given.get("url") or "")
     is_gemini = _GEMINI_MODEL.search(url) is not None
     if root == "model" and is_gemini:

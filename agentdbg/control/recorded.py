@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agentdbg.control.gate import Turn
 from agentdbg.recorder.draws import WAITING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-__all__ = ["ONLY_OBSERVED", "Key", "RecordedCall", "Recording", "kind_of_worker", "shape_of"]
+__all__ = ["ONLY_OBSERVED", "Key", "RecordedCall", "Recording", "counted_calls", "kind_of_worker", "shape_of"]
 
 ONLY_OBSERVED = "it was only observed"
 Key = tuple[str, str, str]
@@ -31,7 +32,7 @@ class RecordedCall(NamedTuple):
 
     turn: int
     number: int
-    """As people count: those that are only observed have the number of the next one."""
+    """As people count, see `counted_calls`; one that is not counted has the number of the next one that is."""
     event_id: str
     kind: str
     name: str
@@ -109,6 +110,11 @@ class Recording:
         """The turns of all calls that were made inside this one."""
         return self._inside.get(f"{call.lane}:{call.place}", [])
 
+    def is_answered_inside(self, call: RecordedCall) -> bool:
+        """Whether it is a client's call that is made again, because the exchanges inside it are what is answered."""
+        is_client = call.kind == "llm" and not call.is_servable and not call.is_only_observed
+        return is_client and any(self.calls[turn].kind == "http" for turn in self.inside(call))
+
     def workers_beside(self, lane: str) -> list[str]:
         """The lanes that the same lane started with the same function, this one among them."""
         return self._workers.get(kind_of_worker(lane), [])
@@ -135,6 +141,33 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.calls)
+
+
+def counted_calls(calls: Sequence[Any]) -> tuple[list[bool], list[int]]:
+    """
+    Which calls of a tape people count, those that a replay answers, each once; and the number of every call.
+
+    Not counted is what a framework only reports, and what was done inside a call that is answered as a whole: such a
+    call has the number of the next one. Nor is a client's call around the exchanges of a stream, which are what is
+    answered: it has their number.
+    """
+    asked = [call for call in calls if call.why != ONLY_OBSERVED and call.name not in WAITING]
+    whole = {f"{call.lane}:{call.place}" for call in asked if call.servable}
+    exchanges = {call.lane: at for at, call in enumerate(calls) if call.kind == "http"}
+
+    def is_client(call: Any) -> bool:
+        return call.kind == "llm" and not call.servable and f"{call.lane}:{call.place}" in exchanges
+
+    def is_counted(call: Any) -> bool:
+        is_asked = call.why != ONLY_OBSERVED and call.name not in WAITING
+        return is_asked and not is_client(call) and whole.isdisjoint(_enclosing(call.lane))
+
+    counted = [is_counted(call) for call in calls]
+    numbers = [count + (not one) for count, one in zip(accumulate(counted), counted, strict=True)]
+    for at, call in enumerate(calls):
+        if is_client(call):
+            numbers[at] = numbers[exchanges[f"{call.lane}:{call.place}"]]
+    return counted, numbers
 
 
 def _rounds_between(before: RecordedCall | None, call: RecordedCall) -> int | None:

@@ -13,12 +13,9 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from agentdbg.bounded.files import read_small
-from agentdbg.bounded.yaml_loading import LONGEST_YAML
 from agentdbg.control.effects_guard import parse_allow
 from agentdbg.control.volatile_inputs import VolatileRule, rules_of
 from agentdbg.exceptions import UsageError
-from agentdbg.strict_yaml import load_strictly
 
 __all__ = ["ReplayFile", "find_replay_file", "read_replay_file"]
 
@@ -44,8 +41,14 @@ def read_replay_file(start: Path | None = None) -> ReplayFile:
     path = find_replay_file(start)
     if path is None:
         return ReplayFile([], [])
+    return _read(path)
+
+
+def _read(path: Path) -> ReplayFile:
+    from agentdbg.strict_yaml import read_strictly  # noqa: PLC0415 -- few projects have one, and YAML takes its time
+
     try:
-        content = load_strictly(read_small(path, LONGEST_YAML).decode()) or {}
+        content = read_strictly(path) or {}
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from None
     if not isinstance(content, dict) or not content.keys() <= _KEYS:

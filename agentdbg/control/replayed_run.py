@@ -31,6 +31,8 @@ class ReplayedRun:
         self.matcher = Matcher(recording, any_lane=any_lane)
         self.gate = Gate(recording.turns(), self._patience)
         self.counts = dict.fromkeys(("served", "edited", "mock", "live", "run_again", "observed"), 0)
+        self.changed_live = 0
+        """How many calls were made with another input than the program gave them."""
         self.hidden: set[int] = set()
         """Turns of the calls that nobody makes: inside a served one, or a framework's own reports."""
         self._pass_over_telemetry()
@@ -50,15 +52,22 @@ class ReplayedRun:
 
     @property
     def total(self) -> int:
-        """How many calls of the recording are to be made."""
-        unasked = sum(call.is_unasked and call.turn not in self.hidden for call in self.recorded.recording.calls)
-        return len(self.recorded.recording) - len(self.hidden - self.matcher.made) - unasked
+        """How many calls of the recording are to be made, those among them that a framework only reports."""
+        recording, made = self.recorded.recording, self.matcher.made
+
+        def is_due(call: RecordedCall) -> bool:
+            if call.turn in self.hidden and call.turn not in made:
+                return False
+            if call.is_only_observed or self.recorded.counted[call.turn]:
+                return True
+            return call.turn in made and not call.is_unasked and not recording.is_answered_inside(call)
+
+        return sum(map(is_due, recording.calls))
 
     @property
     def numbered(self) -> int:
-        """How many of them can be answered; the others are only observed."""
-        calls = self.recorded.recording.calls
-        return self.total - sum(call.is_only_observed and call.turn not in self.hidden for call in calls)
+        """How many calls people count, whatever the program has made so far."""
+        return sum(self.recorded.counted)
 
 
 class OpenCall:

@@ -19,9 +19,17 @@ from agentdbg.control.effects_guard import Allowed, guard, not_guarded, open_soc
 from agentdbg.control.inputs import LiveInputs
 from agentdbg.control.replay_verdict import keep_verdicts
 from agentdbg.control.session import Session
-from agentdbg.control.surroundings import RecordedClock, missing_keys, seed_random, skip_sleep, stand_in_for_keys
+from agentdbg.control.surroundings import (
+    DivertedLogs,
+    RecordedClock,
+    missing_keys,
+    seed_random,
+    skip_sleep,
+    stand_in_for_keys,
+)
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import add_decider, remove_decider
+from agentdbg.recorder.limits import limit_live_calls_only
 from agentdbg.recorder.run_lifecycle import recently_ended, when_whole
 from agentdbg.recorder.run_log import redactor_of, set_origin
 from agentdbg.recorder.source_lines import user_source
@@ -93,6 +101,9 @@ class Replay:
         recorded = self.opened.main.run_id
         set_origin(self.options.origin or {"mode": "replay", "parent_run_id": recorded, "root_run_id": recorded})
         self._undo.append(lambda: set_origin(None))
+        if (self.options.origin or {}).get("mode") == "fork":
+            limit_live_calls_only(True)
+            self._undo.append(lambda: limit_live_calls_only(False))
         self._set_temporary_folder()
         self._set_keys()
         if not self.options.keep_sleep:
@@ -102,6 +113,9 @@ class Replay:
         if self.options.is_guarded:
             self.open_before = open_sockets() if "socket" in sys.modules else []
             allowed = Allowed(self.options.allow, [self.temporary])
+            logs = DivertedLogs(self.temporary, allowed.folders)
+            self._undo.append(logs.stop)
+            self.session.on_live.append(logs.give_back)
             guard.arm(self._effect, allowed, self._may_write)
             self._undo.append(guard.disarm)
             self.session.on_live.append(guard.disarm)

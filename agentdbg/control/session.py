@@ -72,6 +72,8 @@ class Session(Decider):
         """What stopped the program; it gets no further call through."""
         self.reached: RecordedCall | None = None
         """The call that the replay was to stop at."""
+        self.ended_by = ""
+        """The exception that ended the program, where one did that is its own."""
         self.is_live = False
         """Whether calls that are not on the tape are made."""
         self.on_served: list[Callable[[RecordedRun, RecordedCall], None]] = []
@@ -120,7 +122,7 @@ class Session(Decider):
         if self.stopped is not None or self.reached is not None:
             return self._refused_again()
         if call.kind == "http" and is_telemetry(call.input):
-            return accepted()
+            return accepted(call.input)
         if run is None or call.lane is None:
             return self._diverged(self._compare.described("extra", call, None), None, call)
         key = call.kind, self.inputs.name(call.name), self.inputs.hash(call.input)
@@ -177,6 +179,7 @@ class Session(Decider):
         if isinstance(step, (Enter, Live)):
             if isinstance(step, Live):
                 self._count(call, "live")
+                run.changed_live += step.is_edited
             self._remember(run, call, recorded, None)
             return Proceed(step.new_input) if isinstance(step, Live) and step.is_edited else None
         if recorded is None or isinstance(step, Diverge):
@@ -209,7 +212,8 @@ class Session(Decider):
         inside = [calls[turn] for turn in run.recorded.recording.inside(recorded)]
         can_repeat = inside and all(inner.is_servable or run.recorded.recording.inside(inner) for inner in inside)
         if replay_mode(call) == "run" or (can_repeat and replay_mode(call) != "refuse"):
-            run.counts["run_again"] += 1
+            if not run.recorded.recording.is_answered_inside(recorded):
+                run.counts["run_again"] += 1
             self._remember(run, call, recorded, None)
             self._open[call.call_id].is_run_again = True
             return None
@@ -406,10 +410,8 @@ class Session(Decider):
         for run in self.runs:
             for recorded in run.recorded.recording.calls:
                 is_due = recorded.turn not in run.matcher.made and recorded.turn not in run.hidden
-                if recorded.is_only_observed or recorded.is_unasked:
-                    continue
-                if is_due and self.plan.expects(recorded):
-                    self._note(missing(recorded))
+                if is_due and run.recorded.counted[recorded.turn] and self.plan.expects(recorded):
+                    self._note(missing(recorded, self.ended_by))
 
     @property
     def first(self) -> Divergence | None:

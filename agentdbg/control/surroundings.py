@@ -14,6 +14,7 @@ import os
 import re
 import sys
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from agentdbg import events
@@ -167,6 +168,63 @@ def forget_seed(recorded: Any) -> Callable[[], None]:
 
     when_imported(["random"], watch)
     return forget
+
+
+class DivertedLogs:
+    """
+    Log files that a program opens with `logging`, kept in a folder that is thrown away.
+
+    A program that logs to a file does so in every run; that is no reason to stop its replay, nor to write to its log.
+    """
+
+    def __init__(self, folder: str, writable: Iterable[str]) -> None:
+        self._folder = os.path.join(folder, "logs")
+        self._writable = tuple(writable)
+        self._files: dict[str, str] = {}
+        self._handlers: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        self._undo: list[Callable[[], None]] = []
+        self._is_over = False
+        when_imported(["logging"], self._divert)
+
+    def _divert(self, _: str) -> None:
+        handler: Any = sys.modules["logging"].FileHandler
+        original = handler.__init__
+
+        @functools.wraps(original)
+        def begin(self: Any, filename: Any, *args: Any, **kwargs: Any) -> None:
+            real = os.path.abspath(os.fspath(filename))
+            original(self, diverted(real), *args, **kwargs)
+            handlers[self] = real
+
+        diverted, handlers = self._diverted, self._handlers
+        if not self._is_over:
+            handler.__init__ = begin
+            self._undo.append(lambda: setattr(handler, "__init__", original))
+
+    def _diverted(self, real: str) -> str:
+        places = (os.path.realpath(real), real)
+        if real == os.devnull or any(
+            os.path.join(path, "").startswith(os.path.join(one, "")) for one in self._writable for path in places
+        ):
+            return real
+        os.makedirs(self._folder, exist_ok=True)
+        return self._files.setdefault(real, os.path.join(self._folder, f"{len(self._files)}-{os.path.basename(real)}"))
+
+    def give_back(self) -> None:
+        """The program goes on live: its next lines go where it wants them."""
+        self.stop()
+        for handler, real in list(self._handlers.items()):
+            if handler.baseFilename != real:
+                with handler.lock:
+                    stream, handler.stream, handler.baseFilename = handler.stream, None, real
+                    if stream is not None:
+                        stream.close()
+
+    def stop(self) -> None:
+        """Divert no more of them; those that are open stay where they are."""
+        self._is_over = True
+        while self._undo:
+            self._undo.pop()()
 
 
 def skip_sleep() -> Callable[[], None]:

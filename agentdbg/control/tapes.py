@@ -5,11 +5,9 @@ Recorded runs, opened to be replayed: the tape, its calls, and how the run ended
 from __future__ import annotations
 
 import re
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.control.recorded import ONLY_OBSERVED, RecordedCall, Recording
-from agentdbg.recorder.draws import WAITING
+from agentdbg.control.recorded import RecordedCall, Recording, counted_calls
 from agentdbg.tape.decoder import CannotRebuild, decode_value
 from agentdbg.tape.tape_reader import MISSING
 
@@ -35,8 +33,8 @@ class RecordedRun:
         self.meta = meta
         self.end = end
         """The payload of its RUN_END; None when its process was killed."""
-        counted = [call.why != ONLY_OBSERVED and call.name not in WAITING for call in tape.calls]
-        numbers = [count + (not one) for count, one in zip(accumulate(counted), counted, strict=True)]
+        self.counted, numbers = counted_calls(tape.calls)
+        """By turn: whether people count it."""
         self.recording = Recording(map(_recorded, range(len(tape.calls)), numbers, tape.calls))
 
     @property

@@ -1,8 +1,9 @@
 """
-Requests that frameworks make for themselves, not for the agent: traces, usage counts, crash reports.
+Requests that frameworks make for themselves, not for the agent: traces, usage counts, crash reports, lists of names.
 
-They come from threads in the background, in batches that timing makes, so a replay neither expects nor compares them.
-It answers them as if they had arrived; nothing is sent.
+They come from threads in the background, in batches that timing makes, or once a day, so a replay neither expects nor
+compares them. It answers reports as if they had arrived, and questions as a server does that is out of order; nothing
+is sent.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _HOSTS = re.compile(
     r"|cloud\.langfuse\.com|segment\.io|mixpanel\.com)"
 )
 _PATHS = re.compile(r"/v1/traces/ingest$|/(?:v1/)?(?:traces|metrics|logs)$|/runs/(?:batch|multipart)$")
+_LISTS = re.compile(r"://[^/]+/api/agent-harnesses$")
 _NAMES = re.compile(
-    r"traces?\b|/runs/|/batch|/capture|/envelope|/track|telemetry|/ingest|/metrics|/logs", re.IGNORECASE
+    r"agent-harnesses|traces?\b|/runs/|/batch|/capture|/envelope|/track|telemetry|/ingest|/metrics|/logs", re.IGNORECASE
 )
 
 
@@ -34,10 +36,17 @@ def is_telemetry(given: Any) -> bool:
     url = given.get("url") if isinstance(given, dict) else None
     if not isinstance(url, str):
         return False
-    return bool(_HOSTS.search(url) or _PATHS.search(url.partition("?")[0]))
+    return bool(_HOSTS.search(url) or _PATHS.search(url.partition("?")[0]) or _LISTS.search(url))
 
 
-def accepted() -> Answer:
+def accepted(given: Any) -> Answer:
     """What such a request gets."""
-    outcome = {"status": 202, "headers": {"content-type": "application/json"}, "chunks": [b"{}"], "at": [], "cut": None}
+    status = 503 if _LISTS.search(given["url"]) else 202
+    outcome = {
+        "status": status,
+        "headers": {"content-type": "application/json"},
+        "chunks": [b"{}"],
+        "at": [],
+        "cut": None,
+    }
     return Answer(outcome, served="recorded")

@@ -27,7 +27,7 @@ _LIMITS = ("cost", "tokens", "calls")
 _EXAMPLE = "for example tool:refund, llm:gpt-4o:after, error, loop, cost>0.5, call:12 or every"
 _CONDITION = re.compile(
     r"\s*(?P<path>[^\s=<>!~]+)\s*(?P<operator>==|!=|>=|<=|>|<|~|\bin\b)\s*"
-    r"""(?P<literal>"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[^\s"\[\]]+)\s*(?P<more>and\s|$)"""
+    r"""(?P<literal>"(?:[^"\\]|\\.)*"|'[^']*'|\[[^\]]*\]|[^\s"\[\]]+)\s*(?P<more>and\s|$)"""
 )
 
 
@@ -72,16 +72,34 @@ class Breakpoint:
     after: bool = False
     number: float = 0.0
     conditions: tuple[_Condition, ...] = ()
+    is_pattern: bool = field(init=False, repr=False)
+    """Whether its name may fit more than one call."""
     _seen: float = field(default=0.0, repr=False)
     _is_spent: bool = field(default=False, repr=False)
 
-    def may_be(self, kind: str, name: str) -> bool:
+    def __post_init__(self) -> None:
+        """See what kind of name it has, once."""
+        self.is_pattern = not self.name or any(sign in self.name for sign in "*?[")
+
+    def may_be(self, kind: str, name: str, progress: Progress) -> bool:
         """Whether a call of this kind and name is worth a closer look: asked of every call, so it is quick."""
         if self.kind not in _KINDS:
-            return True
+            return self._may_be_reached(progress)
         if self.kind != kind and not (self.kind == "mcp" and kind == "tool"):
             return False
-        return not self.name or self.name == name or any(sign in self.name for sign in "*?[")
+        return self.name == name or self.is_pattern
+
+    def _may_be_reached(self, progress: Progress) -> bool:
+        """Whether anything has changed since the last call, for a place that is no kind of call."""
+        match self.kind:
+            case "error" | "loop":
+                return self._seen != (progress.errors if self.kind == "error" else progress.loops)
+            case "call":
+                return progress.calls == self.number
+            case "every":
+                return True
+        so_far: float = getattr(progress, "cost_usd" if self.kind == "cost" else self.kind)
+        return self._is_spent != (so_far > self.number)
 
     def is_before(self, facts: Mapping[str, Any], progress: Progress) -> bool:
         """Whether to pause before this call."""
@@ -163,12 +181,13 @@ def _conditions(text: str, whole: str) -> tuple[_Condition, ...]:
 
 
 def _literal(text: str) -> Any:
-    """JSON where it is JSON, else the text itself."""
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        pass_on(error)
-        return text
+    """JSON where it is JSON, also with single quotes, which are easier to type in a shell; else the text itself."""
+    for form in (text, text.replace("'", '"') if text[0] in "['" else ""):
+        try:
+            return json.loads(form)
+        except ValueError as error:
+            pass_on(error)
+    return text
 
 
 def _compare(value: Any, operator: str, literal: Any) -> bool:

@@ -316,7 +316,7 @@ def read_resource(reader: Reader, uri: str) -> dict[str, Any]:
     """What an address names; AgentDbgError says what is wrong with one that names nothing."""
     found = _URI.fullmatch(uri)
     if found is None:
-        raise UsageError(f"{uri[:100]!r} is no address of a run; it is like agentdbg://runs/latest")
+        raise UsageError(f"{uri[:100]!r} is not an address of a run; it is like agentdbg://runs/latest")
     run, event = found["run"], found["event"]
     if run is None:
         text, kind = TOOLS["list_runs"].call(reader, {}), _JSON

@@ -224,7 +224,7 @@ def _room(path: str, max_bytes: int) -> int:
 def _at(value: Any, path: str) -> Any:
     """The part a pointer names; UsageError says how far it led."""
     if path and not path.startswith("/"):
-        raise UsageError(f"{path!r} is no JSON Pointer; it begins with a slash, like /payload/prompt")
+        raise UsageError(f"{path!r} is not JSON Pointer; it begins with a slash, like /payload/prompt")
     so_far = ""
     for token in path.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")

@@ -72,7 +72,9 @@ class RecordedAnew(Recording):
     def begin(self) -> None:
         """The test's own code runs now."""
 
-    def judge(self) -> str | None:
+    is_stopped = False
+
+    def judge(self, error: BaseException | None) -> str | None:  # noqa: ARG002 -- as a replay has it
         """Nothing can be different from what is recorded for the first time."""
         return None
 
@@ -113,9 +115,15 @@ class ReplayedTest(Recording):
             self._whole = Recording(self._name, self.data_dir)
         self._replay.start()
 
-    def judge(self) -> str | None:
-        """The test's own code is over: what was different, in words."""
+    is_stopped = False
+    """Whether a difference ended the test's own code; else what that raised is its own."""
+
+    def judge(self, error: BaseException | None) -> str | None:
+        """The test's own code is over, perhaps with an exception: what was different, in words."""
+        if isinstance(error, Exception):
+            self._replay.session.ended_by = type(error).__name__
         self._replay.stop()
+        self.is_stopped = self._replay.session.stopped is not None
         first = self._replay.session.first
         if first is None or self._replay.session.is_equal:
             return None

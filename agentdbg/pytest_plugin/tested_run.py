@@ -58,7 +58,7 @@ class RecordedRun:
     def run_id(self) -> str:
         """The id of the run."""
         own, others = self._recording.run_id, self._others()
-        return others[0]["run_id"] if others and not self._has_calls(own) else own
+        return others[0]["run_id"] if others and not (own and self._has_calls(own)) else own
 
     @property
     def passed_over(self) -> list[str]:
@@ -187,6 +187,8 @@ class RecordedRun:
     def facts(self, policy: Policy | None = None) -> RunFacts:
         """All that checks look at, as far as it is recorded."""
         rules = self._expectations.effect_rules() if policy is None else effect_rules(policy)
+        if not self.run_id:
+            raise AssertionError("the test has made no run: nothing in it called what the recording is of")
         facts = facts_of(self.run_id, self.data_dir, rules)
         if self._recording.is_open and facts.run_id == self._recording.run_id:
             return replace(facts, status="ok", has_end=True)

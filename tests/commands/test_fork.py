@@ -62,11 +62,11 @@ class Recorded:
         self.run_dir = next((self.data_dir / "runs").iterdir())
         self.calls = [e for e in self.events(self.run_dir) if e["event_type"] in ("LLM_CALL", "TOOL_CALL")]
 
-    def fork(self, *options: str) -> subprocess.CompletedProcess[str]:
-        return self._run([sys.executable, "-m", "agentdbg", "fork", self.run_dir.name[:8], *options])
+    def fork(self, *options: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return self._run([sys.executable, "-m", "agentdbg", "fork", self.run_dir.name[:8], *options], env)
 
-    def _run(self, words: list[str]) -> subprocess.CompletedProcess[str]:
-        env = {**os.environ, "AGENTDBG_DATA_DIR": str(self.data_dir)}
+    def _run(self, words: list[str], env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        env = {**os.environ, "AGENTDBG_DATA_DIR": str(self.data_dir), **(env or {})}
         return subprocess.run(
             words, cwd=self.folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
         )
@@ -110,6 +110,7 @@ def test_an_edited_input_makes_the_call(recorded: Recorded) -> None:
     done = recorded.fork("--at", recorded.calls[2]["event_id"][:12], "--set", "args.query=other", "--writes", "allow")
 
     assert done.stdout.splitlines()[0] == "search other"
+    assert "2 served, 1 changed, 0 mocked, 10 live" in done.stderr
 
 
 def test_a_write_is_denied_without_a_terminal(recorded: Recorded) -> None:
@@ -169,6 +170,33 @@ def test_what_is_changed_in_all_calls_is_judged_as_it_would_be_made(tmp_path: Pa
     assert "could not" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("limit", "at"), [("MAX_LLM_CALLS", 0), ("MAX_LLM_CALLS", 5), ("MAX_TOOL_CALLS", 4), ("MAX_EVENTS", 4)]
+)
+def test_limits_count_what_a_fork_makes(recorded: Recorded, limit: str, at: int) -> None:
+    """What is served was paid for long ago: a limit of two leaves two calls behind the cut, wherever that is."""
+    cut = recorded.calls[at]["event_id"][:12]
+    forked = recorded.fork("--after", cut, "--writes", "allow", env={f"AGENTDBG_{limit}": "2"})
+
+    made = [line.split()[0] for line in forked.stdout.splitlines()]
+    counted = [name for name in made if limit == "MAX_EVENTS" or (name == "think") == (limit == "MAX_LLM_CALLS")]
+    left = STEPS[at + 1 :]
+    expected = [name for name in left if limit == "MAX_EVENTS" or (name == "think") == (limit == "MAX_LLM_CALLS")]
+    assert counted == expected[:2]
+    assert f"{limit.lower()} exceeded" in (recorded.newest() / "events.jsonl").read_text()
+
+
+def test_a_run_that_a_limit_stopped_goes_on_in_a_fork(tmp_path: Path) -> None:
+    """It has all of the limit before it again; the same run replayed is stopped where it was."""
+    stopped = Recorded(tmp_path, PROGRAM.replace("@trace\n", "@trace(max_llm_calls=4)\n"))
+    cut = stopped.calls[6]["event_id"][:12]
+
+    forked = stopped.fork("--after", cut, "--writes", "allow")
+
+    assert [line.split()[0] for line in forked.stdout.splitlines()] == STEPS[7:12]
+    assert json.loads((stopped.newest() / "run.json").read_text())["counts"]["llm_calls"] == 6
+
+
 def test_a_recorded_write_can_be_served(recorded: Recorded) -> None:
     """The same call is on the tape, so its result is known."""
     done = recorded.fork("--after", recorded.calls[0]["event_id"][:12], "--writes", "recorded")
@@ -201,6 +229,19 @@ def test_mocks_hold_in_a_fork(recorded: Recorded) -> None:
 
     assert done.returncode == 0, done.stderr
     assert "refund A-17" not in done.stdout
+
+
+def test_what_is_mocked_is_served_until_the_cut(recorded: Recorded) -> None:
+    """The steps before it are those of the recording; a mock that nothing was made for is said."""
+    at = recorded.calls[4]["event_id"][:12]
+
+    done = recorded.fork("--at", at, "--mock", 'search={"hits": []}', "--fault", "refnud=500", "--writes", "allow")
+
+    assert done.returncode == 0, done.stderr
+    served = [e["payload"].get("served") for e in recorded.events(recorded.newest()) if e["event_type"] == "TOOL_CALL"]
+    assert served == ["recorded", "recorded", "mock", "mock", "mock", None]
+    assert "agentdbg: refnud=500 was not used: no call of refnud was to be made\n" in done.stderr
+    assert "search={" not in done.stderr
 
 
 def test_trials_are_counted(recorded: Recorded) -> None:
@@ -292,6 +333,7 @@ def test_trials_of_a_flaky_agent_are_what_happened(tmp_path: Path) -> None:
         (("--at", "CALL", "--set", "result=1", "--writes", "maybe"), "--writes is 'maybe'"),
         (("--at", "CALL", "--set", "result=1", "--secret", "x"), "--secret x"),
         (("--at", "CALL", "--set", "result=1", "--trials", "0"), "--trials is '0'"),
+        (("--at", "CALL", "--set", "result=1", "--expect", "effects"), "--expect is about trials"),
     ],
 )
 def test_what_makes_no_sense_is_said_before_anything_runs(

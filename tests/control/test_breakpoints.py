@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -19,6 +20,7 @@ import agentdbg
 from agentdbg.around import deciding
 from agentdbg.control.arming import disarm
 from agentdbg.control.breakpoints import Breakpoints
+from agentdbg.recorder.deciders import AnnouncedCall
 from agentdbg.storage.control_files import (
     answer_pause,
     control_dir,
@@ -28,6 +30,7 @@ from agentdbg.storage.control_files import (
     withdraw_pause,
     write_breaks,
 )
+from tests.conftest import RecordedRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -283,6 +286,92 @@ def test_a_breakpoint_in_code_shows_its_values(recorded: Recorded) -> None:
         agentdbg.breakpoint("before the loop", count=3)
 
     assert recorded.only().one("BREAK")["name"] == "before the loop"
+
+
+@agentdbg.llm(model="gpt-4o")
+def ask(prompt: str) -> str:
+    return prompt.upper()
+
+
+@agentdbg.tool
+def fail(times: int) -> str:
+    raise ValueError(times)
+
+
+@agentdbg.tool
+def nested(depth: int) -> Any:
+    return refund("A-17", depth)["amount"] if depth % 2 else ask("deep") and depth
+
+
+class _AskedAboutAll(Breakpoints):
+    """Breakpoints that look closely at each call."""
+
+    def passes_over(self, _: Any) -> bool:
+        return False
+
+
+_PLACES = [
+    "tool:refund where args.amount>3",
+    "tool:fail",
+    "llm",
+    "llm:gpt-4o:after",
+    "tool:ref*",
+    "tool:nothing",
+    "error",
+    "loop",
+    "every",
+    "mcp",
+    "calls>5",
+    "call:7",
+    "call:12",
+    "tokens>3",
+    "cost>1",
+    "tool:nested:after",
+    'error where kind=="tool"',
+    'calls>3 where name=="gpt-4o"',
+]
+
+
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(5, 25))])
+def test_passing_calls_over_changes_no_pause(seed: int) -> None:
+    """A call that is not looked at closely is counted all the same, and is none that would have paused."""
+    chance = random.Random(seed)
+    places = chance.sample(_PLACES, chance.randint(1, 3))
+    steps: list[tuple[Any, int]] = [
+        (chance.choice((refund, ask, fail, nested)), chance.randint(0, 6)) for _ in range(14)
+    ]
+
+    def pauses(kind: type[Breakpoints]) -> list[Any]:
+        with deciding(kind(places)), agentdbg.traced_run("r") as run:
+            for step, number in steps:
+                with contextlib.suppress(ValueError):
+                    step("A-17", number) if step is refund else step(f"{number}" if step is ask else number)
+        kept = [
+            event
+            for event in RecordedRun(Path(run.path)).events
+            if event["event_type"] in ("BREAK", "TOOL_CALL", "LLM_CALL")
+        ]
+        return [(one["event_type"], one["name"], one["payload"].get("reason")) for one in kept]
+
+    assert pauses(Breakpoints) == pauses(_AskedAboutAll)
+
+
+def test_a_call_that_no_breakpoint_is_about_is_not_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is what makes breakpoints that are not reached cheap."""
+    described: list[str] = []
+    describe = AnnouncedCall.__init__
+
+    def noted(self: Any, kind: str, name: Any, *rest: Any, **more: Any) -> None:
+        described.append(name)
+        describe(self, kind, name, *rest, **more)
+
+    monkeypatch.setattr(AnnouncedCall, "__init__", noted)
+    with deciding(Breakpoints(["tool:refund:after", "error", "cost>1", "call:9"])), agentdbg.traced_run("r"):
+        ask("hello")
+        refund("A-17", 1)
+        ask("hello")
+
+    assert described == ["refund"]
 
 
 def test_break_counts_nowhere(recorded: Recorded) -> None:

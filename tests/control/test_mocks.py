@@ -72,6 +72,16 @@ def test_every_form_of_a_mock(tmp_path: Path) -> None:
     assert not called
 
 
+def test_a_mock_is_the_same_each_time() -> None:
+    """A program may change what it was given."""
+    for text in ('search={"hits": []}', 'search=seq:[{"hits": []}]'):
+        with deciding(Mocks([parse_mock(text)])), agentdbg.traced_run("program"):
+            for _ in range(2):
+                found = search("q")
+                found["hits"].append("mine")
+                assert found == {"hits": ["mine"]}
+
+
 def test_only_the_nth_call(recorded: Recorded) -> None:
     """`search#2` leaves the others alone."""
     assert outcomes(parse_mock("search#2=null")) == [["q0"], None, ["q2"]]

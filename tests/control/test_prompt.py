@@ -85,12 +85,15 @@ def session(tmp_path: Path, data_dir: Path) -> Session:
 
 def test_help_print_edit_and_go_on(session: Session) -> None:
     """The first thing everybody does."""
-    printed, code = session.type("help\r", "p args.amount\r", "e args.amount=40\r", "w\r", "l\r", "nonsense\r", "c\r")
+    printed, code = session.type(
+        "help\r", "p args.amount\r", "e args.amount=40\r", "e args.amount={\r", "w\r", "l\r", "nonsense\r", "c\r"
+    )
 
     assert "⏸ before tool refund" in printed
     assert "Enter c  continue" in printed
     assert "\n4000\n" in printed
     assert "agent.py:15 in <lambda>" in printed
+    assert "that is not JSON" in printed
     assert "There is no command 'nonsense'" in printed
     assert "refunding A-17 40\n" in printed
     assert code == 0
@@ -325,6 +328,40 @@ def test_going_back_lets_nothing_happen_live(tmp_path: Path, data_dir: Path) -> 
     assert (tmp_path / "ran.txt").read_text() == ran
     assert not list(temporary.iterdir())
     assert len(list((data_dir / "runs").iterdir())) == 1
+
+
+MEMORY = """
+import agentdbg
+
+@agentdbg.tool
+def refund(order):
+    raise KeyError(order)
+
+@agentdbg.llm(model="m")
+def think(messages):
+    return "answered " + messages[-1]["content"]
+
+messages = [{"role": "user", "content": "asked"}]
+messages.append({"role": "assistant", "content": think(messages)})
+try:
+    refund("A-17")
+except KeyError:
+    print("failed", flush=True)
+"""
+
+
+def test_what_a_model_was_given_is_shown_as_it_was_then(tmp_path: Path, data_dir: Path) -> None:
+    """A program adds to the one list that is its memory; what it adds later was not given."""
+    session = Session(tmp_path, data_dir, "--break", "tool:refund", "--break", "tool:refund:after")
+    (tmp_path / "agent.py").write_text(MEMORY)
+
+    printed, code = session.type("messages\r", "c\r", "c\r")
+
+    assert "  messages: 2, the last one" in printed
+    assert printed.count('"answered asked"') == 3  # at both pauses, and in the whole conversation
+    assert "  raised KeyError: 'A-17'\n  messages: 2" in printed
+    assert "failed\n" in printed
+    assert code == 0
 
 
 def test_back_is_refused_where_something_is_live(session: Session) -> None:

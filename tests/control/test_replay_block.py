@@ -172,8 +172,46 @@ def _agents_without_calls_of_their_own() -> list[str]:
     return asyncio.run(main())
 
 
+def _as_completed_a_few_at_a_time() -> list[Any]:
+    async def agent(number: int, few: asyncio.Semaphore) -> tuple[int, str]:
+        async with few:
+            return number, await alook("same")
+
+    async def main() -> list[Any]:
+        few = asyncio.Semaphore(3)
+        return [await first for first in asyncio.as_completed([agent(number, few) for number in range(12)])]
+
+    return asyncio.run(main())
+
+
+def _done_as_the_set_has_them() -> list[Any]:
+    async def main() -> list[Any]:
+        done, _ = await asyncio.wait([asyncio.ensure_future(alook(n)) for n in range(12)])
+        found = [task.result() for task in done]
+        pending = {asyncio.ensure_future(alook(n)) for n in range(6)}
+        for number in range(20):
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            found.append(await alook([task.result() for task in done]))
+            pending |= {asyncio.ensure_future(alook(number)) for _ in done}
+        return [*found, *await asyncio.gather(*pending)]
+
+    with ThreadPoolExecutor(4) as pool:
+        jobs = wait([pool.submit(look, n) for n in range(12)])
+    return [look([job.result() for job in jobs.done]), *asyncio.run(main())]
+
+
 @pytest.mark.parametrize(
-    "program", [_gathered, _as_completed, _first_of_three, _queue, _pools, _agents_without_calls_of_their_own]
+    "program",
+    [
+        _gathered,
+        _as_completed,
+        _as_completed_a_few_at_a_time,
+        _done_as_the_set_has_them,
+        _first_of_three,
+        _queue,
+        _pools,
+        _agents_without_calls_of_their_own,
+    ],
 )
 def test_who_was_first_is_first_again(program: Callable[[], Any], recorded: Recorded) -> None:
     """A program that acts on the first answer must get the same first answer, so the order is replayed too."""

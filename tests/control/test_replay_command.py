@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,6 +165,199 @@ def test_a_changed_prompt_is_told_with_both_sides(run: Any, folder: Path, data_d
     kept = json.loads((data_dir / "runs" / new / "run.json").read_text())["replay"]
     assert (kept["mode"], kept["parent_run_id"], kept["equal"]) == ("replay", recorded, False)
     assert (kept["divergence"]["class"], kept["divergence"]["n"]) == ("changed", 2)
+
+
+class _Weather(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"sky": "grey"}')
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+WEATHER = """
+    import json, sys, urllib.request
+    from agentdbg import llm, tool, trace
+
+    def sky():
+        with urllib.request.urlopen(sys.argv[1] + "/oslo") as answer:
+            return json.load(answer)["sky"]
+
+    @llm(model="gpt-4o")
+    def ask(prompt):
+        return "It is " + prompt
+
+    @trace
+    def main():
+        print(ask(sky()))
+
+    main()
+"""
+
+
+def test_a_request_that_was_not_recorded_says_what_to_do(run: Any, folder: Path, data_dir: Path) -> None:
+    """Around it a tool; then it is served, with its server gone."""
+    text = textwrap.dedent(WEATHER)
+    with http.server.HTTPServer(("127.0.0.1", 0), _Weather) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        (folder / "agent.py").write_text(text)
+        at = next(number for number, line in enumerate(text.splitlines(), 1) if "urlopen" in line)
+        place = f"127.0.0.1:{server.server_port}"
+        assert run("agent.py", f"http://{place}").out == "It is grey\n"
+        stopped = run("-m", "agentdbg", "replay", _only(data_dir))
+        server.shutdown()
+
+    assert stopped.code == 1
+    assert f"Put @tool on the function that does it at agent.py:{at} and record anew" in stopped.err
+    assert f"--allow net:{place}" in stopped.err
+
+
+def test_the_advice_helps(run: Any, folder: Path, data_dir: Path) -> None:
+    """With the tool it is served, and nobody listens any more."""
+    (folder / "agent.py").write_text(textwrap.dedent(WEATHER).replace("def sky", "@tool\ndef sky"))
+    with http.server.HTTPServer(("127.0.0.1", 0), _Weather) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        live = run("agent.py", f"http://127.0.0.1:{server.server_port}")
+        server.shutdown()
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert (again.code, again.out) == (0, live.out) == (0, "It is grey\n"), again.err
+
+
+LOGGING = """
+    import logging, logging.handlers
+    from agentdbg import llm, tool, traced_run
+
+    HANDLER
+    log = logging.getLogger("agent")
+    log.addHandler(handler)
+    log.setLevel("INFO")
+
+    @tool(effect="read")
+    def look(place):
+        return place.upper()
+
+    with traced_run("logs"):
+        log.info("looking")
+        log.info(look("oslo"))
+        log.info(look("rome"))
+        print(handler.stream is not None)
+"""
+
+
+NESTED = """
+    import os, sys
+    from agentdbg import llm, tool, trace
+
+    @tool
+    def look(what):
+        return what
+
+    @tool
+    def look_deeper(what):
+        return [look(what), look(f"{what} again")]
+
+    @llm(model="m")
+    def ask(prompt):
+        return "an answer"
+
+    @trace
+    def main():
+        print(look_deeper("a"), ask("first"))
+        if "broken" in sys.argv:
+            raise ZeroDivisionError("by nought")
+        print(look_deeper("b"), ask("changed" if "changed" in sys.argv else "last"))
+
+    main()
+"""
+
+
+def test_calls_are_counted_as_they_are_answered(run: Any, folder: Path, data_dir: Path) -> None:
+    """What is done inside a call that is answered whole is never asked for, so it has no number."""
+    (folder / "agent.py").write_text(textwrap.dedent(NESTED))
+    run("agent.py")
+    recorded = _only(data_dir)
+
+    again = run("-m", "agentdbg", "replay", recorded, "--no-record")
+    changed = run("-m", "agentdbg", "replay", recorded, "--no-record", "--", "agent.py", "changed")
+    broken = run("-m", "agentdbg", "replay", recorded, "--no-record", "--", "agent.py", "broken")
+
+    assert "4 of 4 calls served, 0 live" in again.err
+    assert "diverged at call 4 of 4: m " in changed.err
+    assert "3 calls before it were the same" in changed.err
+    assert "diverged at call 3 of 4: look_deeper" in broken.err
+    assert "recorded, but not made now: ZeroDivisionError ended the program" in broken.err
+    assert "also: missing at call 4 of 4: m " in broken.err
+
+
+def test_many_missing_calls_are_one_line(run: Any, folder: Path, data_dir: Path) -> None:
+    """A program that breaks at its start makes none of them."""
+    run("agent.py")
+    recorded = _only(data_dir)
+    (folder / "agent.py").write_text("import nowhere_to_be_found\n")
+
+    broken = run("-m", "agentdbg", "replay", recorded)
+
+    assert broken.code == 1
+    assert "diverged at call 1 of 5: gpt-4o" in broken.err
+    assert "recorded, but not made now: ModuleNotFoundError ended the program" in broken.err
+    assert "also missing: 4 calls, the last one call 5 of 5: gpt-4o" in broken.err
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        'logging.FileHandler("agent.log")',
+        'logging.FileHandler("agent.log", mode="w")',
+        'logging.handlers.RotatingFileHandler("agent.log", maxBytes=8, backupCount=2)',
+        'logging.handlers.TimedRotatingFileHandler("agent.log", delay=True)',
+        'logging.handlers.WatchedFileHandler("agent.log")',
+    ],
+)
+def test_a_log_file_is_no_effect_and_stays_as_it_is(run: Any, folder: Path, data_dir: Path, handler: str) -> None:
+    """Nearly every program of some age has one."""
+    (folder / "agent.py").write_text(textwrap.dedent(LOGGING).replace("HANDLER", f"handler = {handler}"))
+    live = run("agent.py")
+    logs = {path.name: path.read_bytes() for path in folder.glob("agent.log*")}
+    recorded = _only(data_dir)
+
+    again = run("-m", "agentdbg", "replay", recorded)
+
+    assert logs
+    assert (again.code, again.out) == (0, live.out), again.err
+    assert {path.name: path.read_bytes() for path in folder.glob("agent.log*")} == logs
+
+
+def test_a_fork_logs_from_its_cut_on(run: Any, folder: Path, data_dir: Path) -> None:
+    """What is served has been logged already; what is live is new."""
+    text = textwrap.dedent(LOGGING).replace("HANDLER", 'handler = logging.FileHandler("agent.log")')
+    (folder / "agent.py").write_text(text)
+    run("agent.py")
+    recorded = _only(data_dir)
+
+    forked = run("-m", "agentdbg", "fork", recorded, "--at", "last", "--set", "args.place=nome")
+    allowed = run("-m", "agentdbg", "replay", recorded, "--allow", "write:agent.log")
+
+    assert (forked.code, allowed.code) == (0, 0), forked.err + allowed.err
+    lines = (folder / "agent.log").read_text().split()
+    assert lines == ["looking", "OSLO", "ROME", "NOME", "looking", "OSLO", "ROME"]
+
+
+def test_a_replay_loads_only_what_it_needs(run: Any, folder: Path, data_dir: Path) -> None:
+    """What pauses, mocks, forks and reads YAML takes as long to load as all the rest."""
+    heavy = ("asyncio", "yaml", "agentdbg.control.breakpoints", "agentdbg.control.mocks", "agentdbg.analysis.effects")
+    program = f"import sys\nprint([name for name in {heavy} if name in sys.modules])\n"
+    (folder / "agent.py").write_text(
+        program + "from agentdbg import tool, traced_run\nwith traced_run('r'):\n    tool(lambda: 1)()\n"
+    )
+    run("agent.py")
+
+    again = run("-m", "agentdbg", "replay", _only(data_dir))
+
+    assert (again.code, again.out) == (0, "[]\n"), again.err
 
 
 def test_stopping_at_a_step_is_no_difference(run: Any, folder: Path, data_dir: Path) -> None:
@@ -558,6 +753,29 @@ def test_a_test_that_does_not_pass_is_not_left(run: Any, folder: Path, data_dir:
     assert "does not pass, so it was not left" in made.err
     assert 'now       "A customer says: it broke"' in [line.strip() for line in made.err.splitlines()]
     assert not list((folder / "tests").rglob("*.py"))
+
+
+def test_what_keeps_a_test_from_its_calls_is_shown(run: Any, folder: Path, data_dir: Path) -> None:
+    """A module that cannot be imported there is the reason; that its calls are missing only follows."""
+    (folder / "src" / "shop").mkdir(parents=True)
+    (folder / "src" / "shop" / "__init__.py").touch()
+    (folder / "src" / "shop" / "__main__.py").write_text(textwrap.dedent(SHOP) + "\nhandle('it broke')\n")
+    run("-m", "shop", PYTHONPATH="src")
+
+    made = run("-m", "agentdbg", "test", _only(data_dir), PYTHONPATH="")
+
+    assert made.code == 1
+    assert "ImportError: No module named shop" in made.err
+    assert "ImportError ended the program" in made.err
+    assert "INTERNALERROR" not in made.err
+    assert run("-m", "agentdbg", "test", _only(data_dir), PYTHONPATH="src").code == 0
+    assert "'argv', ['shop'])" in (folder / "tests" / "test_handle.py").read_text()
+    (folder / "tests" / "test_handle.py").write_text(
+        "import pytest\n\n@pytest.mark.agentdbg_replay('agentdbg/handle.jsonl')\n"
+        "def test_nothing(agentdbg_run):\n    assert agentdbg_run.tools == []\n"
+    )
+    nothing = run("-m", "pytest", "-q", "tests")
+    assert "AssertionError: the test has made no run" in nothing.out
 
 
 def test_a_run_that_went_wrong_becomes_a_test_too(run: Any, folder: Path, data_dir: Path) -> None:

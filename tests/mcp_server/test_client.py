@@ -83,7 +83,7 @@ def test_resources_name_the_runs_and_their_events(data_dir: Path) -> None:
         assert json.loads((await assistant.read("agentdbg://runs"))["text"])["total"] == 1
         assert json.loads((await assistant.read(f"agentdbg://runs/{run[:8]}/events"))["text"])["total"] == 6
         for address in ("agentdbg://runs/ffffffff", "agentdbg://runs/../../etc/passwd", "agentdbg://elsewhere"):
-            with pytest.raises(Exception, match=r"no run matches|no address of a run|is not a run id"):
+            with pytest.raises(Exception, match=r"no run matches|not an address of a run|is not a run id"):
                 await assistant.read(address)
 
     talk(data_dir, conversation)
@@ -208,7 +208,7 @@ def test_stdout_holds_nothing_but_the_protocol(data_dir: Path) -> None:
         ),
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         _request(2, "tools/call", name="read_events", arguments={"run": run}),
-        "this is no JSON",
+        "this is not JSON",
         '{"jsonrpc": "2.0", "id": 3}',
         _request(4, "no/such/method"),
         _request(5, "tools/call", name="list_runs", arguments={}),
