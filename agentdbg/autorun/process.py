@@ -13,12 +13,15 @@ import atexit
 import os
 import sys
 from functools import cache, partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.autorun.departure import watch_departure
 from agentdbg.autorun.known_packages import loaded_packages
 from agentdbg.control.surroundings import begin_random
 from agentdbg.faults import contain, pass_on
+from agentdbg.import_hook import when_imported
+from agentdbg.integrations import INTEGRATIONS
 from agentdbg.recorder.context import set_process_scope
 from agentdbg.recorder.run_lifecycle import (
     default_run_name,
@@ -127,7 +130,7 @@ def start_for_environment() -> None:
 def start_child() -> None:
     """Called at the start of a Python child of a recorded program, before the child's own code runs."""
     start_for_environment()
-    from agentdbg.autorun.launcher import forget_shadowed  # noqa: PLC0415
+    from agentdbg.autorun.launcher import forget_shadowed  # noqa: PLC0415 -- nothing that records needs it
 
     script = _first_word()
     forget_shadowed(os.path.dirname(os.path.realpath(script)) if os.path.isfile(script) else os.curdir)
@@ -175,9 +178,7 @@ def _lead_children_here(run_id: str) -> None:
 @cache
 def enable_integrations() -> None:
     """Record every package that has an integration, from the moment that the program imports it."""
-    from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415
-    from agentdbg.import_hook import when_imported  # noqa: PLC0415
-    from agentdbg.integrations import INTEGRATIONS  # noqa: PLC0415
+    from agentdbg.autorun.installed import offered_integrations  # noqa: PLC0415 -- nothing that records needs it
 
     when_imported(INTEGRATIONS, lambda package: _enable_ours(INTEGRATIONS[package]), each_time=True)
     for package, target in offered_integrations():
@@ -202,8 +203,6 @@ def _enable_theirs(integration: str, _package: str) -> None:
 
 def _enable(integration: str) -> None:
     """Call `enable` of a module, or the function that is named after a colon."""
-    from importlib import import_module  # noqa: PLC0415
-
     module, _, function = integration.partition(":")
     enable: Any = import_module(module.strip())
     for name in (function.strip() or "enable").split("."):

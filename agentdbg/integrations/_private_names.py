@@ -93,6 +93,9 @@ PYDANTIC_AI_SAFE_AT_RUNTIME = "_safe_at_runtime"
 SEMANTIC_KERNEL_INVOKE = "_invoke_internal"
 """semantic_kernel: where a function of the program's own is called; `invoke` is also that of a prompt."""
 
+STRANDS_FUNCTION = "_tool_func"
+"""strands: in a tool, the function behind it, whose result its events are made of."""
+
 URLLIB3_CHUNK_READ = "_safe_read"
 """http.client: how urllib3 reads the bytes of a chunk."""
 

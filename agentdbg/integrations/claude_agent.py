@@ -139,7 +139,8 @@ class _Turn:
         system = getattr(options, "system_prompt", None)
         told = [{"role": "system", "content": system}] if isinstance(system, str) else []
         self.talks: dict[str | None, list[Any]] = {None: told if before is None else before.talks[None]}
-        self._answer: _Answer | None = None
+        self._answers: dict[str | None, _Answer] = {}
+        """The newest answer of the agent itself (None) and of each sub-agent, by the tool that started it."""
         self._tools: dict[str, float] = {}
         self.session_cost: float = 0.0 if before is None else before.session_cost
         self._cost = 0.0
@@ -170,17 +171,25 @@ class _Turn:
             self._hear_end(message)
 
     def _hear_answer(self, message: Any) -> None:
-        # The blocks of one answer come as messages of their own.
-        if self._answer is None or not self._answer.takes(message):
-            self._flush()
-            self._answer = _Answer(message, self._since)
-        self._answer.add(message)
+        # The blocks of one answer come as messages of their own; those of sub-agents at work come in between.
+        tool = message.parent_tool_use_id
+        for speaker, other in list(self._answers.items()):
+            if any(use["id"] == tool for use in other.uses):
+                self._flush(speaker)
+        answer = self._answers.get(tool)
+        if answer is None or not answer.takes(message):
+            self._flush(tool)
+            answer = self._answers[tool] = _Answer(message, self._since)
+        answer.add(message)
+        if answer.is_recorded:  # a tool that it asked for before has ended already
+            self._begin_tools(answer)
         self._since = time.monotonic()
 
     def _hear_results(self, message: Any) -> None:
-        self._flush()
         blocks = message.content if isinstance(message.content, list) else []
         results = [block for block in blocks if type(block).__name__ == "ToolResultBlock"]
+        for speaker in (message.parent_tool_use_id, *(block.tool_use_id for block in results)):
+            self._flush(speaker)
         for block in results:
             words = text_of(block.content) if isinstance(block.content, list) else block.content
             content = words or block.content
@@ -195,7 +204,7 @@ class _Turn:
 
     def _hear_end(self, message: Any) -> None:
         total = message.total_cost_usd
-        self._flush(total)
+        self._flush_all(total)
         meta = {"session_id": message.session_id, "num_turns": message.num_turns}
         if total is not None:
             self.session_cost = max(self.session_cost, total)
@@ -209,11 +218,18 @@ class _Turn:
         """The conversation with the agent itself, or with the sub-agent that a tool started."""
         return self.talks.setdefault(tool, [])
 
-    def _flush(self, total: float | None = None) -> None:
-        answer, self._answer = self._answer, None
-        if answer is None:
+    def _flush_all(self, total: float | None = None) -> None:
+        for speaker in [one for one in self._answers if one is not None]:
+            self._flush(speaker)
+        self._flush(None, total)
+
+    def _flush(self, speaker: str | None, total: float | None = None) -> None:
+        """Record the newest answer of an agent, and begin the tools that it asks for."""
+        answer = self._answers.get(speaker)
+        if answer is None or answer.is_recorded:
             return
-        talk, parent = self._talk(answer.tool), self if answer.tool is None else (self, answer.tool)
+        answer.is_recorded = True
+        talk, parent = self._talk(speaker), self._step_of(answer)
         if not _pairing.start(answer, "llm", answer.model, list(talk), parent_key=parent, provider="anthropic"):
             return
         cost = _pairing.price_of(answer, answer.model, answer.usage)
@@ -225,13 +241,24 @@ class _Turn:
         _pairing.end(answer, **outcome)
         self._cost += cost or 0.0
         talk.append({"role": "assistant", "content": answer.blocks})
+        self._begin_tools(answer)
+
+    def _begin_tools(self, answer: _Answer) -> None:
         for use in answer.uses:
-            self._tools[use["id"]] = time.monotonic()
+            name = use["id"]
+            if name in answer.begun:
+                continue
+            self._tools[name] = time.monotonic()
             if isinstance(use["input"], dict) and isinstance(use["input"].get("prompt"), str):
-                self._talk(use["id"]).append({"role": "user", "content": use["input"]["prompt"]})
-            meta = {"tool_call_id": use["id"]}
-            key = (self, use["id"])
-            _pairing.start(key, "tool", use["name"], use["input"], parent_key=parent, asked_by=use["id"], meta=meta)
+                self._talk(name).append({"role": "user", "content": use["input"]["prompt"]})
+            key, meta, asked = (self, name), {"tool_call_id": name}, (name, *answer.begun[:1])
+            parent = self._step_of(answer)
+            _pairing.start(key, "tool", use["name"], use["input"], parent_key=parent, asked_by=asked, meta=meta)
+            answer.begun.append(name)
+
+    def _step_of(self, answer: _Answer) -> Any:
+        """What an answer and its tools hang under: this turn, or the tool that the sub-agent is."""
+        return self if answer.tool is None else (self, answer.tool)
 
     @contained
     def end(self, result: Any = None, *, error: Any = None, meta: dict[str, Any] | None = None) -> None:
@@ -239,7 +266,7 @@ class _Turn:
         if not self.is_over:
             self.is_over = True
             with at_place(current_place()):
-                self._flush()
+                self._flush_all()
             for tool in self._tools:
                 _pairing.drop((self, tool))
             _pairing.end(self, result, error=error, meta=meta)
@@ -251,6 +278,9 @@ class _Answer:
     def __init__(self, first: Any, since: float) -> None:
         self.model, self.tool = first.model, first.parent_tool_use_id
         self.blocks: list[Any] = []
+        self.begun: list[str] = []
+        """The tools that it asks for and that have begun."""
+        self.is_recorded = False
         self.usage: Any = None
         self._id = getattr(first, "message_id", None)
         self._error: Any = None

@@ -12,6 +12,7 @@ row of a table.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import sys
@@ -23,7 +24,13 @@ from weakref import WeakKeyDictionary
 from agentdbg.around import Pairing, at_place, contained, current_place, enclosing_call, pass_on, text_of, when_imported
 from agentdbg.integrations import http
 from agentdbg.integrations._client_recording import Working, request_name
-from agentdbg.integrations._private_names import GENAI_TOOLS, LLAMA_INDEX_FUTURE, SEMANTIC_KERNEL_INVOKE
+from agentdbg.integrations._private_names import (
+    GENAI_TOOLS,
+    LLAMA_INDEX_FUTURE,
+    SEMANTIC_KERNEL_INVOKE,
+    STRANDS_FUNCTION,
+)
+from agentdbg.integrations._tool_seams import make_tool_call, make_tool_call_async
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -57,6 +64,10 @@ class _Seam:
     result: Callable[[Any, dict[str, Any]], tuple[Any, Any]] = lambda result, _: (result, None)
     """From what the method gave, and was given, to a result and an error."""
     can: tuple[str, ...] = ()
+    made: Callable[[Any], Any] = lambda original: original
+    """The method as a function that gives the result: what a decider answers with, and a tape keeps."""
+    stand_in: Callable[[Any, dict[str, Any]], Any] = lambda owner, _: owner
+    """What to call a stream's method on: a tool whose function can be answered, where its events cannot."""
     with_subclasses: bool = False
     is_background: bool = False
     """Whether the method only starts the work, and gives a future of its end."""
@@ -145,9 +156,24 @@ def _kernel_function(owner: Any, given: dict[str, Any]) -> _Facts:
     return _Facts(str(owner.fully_qualified_name), {**context.arguments})
 
 
-def _kernel_result(_: Any, given: dict[str, Any]) -> tuple[Any, Any]:
-    result = given["context"].result
-    return getattr(result, "value", result), None
+def _kernel_made(original: Any) -> Any:
+    """Semantic Kernel looks for a result in the context: `_kernel_result` puts one that was served there."""
+
+    @functools.wraps(original)
+    async def made(owner: Any, context: Any) -> Any:
+        await original(owner, context)
+        return getattr(context.result, "value", context.result)
+
+    return made
+
+
+def _kernel_result(value: Any, given: dict[str, Any]) -> tuple[Any, Any]:
+    context = given["context"]
+    if context.result is None:
+        held = {"arguments": context.arguments, "used_arguments": {**context.arguments}}
+        results: Any = sys.modules["semantic_kernel.functions"]
+        context.result = results.FunctionResult(function=context.function.metadata, value=value, metadata=held)
+    return value, None
 
 
 def _llama_tool(owner: Any, given: dict[str, Any]) -> _Facts:
@@ -174,6 +200,34 @@ def _smol_tool(owner: Any, given: dict[str, Any]) -> _Facts:
 def _strands_tool(owner: Any, given: dict[str, Any]) -> _Facts:
     use = given.get("tool_use") or {}
     return _Facts(str(owner.tool_name), use.get("input"), use.get("toolUseId"))
+
+
+def _strands_stand_in(owner: Any, given: dict[str, Any]) -> Any:
+    """A tool like this one, whose function is called unless a decider answers: its events are made of the result."""
+    function = getattr(owner, STRANDS_FUNCTION, None)
+    if not callable(function) or inspect.isasyncgenfunction(function) or _is_for_agents("strands", owner):
+        return owner
+    use = given.get("tool_use") or {}
+    asked = use.get("input")
+
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any], wanted: Any) -> Any:
+        if wanted is not asked and args:
+            args = ({**use, "input": wanted}, *args[1:])
+        elif wanted is not asked:
+            kwargs = {**kwargs, **wanted}
+        return function(*args, **kwargs)
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        return make_tool_call(owner.tool_name, asked, functools.partial(call, args, kwargs))
+
+    @functools.wraps(function)
+    async def awaited(*args: Any, **kwargs: Any) -> Any:
+        return await make_tool_call_async(owner.tool_name, asked, functools.partial(call, args, kwargs))
+
+    copied = copy.copy(owner)
+    setattr(copied, STRANDS_FUNCTION, awaited if inspect.iscoroutinefunction(function) else plain)
+    return copied
 
 
 def _strands_result(event: Any, _: dict[str, Any]) -> tuple[Any, Any]:
@@ -243,8 +297,12 @@ _SEAMS = (
     _Seam("haystack", "haystack.components.agents", "Agent", "run", "span", _agent),
     _Seam("haystack", "haystack.components.agents", "Agent", "run_async", "span", _agent),
     _Seam("haystack", "haystack", "Pipeline", "run", "span", _agent),
-    _Seam("llama_index", "llama_index.core.tools", "FunctionTool", "call", "tool", _llama_tool, _llama_result),
-    _Seam("llama_index", "llama_index.core.tools", "FunctionTool", "acall", "tool", _llama_tool, _llama_result),
+    _Seam(
+        "llama_index", "llama_index.core.tools", "FunctionTool", "call", "tool", _llama_tool, _llama_result, can=_TOOL
+    ),
+    _Seam(
+        "llama_index", "llama_index.core.tools", "FunctionTool", "acall", "tool", _llama_tool, _llama_result, can=_TOOL
+    ),
     _Seam("llama_index", "llama_index.core.agent.workflow", "AgentWorkflow", "run", "span", _agent, is_background=True),
     _Seam(
         "llama_index",
@@ -274,6 +332,8 @@ _SEAMS = (
         "tool",
         _kernel_function,
         _kernel_result,
+        can=_TOOL,
+        made=_kernel_made,
     ),
     _Seam("semantic_kernel", "semantic_kernel.agents", "ChatCompletionAgent", "invoke", "span", _agent),
     _Seam("semantic_kernel", "semantic_kernel.agents", "ChatCompletionAgent", "get_response", "span", _agent),
@@ -288,6 +348,7 @@ _SEAMS = (
         "tool",
         _strands_tool,
         _strands_result,
+        stand_in=_strands_stand_in,
         with_subclasses=True,
     ),
     _Seam("strands", "strands.agent.agent", "Agent", "stream_async", "span", _agent),
@@ -407,7 +468,7 @@ def _coroutine(original: Any, seam: _Seam) -> Any:
         if step is None:
             return await original(owner, *args, **kwargs)
         try:
-            value = await step.pairing.make_async(step, original, owner, *args, **kwargs)
+            value = await step.pairing.make_async(step, seam.made(original), owner, *args, **kwargs)
         except BaseException as error:
             step.end(error=error)
             raise
@@ -419,7 +480,7 @@ def _coroutine(original: Any, seam: _Seam) -> Any:
 def _async_generator(original: Any, seam: _Seam) -> Any:
     async def stream(owner: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
         step = _begin(seam, original, owner, args, kwargs)
-        items = original(owner, *args, **kwargs)
+        items = original(owner if step is None else step.stand_in(owner), *args, **kwargs)
         if step is not None:
             step.at_work.leave()
         try:
@@ -490,6 +551,10 @@ class _Step:
         self._words = ""
         self.at_work: Any = None
 
+    def stand_in(self, owner: Any) -> Any:
+        """What the method is called on."""
+        return self._seam.stand_in(owner, self._given)
+
     def heard(self, item: Any, held_by: Any) -> Any:
         """One more piece of a result that is told in pieces, of which only words are kept."""
         self._words += item if isinstance(item, str) else ""
@@ -558,9 +623,34 @@ def _begin(seam: _Seam, original: Any, owner: Any, args: tuple[Any, ...], kwargs
 
 
 def _can(seam: _Seam, owner: Any) -> tuple[str, ...]:
-    """What deciders may do; nobody else can give the pieces in which a tool of agno's tells its result."""
+    """What deciders may do. Nobody else can give the pieces in which a tool of agno's tells its result."""
+    if _is_for_agents(seam.framework, owner):
+        return ()
     function = inspect.unwrap(owner.function.entrypoint) if seam.framework == "agno" else None
     return () if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function) else seam.can
+
+
+_FOR_AGENTS = {
+    "google_adk": "google.adk.",
+    "llama_index": "llama_index.core.agent.",
+    "semantic_kernel": "semantic_kernel.agents.",
+    "strands": "strands.multiagent.",
+}
+"""Where the frameworks themselves define tools for their agents."""
+
+
+def _is_for_agents(framework: str, owner: Any) -> bool:
+    """
+    Whether a framework gave its agents this tool: to hand over to another, to ask one, to end a loop.
+
+    It changes what the framework keeps of the agents, which an answer in its place would not do.
+    """
+    names = ("func", "async_fn", "method", STRANDS_FUNCTION)
+    function = next((found for name in names if callable(found := getattr(owner, name, None))), type(owner))
+    while isinstance(function, functools.partial):
+        function = function.func
+    home = _FOR_AGENTS.get(framework)
+    return home is not None and str(getattr(inspect.unwrap(function), "__module__", "")).startswith(home)
 
 
 def _bound(original: Any, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -146,11 +146,28 @@ def _begin(name: str, api: _Api, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     parameters = {key: value for key, value in given.items() if key not in _NOT_PARAMETERS and value is not None}
     if parameters:
         fields["parameters"] = parameters
-    request = _Request(api)
+    request = _Request(api, is_made_up=given.get("mock_response") is not None)
     model = str(given.get("model") or "unknown")
     prompt = list(prompt) if type(prompt) is list else prompt  # the program may append to it before the answer is there
-    began = _pairing.start(request, "llm", model, prompt, meta={"api": name}, can=("answer",), **fields)
+    can = (
+        () if given.get("stream") else ("answer",)
+    )  # a stream is no value; its requests are answered, some of them late
+    meta = {**_metadata(given), "api": name}
+    began = _pairing.start(request, "llm", model, prompt, meta=meta, can=can, **fields)
     return request if began else None
+
+
+def _metadata(given: dict[str, Any]) -> dict[str, Any]:
+    """What the program says of a request: `metadata`, in which sessions and users have LiteLLM's names, and `user`."""
+    told = given.get("metadata")
+    known = told if isinstance(told, dict) else {}
+    meta = {key: value for key, value in known.items() if isinstance(value, (str, int, float)) and key != "framework"}
+    tags, user = known.get("tags"), known.get("trace_user_id") or given.get("user")
+    return {
+        **({"user_id": user} if isinstance(user, str) else {}),
+        **meta,
+        **({"tags": [str(tag) for tag in tags]} if isinstance(tags, list) else {}),
+    }
 
 
 def _provider(given: dict[str, Any]) -> str:
@@ -167,8 +184,9 @@ def _provider(given: dict[str, Any]) -> str:
 class _Request:
     """One request while it lasts, its stream included. Also the key it is paired by."""
 
-    def __init__(self, api: _Api) -> None:
+    def __init__(self, api: _Api, *, is_made_up: bool = False) -> None:
         self._api = api
+        self._is_made_up = is_made_up
         self._started = time.monotonic()
         self._first_token_ms: int | None = None
         self._events: list[Any] = []
@@ -221,6 +239,8 @@ class _Request:
 
     def _outcome(self, response: dict[str, Any], cost: float | None) -> dict[str, Any]:
         outcome = self._api.read(response) if response else {}
+        if self._is_made_up:  # LiteLLM's own `mock_response`: no model was asked, and nothing spent
+            return {**outcome, "usage": None, "meta": {**outcome.get("meta", {}), "mock": True}}
         return {**outcome, "cost_usd": cost} if cost is not None else outcome
 
 

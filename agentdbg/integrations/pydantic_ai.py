@@ -91,11 +91,8 @@ def _capability(AbstractCapability: Any, WrapperModel: Any) -> Any:  # noqa: N80
 
         id = _ID
         wrap_run = staticmethod(_run)
-        wrap_model_request = staticmethod(_model_request)
+        wrap_model_request = staticmethod(functools.partial(_model_request, ServedModel))
         wrap_tool_execute = staticmethod(_tool_execute)
-
-        def get_wrapper_model(self, model: Any) -> Any:
-            return ServedModel(model)
 
     setattr(Recorder, PYDANTIC_AI_SAFE_AT_RUNTIME, True)
     return Recorder()
@@ -125,11 +122,19 @@ async def _run(ctx: Any, *, handler: Callable[[], Awaitable[Any]]) -> Any:
     return result
 
 
-async def _model_request(ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+async def _model_request(
+    served: Any, ctx: Any, *, request_context: Any, handler: Callable[[Any], Awaitable[Any]]
+) -> Any:
     key = _model_key(ctx)
     _start_model_request(key, ctx, request_context)
+
+    async def request(given: Any) -> Any:
+        if getattr(given, "streaming", False):
+            given.model = served(given.model)
+        return await handler(given)
+
     try:
-        response = await _pairing.make_async(key, handler, request_context)
+        response = await _pairing.make_async(key, request, request_context)
     except (CancelledError, GeneratorExit):  # whoever read the stream had enough
         _end_model_request(key, _so_far(request_context), cancelled=True)
         raise

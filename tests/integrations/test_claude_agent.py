@@ -55,6 +55,21 @@ for line in sys.stdin:
         result("t4", "none", parent_tool_use_id="t3")
         answer("b2", 40, {"type": "text", "text": "No x."}, parent_tool_use_id="t3")
         result("t3", "No x.")
+    if asked["message"]["content"] == "at once":
+        answer("a1", 10, use("t1", "Task", {"prompt": "Find x."}))
+        answer("a1", 10, use("t2", "Task", {"prompt": "Find y."}))
+        answer("b1", 20, {"type": "text", "text": "I look for x."}, parent_tool_use_id="t1")
+        answer("c1", 30, {"type": "text", "text": "I look for y."}, parent_tool_use_id="t2")
+        answer("b1", 20, use("t3", "Grep", {"pattern": "x"}), parent_tool_use_id="t1")
+        answer("c1", 30, use("t4", "Grep", {"pattern": "y"}), parent_tool_use_id="t2")
+        result("t4", "y.py", parent_tool_use_id="t2")
+        result("t3", "x.py", parent_tool_use_id="t1")
+        answer("b1", 20, use("t5", "Read", {"path": "x.py"}), parent_tool_use_id="t1")
+        result("t5", "x = 1", parent_tool_use_id="t1")
+        answer("c2", 40, {"type": "text", "text": "In y.py."}, parent_tool_use_id="t2")
+        answer("b2", 50, {"type": "text", "text": "In x.py."}, parent_tool_use_id="t1")
+        result("t1", "In x.py.")
+        result("t2", "In y.py.")
     cost += 0.5
     answer(f"c{cost}", 50, {"type": "text", "text": "Done."})
     tell("result", subtype="success", duration_ms=1, duration_api_ms=1, is_error=False, num_turns=1,
@@ -102,6 +117,38 @@ def test_a_query_is_recorded_as_a_person_would_draw_it(options: Any, recorded: R
     assert calls[2]["payload"]["prompt"] == [{"role": "user", "content": "Find x."}]
     assert (span["payload"]["output"], span["meta"]["session_id"]) == ("Done.", "s1")
     assert run.meta["cost_usd"] == 0.5
+
+
+def test_sub_agents_at_work_at_once_are_told_apart(options: Any, recorded: Recorded) -> None:
+    """Blocks of one answer come between those of another, and one more after a tool of it has ended: it is one call."""
+
+    async def ask() -> None:
+        async for _ in sdk.query(prompt="at once", options=options):
+            pass
+
+    with traced_run("asked"):
+        asyncio.run(ask())
+
+    run = recorded.only()
+    tools = {tool["meta"]["tool_call_id"]: tool for tool in run.of_type("TOOL_CALL")}
+    calls = {call["meta"]["generation_id"]: call for call in run.of_type("LLM_CALL")}
+    assert len(run.of_type("LLM_CALL")) == 6
+    assert {name: calls[name]["payload"]["usage"]["prompt_tokens"] for name in ("a1", "b1", "c1", "c2", "b2")} == {
+        "a1": 10,
+        "b1": 20,
+        "c1": 30,
+        "c2": 40,
+        "b2": 50,
+    }
+    under = {"t1": "a1", "t2": "a1", "t3": "b1", "t5": "b1", "t4": "c1"}
+    assert {name: tools[name]["parent_id"] for name in under} == {
+        name: calls[call]["event_id"] for name, call in under.items()
+    }
+    sub_agents = {"b1": "t1", "b2": "t1", "c1": "t2", "c2": "t2"}
+    assert {name: calls[name]["parent_id"] for name in sub_agents} == {
+        name: tools[tool]["event_id"] for name, tool in sub_agents.items()
+    }
+    assert [tools[name]["payload"]["result"] for name in ("t3", "t4", "t5")] == ["x.py", "y.py", "x = 1"]
 
 
 def test_each_turn_of_a_client_is_a_step_with_its_own_share_of_the_cost(options: Any, recorded: Recorded) -> None:

@@ -140,8 +140,8 @@ LOOPS = {"anthropic", "google.genai"}
 """They call tools, but have no agents."""
 SAYS_OTHERWISE = {"dspy", "smolagents"}
 """They ask for tools in words of their own, so the story's model answers those."""
-RUN_AGAIN = {"llama_index", "semantic_kernel", "smolagents", "strands"}
-"""A replay does not answer for their tools."""
+TELLS_ITS_FAILURES = {"agno"}
+"""It prints the stack of a tool that fails, which a tool that is not run does not have."""
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_agents_that_are_begun_before_they_are_awaited_stand_beside_each_other(
     assert sorted(asked) == sorted(agent["event_id"] for agent in agents for _ in range(2))
 
 
-@pytest.mark.parametrize("framework", sorted(PROGRAMS.keys() - RUN_AGAIN))
+@pytest.mark.parametrize("framework", sorted(PROGRAMS))
 def test_a_replay_asks_nobody_and_runs_no_tool(
     framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
 ) -> None:
@@ -261,6 +261,128 @@ def test_a_replay_asks_nobody_and_runs_no_tool(
     assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr
     assert "0 live" in again.stderr
     assert (len(model.requests), (tmp_path / "ran.txt").read_text()) == (asked, ran)
+
+
+@pytest.mark.parametrize("framework", sorted(PROGRAMS.keys() - SAYS_OTHERWISE - TELLS_ITS_FAILURES))
+def test_a_tool_that_raised_is_served_as_one(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """What the framework made of the exception is made of it again, although the tool is not run."""
+    _skip_if_missing(framework)
+    model.brain = _atlantis
+    head = HEAD.replace("    if city ==", '    open("ran.txt", "a").write(city)\n    if city ==')
+    (tmp_path / "agent.py").write_text(head + textwrap.dedent(PROGRAMS[framework]))
+    live = _run(tmp_path, model.address)
+    again = _run(tmp_path, "", command=("replay", recorded.only().meta["run_id"]))
+
+    assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr  # 0: what it did was the same
+    assert (tmp_path / "ran.txt").read_text() == "Atlantis"
+
+
+def test_an_agent_that_hands_over_to_another_is_replayed(
+    model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """ADK's own tools change what ADK does next, so they run again."""
+    _skip_if_missing("google.adk")
+    model.brain = lambda request: (
+        Answer(text="I am here.")
+        if request.tool_results
+        else Answer(calls=[("transfer_to_agent", {"agent_name": "b"})])
+    )
+    other = 'Agent(name="b", model="gemini-x", instruction="Be.", disallow_transfer_to_parent=True)'
+    program = PROGRAMS["google.adk"].replace("tools=[get_weather]", f"sub_agents=[{other}]")
+    (tmp_path / "agent.py").write_text(HEAD + textwrap.dedent(program))
+    live = _run(tmp_path, model.address)
+    again = _run(tmp_path, "", command=("replay", recorded.only().meta["run_id"]))
+
+    assert live.stdout == "I am here.\n"
+    assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr
+
+
+TEAMS = {
+    "llama_index": """
+    from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+    from llama_index.llms.openai import OpenAI
+    model = OpenAI(model="gpt-4o-mini", api_base=url + "/v1", api_key="none")
+    kinds = {"description": "some", "llm": model}
+    first = FunctionAgent(name="first", system_prompt="I am first", can_handoff_to=["second"], **kinds)
+    second = FunctionAgent(name="second", system_prompt="I am second", tools=[get_weather], **kinds)
+    async def main():
+        print(await AgentWorkflow(agents=[first, second], root_agent="first").run(user_msg="weather?"))
+    asyncio.run(main())
+    """,
+    "semantic_kernel": """
+    from openai import AsyncOpenAI
+    from semantic_kernel.agents import ChatCompletionAgent, HandoffOrchestration, OrchestrationHandoffs
+    from semantic_kernel.agents.runtime import InProcessRuntime
+    from semantic_kernel.connectors.ai.open_ai import OpenAIChatCompletion
+    from semantic_kernel.functions import kernel_function
+    def agent(name, **more):
+        client = AsyncOpenAI(base_url=url + "/v1", api_key="none")
+        model = OpenAIChatCompletion(ai_model_id="gpt-4o-mini", async_client=client)
+        return ChatCompletionAgent(name=name, description=name, instructions=f"I am {name}", service=model, **more)
+    class Weather:
+        @kernel_function
+        def get_weather(self, city: str) -> str:
+            return get_weather(city)
+    first, second = agent("first"), agent("second", plugins=[Weather()])
+    told = lambda message: print(message.content) if message.content else None
+    async def main():
+        handoffs = OrchestrationHandoffs().add(first, second, "to the second")
+        team = HandoffOrchestration(members=[first, second], handoffs=handoffs, agent_response_callback=told)
+        runtime = InProcessRuntime()
+        runtime.start()
+        print(await (await team.invoke("weather?", runtime=runtime)).get(timeout=60))
+        await runtime.stop_when_idle()
+    asyncio.run(main())
+    """,
+    "strands": """
+    from strands import Agent, tool
+    from strands.models.openai import OpenAIModel
+    from strands.multiagent import Swarm
+    def agent(name, **more):
+        model = OpenAIModel(client_args={"base_url": url + "/v1", "api_key": "none"}, model_id="gpt-4o-mini")
+        return Agent(name=name, system_prompt=f"I am {name}", model=model, callback_handler=None, **more)
+    done = Swarm([agent("first"), agent("second", tools=[tool(get_weather)])])("weather?")
+    print([node.node_id for node in done.node_history], done.results["second"].result)
+    """,
+}
+HAND_OVER = {
+    "llama_index": ("handoff", {"to_agent": "second", "reason": "it knows"}),
+    "semantic_kernel": ("Handoff-transfer_to_second", {}),
+    "strands": ("handoff_to_agent", {"agent_name": "second", "message": "go on"}),
+}
+END = ("Handoff-complete_task", {"task_summary": "all is told"})
+
+
+@pytest.mark.parametrize("framework", list(TEAMS))
+def test_a_team_whose_agents_hand_over_is_replayed(
+    framework: str, model: ModelServer, recorded: Recorded, tmp_path: Path
+) -> None:
+    """Handing over changes what the framework keeps of its agents, so it runs again; the tools of theirs do not."""
+    _skip_if_missing(framework)
+
+    def brain(request: Request) -> Answer:
+        told = json.dumps(request.body["messages"])
+        if "I am second" not in told:
+            return Answer(text="It is yours.") if request.tool_results else Answer(calls=[HAND_OVER[framework]])
+        if "3 degrees" in told:
+            ends = END[0] in json.dumps(request.body.get("tools") or [])
+            return Answer(calls=[END]) if ends else Answer(text="It is 3 degrees.")
+        tools = [tool["function"]["name"] for tool in request.body["tools"]]
+        name = next(name for name in tools if name.endswith("get_weather"))
+        return Answer(calls=[(name, {"city": "Oslo"})])
+
+    model.brain = brain
+    head = HEAD.replace('    if city == "Atlantis"', '    open("ran.txt", "a").write(city)\n    if city == "Atlantis"')
+    (tmp_path / "agent.py").write_text(head + textwrap.dedent(TEAMS[framework]))
+    live = _run(tmp_path, model.address)
+    again = _run(tmp_path, "", command=("replay", recorded.only().meta["run_id"]))
+
+    assert live.returncode == 0, live.stderr
+    assert "second" in live.stdout or "degrees" in live.stdout or "all is told" in live.stdout
+    assert (again.stdout, again.returncode) == (live.stdout, 0), again.stderr
+    assert (tmp_path / "ran.txt").read_text() == "Oslo"
 
 
 def test_a_tool_that_tells_its_result_in_pieces_runs_again(

@@ -215,6 +215,19 @@ def test_the_client_below_and_the_call_around_are_one_call(server: FakeServer, r
     assert len(server.requests) == 4
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_answer_that_was_made_up_costs_nothing(server: FakeServer, recorded: Recorded, stream: bool) -> None:
+    """LiteLLM gives a `mock_response` the tokens of a real one, and no model was asked."""
+    with traced_run("story"):
+        answer = ask(server, mock_response="Fine.", stream=stream)
+        assert "".join(piece.choices[0].delta.content or "" for piece in answer) if stream else answer
+
+    call = recorded.only().one("LLM_CALL")
+    assert (call["payload"]["response"], call["payload"]["usage"]) == ("Fine.", None)
+    assert call["meta"]["mock"] is True
+    assert server.requests == []
+
+
 def test_a_name_imported_before_is_recorded_too(server: FakeServer, recorded: Recorded) -> None:
     """`from litellm import completion` at the top of a module is how most programs use it."""
     import types
@@ -237,3 +250,34 @@ def test_a_name_imported_before_is_recorded_too(server: FakeServer, recorded: Re
         assert program.__dict__["completion"] is litellm.completion
     finally:
         del sys.modules[program.__name__]
+
+
+def test_what_a_request_is_said_to_be_about_is_in_its_meta(server: FakeServer, recorded: Recorded) -> None:
+    """Sessions, users and tags are what runs are searched by."""
+    server.brain = lambda request: Answer(text="hello")
+    told = {
+        "session_id": "s1",
+        "trace_user_id": "ada",
+        "tags": ["night"],
+        "ticket": 7,
+        "framework": "no",
+        "x": object(),
+    }
+    with traced_run("story"):
+        litellm.completion(
+            "openai/gpt-4o-mini",
+            [{"role": "user", "content": "hi"}],
+            api_base=server.openai_url,
+            api_key="none",
+            metadata=told,
+        )
+
+    meta = recorded.only().one("LLM_CALL")["meta"]
+    assert {key: meta.get(key) for key in ("session_id", "user_id", "tags", "ticket", "framework")} == {
+        "session_id": "s1",
+        "user_id": "ada",
+        "tags": ["night"],
+        "ticket": 7,
+        "framework": "litellm",
+    }
+    assert "x" not in meta

@@ -94,6 +94,20 @@ MORE = {
                 print(piece)
     asyncio.run(main())
     """,
+    "litellm-streams": """
+    import asyncio, sys
+    import litellm
+    messages = [{"role": "user", "content": sys.argv[2]}]
+    anthropic = {"model": "anthropic/claude-sonnet-4-5", "api_base": sys.argv[1].removesuffix("/v1"), "api_key": "none"}
+    openai = {"model": "openai/gpt-4o-mini", "api_base": sys.argv[1], "api_key": "none"}
+    async def main():
+        for asked in (anthropic, openai):
+            pieces = await litellm.acompletion(messages=messages, stream=True, **asked)
+            print([piece.choices[0].delta.content async for piece in pieces])
+    for asked in (anthropic, openai):
+        print([piece.choices[0].delta.content for piece in litellm.completion(messages=messages, stream=True, **asked)])
+    asyncio.run(main())
+    """,
     "agents-stream": """
     import asyncio, sys
     from openai import AsyncOpenAI
@@ -111,7 +125,7 @@ MORE = {
     """,
 }
 # Their tools are called by the program itself, with nothing of ours around: they run again, and must not be watched.
-BY_HAND = {"openai", "anthropic", "litellm", "openai-stream"}
+BY_HAND = {"openai", "anthropic", "litellm", "litellm-streams", "openai-stream"}
 PROGRAMS = {**ZERO_CODE, **MORE}
 
 
