@@ -7,6 +7,7 @@ text. What it does not understand it passes over; it never raises.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ _TEXT_KEYS = ("text", "output_text", "content", "answer", "output", "completion"
 _CALL_TYPES = frozenset({"tool_use", "function_call", "server_tool_use", "mcp_call", "custom_tool_call", "tool_call"})
 _RESULT_TYPES = frozenset({"tool_result", "function_call_output", "custom_tool_call_output", "tool_response"})
 _MAX_DEPTH = 8
+_THOUGHT = re.compile(r"\A\s*<think(?:ing)?>.*?</think(?:ing)?>\s*", re.DOTALL)
+"""What some models say to themselves before they answer, as a part of the text."""
 
 
 class Call(NamedTuple):
@@ -62,6 +65,7 @@ def answer(response: Any) -> Turn:
     """What the model answered, whatever the response looks like."""
     turn = Turn("assistant")
     _read_answer(parse_embedded(response) if _looks_like_message(response) else response, turn, 0)
+    turn.text = _THOUGHT.sub("", turn.text, count=1)
     return turn
 
 

@@ -12,59 +12,50 @@ import re
 from typing import Any
 
 from agentdbg.analysis.call_results import failure_of
+from agentdbg.analysis.error_texts import error_said_in, is_error_text
 from agentdbg.analysis.value_text import parse_embedded
 from agentdbg.analysis.wording import one_line
 from agentdbg.events.facts import whole_number
 
-__all__ = ["error_in_answer", "error_in_result", "is_empty", "is_error_text"]
+__all__ = ["error_in_answer", "error_in_result", "is_empty"]
 
-_ERROR_TEXT = re.compile(
-    r"\s*(?:(?:[A-Za-z_][\w.]*)?(?:Error|Exception)\s*:|Traceback \(most recent call last\)"
-    r"|(?:error|fatal|failed)\s*:|ERROR\b|(?i:an error occurred|an exception occurred)"
-    r"|(?i:(?:bash|sh|zsh): )|HTTP(?:/[\d.]+)? [45]\d\d\b(?! [a-z])"
-    r"|(?:Error )?[45]\d\d (?:[A-Z][a-z]+ ?){1,3}(?:$|[:.\n])"
-    r"|(?i:request failed|failed) with (?i:status(?: code)?) [45]\d\d\b)"
-)
-_RESULT_ERROR = re.compile(
-    r"\s*(?:\[?(?:error|fatal|failed|failure|exception)\b\]?(?! (?:handling|messages?|codes?|rates?|logs?|tests?)\b)"
-    r"(?=\s*[:\]!.,-]|\s+(?:executing|running|calling|in|while|during|occurred|to|with|at|reading|parsing)\b)"
-    r"|\[(?:error|fatal)\]|<\w*error\b|error code:? ?[1-9]"
-    r"|(?:\w+ ){0,3}(?:execution|call|request|command) (?:has )?failed\b"
-    r"|(?:could not|couldn't|cannot|can't|unable to) (?:find|open|read|connect|access|execute|parse|load|fetch|reach)\b"
-    r"|(?:<[^>\n]{1,80}>\s*){1,6}[45]\d\d\b|(?:http )?status(?: code)?:? [45]\d\d\b"
-    r"|(?:permission|access) denied(?! [a-z])|unauthori[sz]ed(?! [a-z])|forbidden(?! [a-z])"
-    r"|(?:(?:the )?(?:\w+ )?time(?:d ?)?out|connection (?:refused|reset|timed out))"
-    r"(?=\s*[:.!]|\s+(?:after|while)\b|\s*$)"
-    r"|(?:unknown|no such) (?:tool|command|function|method|action|option)\b(?=\s*[:'\"`])"
-    r"|invalid (?:arguments?|inputs?|requests?|parameters?|syntax|json|api key)(?=\s*[:.]|\s*$)"
-    r"|(?:the )?tool (?:\w+ )?(?:returned|raised) an? (?:error|exception)\b"
-    r"|\[?(?:process )?exit(?:ed with)?[ _]?(?:code|status)\W{0,3}-?[1-9]\d*\b"
-    r"|(?:[\w./-]+: ){1,3}[^\n]{0,160}(?:no such file or directory|command not found|permission denied|not found"
-    r"|is a directory|not a directory|operation not permitted|illegal option|unrecognized option)[^\n]{0,80}\s*$)",
+_GOOD_NEWS = re.compile(
+    r"\s*(?:there (?:are|were) )?(?:no|0|zero)\s+(?:\w+\s+){0,2}(?:bugs?|changes|conflicts?|diagnostics|differences"
+    r"|errors?|failures?|findings|issues?|leaks?|problems?|violations?|vulnerabilit(?:y|ies)|warnings?)\b",
     re.IGNORECASE,
 )
-_LABEL = re.compile(
-    r"\s*(?:output|stdout|stderr|result|observation|(?:code |execution )?(?:output|logs?))\s*:\s*", re.IGNORECASE
-)
-"""What stands before the output of a program, and is no part of it."""
+"""What was looked for and is better not there."""
 _NOTHING_FOUND = re.compile(
     r"\s*(?:[^.\n]{0,40}\b(?:returned|found|gave|yielded|with|there (?:are|were))\s+)?(?:no|0|zero)\s+(?:\w+\s+){0,2}"
     r"(?:results?|records?|match(?:es)?|hits?|rows?|items?|data|documents?|entries|files?|found|available|returned)\b"
     r"[^\n]{0,80}$|\s*(?:nothing (?:was )?found|not found|\(?empty\)?|\(no (?:output|results?)\))\.?\s*$"
     r"|[^.\n]{0,40}\b(?:did(?: not|n't) (?:match|find|return) any|could(?: not|n't) find any|returned nothing)"
     r"\b[^\n]{0,80}$"
-    r"|\s*Empty DataFrame\b",
+    r"|\s*(?:Empty DataFrame\b|Empty set\s*(?:$|\()|No such \w+\.?\s*$|There (?:are|were) no (?:\w+ ){1,4}?\w+\.?\s*$)"
+    r"|(?:[^\n]*\n[-+| ]+\n)?\s*\(0 rows\)\s*$|\s*<(\w+)(?:\s[^<>]*)?(?:/>|>\s*</\1>)\s*$",
     re.IGNORECASE,
 )
 _LOOKED_AT = 200
 _DEEPEST = 3
 _SHORTEST_NAME = 3
 _SAYS_FAILED = frozenset({"iserror", "haserror", "error", "errored", "failed", "isfailed", "failure", "timedout"})
-_SAYS_DONE = frozenset({"ok", "success", "succeeded", "successful", "issuccess", "issuccessful", "isok"})
+_SAYS_DONE = frozenset(
+    {"acknowledged", "ok", "success", "succeeded", "successful", "issuccess", "issuccessful", "isok"}
+)
 _OWN_IDS = frozenset({"id", "requestid", "traceid", "toolcallid", "callid", "correlationid", "valid", "invalid"})
-_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc"})
+_STATES = frozenset({"outcome", "result", "state", "status"})
+_EXIT = frozenset({"exitcode", "returncode", "exitstatus", "rc", "retcode"})
 _STATUS = frozenset({"statuscode", "httpstatus", "httpcode", "httpstatuscode", "responsecode", "status"})
-_FAILED_WORDS = frozenset({"error", "errored", "failed", "failure", "fatal", "timeout", "timed_out", "not_found"})
+_ERRORS = frozenset({"err", "errmsg", "error", "errormsg", "toolerror"})
+_NO_ERROR = frozenset({"", "0", "false", "n/a", "na", "nil", "no", "none", "null", "ok", "success"})
+_REFUSED_WORDS = frozenset({"denied", "refused", "rejected"})
+_BARE_MESSAGE = frozenset({"detail", "message", "msg"})
+_BESIDE_A_MESSAGE = frozenset({"documentationurl", "requestid", "timestamp", "traceid"})
+"""An answer of nothing but a message is told by its words, as a text is."""
+_ERRNO = re.compile(r"E[A-Z]{3,}")
+_FAILED_WORDS = frozenset(
+    {"error", "errored", "failed", "failure", "fatal", "timeout", "timed_out", "not_found", "unsuccessful"}
+)
 _AROUND = ("result", "response", "data", "output", "content", "body", "value", "structuredContent")
 _WORDS = (
     "error",
@@ -73,6 +64,7 @@ _WORDS = (
     "message",
     "reason",
     "detail",
+    "msg",
     "stderr",
     "error_message",
     "text",
@@ -133,6 +125,13 @@ _ECHOES = frozenset(
 )
 
 
+_ABOUT_THE_SEARCH = re.compile(
+    r"(?:^|_|(?<=[a-z]))(?:aggregations?|facets?|filters?|info|information|links|meta|metadata|paging|pagination|params"
+    r"|parameters?|query|request|shards|stats|suggest|totals?|usage)$",
+    re.IGNORECASE,
+)
+
+
 def _plain_key(key: Any) -> str:
     return str(key).replace("_", "").replace("-", "").lower()
 
@@ -146,23 +145,27 @@ def error_in_result(result: Any) -> str | None:
 
 def _error_in(result: Any, depth: int) -> str | None:
     if isinstance(result, str):
-        label = _LABEL.match(result[:_LOOKED_AT])
-        said = result[label.end() :] if label else result
-        is_error = is_error_text(said) or _RESULT_ERROR.match(said[:_LOOKED_AT])
-        return one_line(said, 160) if is_error else None
+        return one_line(said, 160) if (said := error_said_in(result)) else None
     if not isinstance(result, dict) or depth > _DEEPEST:
         return None
-    error = result.get("error") or result.get("Error")
-    if isinstance(error, (str, dict)) and error:
+    error = next((one for key, one in result.items() if _plain_key(key) in _ERRORS and _is_told(one)), None)
+    if error is not None:
         return one_line(failure_of({"error": error}).text, 160)
     why = _why(result)
-    if why is not None:
-        return one_line(_words(result) or why, 160)
-    # What only wraps a result says nothing by itself; beside other things, an inner error is a part of the truth.
-    inner = [_opened(result[name]) for name in _AROUND if name in result]
+    return one_line(_words(result) or why, 160) if why is not None else _error_inside(result, depth)
+
+
+def _error_inside(result: dict[str, Any], depth: int) -> str | None:
+    """What a result says that only wraps another one; beside other things, an inner error is a part of the truth."""
+    inner: list[Any] = [_opened(result[name]) for name in _AROUND if name in result]
     if len(inner) == 1 and all(name in _AROUND or _plain_key(name) in _ECHOES for name in result):
         return _error_in(inner[0], depth + 1)
-    return None
+    printed = result.get("stderr")
+    if isinstance(printed, str) and is_error_text(printed) and not result.get("stdout"):
+        return _error_in(printed, depth + 1)
+    said = [item for key, item in result.items() if _plain_key(key) not in _BESIDE_A_MESSAGE]
+    is_bare = len(said) == 1 and isinstance(said[0], str) and not _BARE_MESSAGE.isdisjoint(map(_plain_key, result))
+    return _error_in(said[0], depth + 1) if is_bare else None
 
 
 def error_in_answer(answer: Any) -> str | None:
@@ -179,19 +182,18 @@ def _may_tell(text: str) -> bool:
     return _TELLING_KEY.search(ends) is not None or _TELLING_TEXT.search(ends) is not None
 
 
-def is_error_text(text: str) -> bool:
-    """Whether a text begins like an error: an exception's class, a traceback, a shell's complaint, an HTTP status."""
-    return _ERROR_TEXT.match(text[:_LOOKED_AT]) is not None
-
-
 def is_empty(result: Any) -> bool:
     """Whether a result holds nothing: null, an empty text or list, "No results found", or lists that are all empty."""
     if isinstance(result, str) and len(result) > _LOOKED_AT:
         return not result.strip()
     result = _opened(result)
     if isinstance(result, str):
-        return result.strip().lower() in ("", "null", "none") or _NOTHING_FOUND.match(result) is not None
+        return result.strip().lower() in ("", "null", "none") or _says_nothing_found(result)
     return _holds_nothing(result, 0)
+
+
+def _says_nothing_found(text: str) -> bool:
+    return _NOTHING_FOUND.match(text) is not None and _GOOD_NEWS.match(text) is None
 
 
 def _holds_nothing(value: Any, depth: int) -> bool:
@@ -201,7 +203,7 @@ def _holds_nothing(value: Any, depth: int) -> bool:
     if isinstance(value, list):
         return all(_is_hollow(item, depth) for item in value)
     if isinstance(value, str) and depth:
-        return value.strip() in ("", "[]", "{}", "null") or _NOTHING_FOUND.match(value[:_LOOKED_AT]) is not None
+        return value.strip() in ("", "[]", "{}", "null") or _says_nothing_found(value[:_LOOKED_AT])
     return value is None or value in ({}, "")
 
 
@@ -211,10 +213,16 @@ def _members_hold_nothing(value: dict[str, Any], depth: int) -> bool:
         return False  # the last page of a list, or one of several
     lists = [item for key, item in value.items() if _is_list_name(key) and not _is_number(item)]
     if lists:
-        return all(_holds_nothing(item, depth + 1) for item in lists)
+        # An order without items is an order; what stands about the search itself is nothing.
+        others = [key for key, item in value.items() if isinstance(item, dict) and item and not _is_list_name(key)]
+        return all(map(_ABOUT_THE_SEARCH.search, map(str, others))) and all(
+            _holds_nothing(item, depth + 1) for item in lists
+        )
     told = {key: item for key, item in plain.items() if key not in _ECHOES}
+    if told and all(_GOOD_NEWS.match(f"no {key}") for key in told):
+        return False
     if len(told) == 1 and "message" in told:
-        return isinstance(told["message"], str) and _NOTHING_FOUND.match(told["message"]) is not None
+        return isinstance(told["message"], str) and _says_nothing_found(told["message"])
     return any(len(key) >= _SHORTEST_NAME for key in told) and all(
         (item == 0 if key in _COUNTS and _is_number(item) else _is_hollow(item, depth, key))
         for key, item in told.items()
@@ -240,20 +248,41 @@ def _is_number(value: Any) -> bool:
 def _why(result: dict[str, Any]) -> str | None:
     """Which part of a result says that it failed."""
     for name, item in result.items():
-        if _says_failed(_plain_key(name), item) and not (name == "status" and _is_record(result, item)):
+        if _says_failed(_plain_key(name), item) and not (name.lower() in _STATES and _is_record(result, item)):
             return f"{name} is {str(item).lower()}" if isinstance(item, bool) else f"{name} {item}"
-    if isinstance(result.get("errors"), list) and result["errors"] and not result.get("data"):
-        return "errors"
-    is_code = _is_http_error(result.get("code"))
-    if isinstance(result.get("message"), str) and (result.get("type") == "error" or is_code):
-        return f"code {result['code']}" if is_code else "type error"
-    return None
+    return _why_together(result)
+
+
+def _why_together(result: dict[str, Any]) -> str | None:
+    """Which members say it that say nothing alone."""
+    errors, status, raised = result.get("errors"), result.get("status"), result.get("__type")
+    is_report = "valid" in result or "isValid" in result or "is_valid" in result  # what was checked is wrong
+    has_words = isinstance(result.get("message") or result.get("msg"), str)
+    code = result.get("code")
+    is_code = (type(code) is int and code < 0) or _is_http_error(code) or _ERRNO.fullmatch(str(code)) is not None
+    is_refused = isinstance(status, str) and status.lower() in _REFUSED_WORDS and bool(_words(result))
+    signs = {
+        "errors": isinstance(errors, (list, dict)) and errors and not result.get("data") and not is_report,
+        "detail": _are_complaints(result.get("detail")),
+        "fault": isinstance(result.get("fault") or result.get("Fault"), dict),
+        str(raised): isinstance(raised, str) and raised.endswith(("Exception", "Error")),
+        f"status {status}": is_refused and not _is_record(result, status),
+        f"code {code}": has_words and is_code,
+        "type error": has_words and result.get("type") == "error",
+    }
+    return next((sign for sign, is_so in signs.items() if is_so), None)
+
+
+def _are_complaints(detail: Any) -> bool:
+    """`[{"loc": ["body"], "msg": "field required"}]`, as web frameworks refuse a request."""
+    return isinstance(detail, list) and bool(detail) and all(isinstance(one, dict) and "msg" in one for one in detail)
 
 
 def _is_record(result: dict[str, Any], status: Any) -> bool:
     """Whether a status is that of the thing which was asked for: a job, an order or a room, with an id of its own."""
     keys = {_plain_key(key) for key in result} - _OWN_IDS
     is_plain_failure = isinstance(status, str) and status.lower().startswith("error")
+    is_plain_failure &= "createdat" not in keys or bool(_words(result))
     return not is_plain_failure and any(key.endswith(("id", "createdat", "updatedat")) for key in keys)
 
 
@@ -261,9 +290,9 @@ def _says_failed(key: str, item: Any) -> bool:
     """Whether one member of a result says by itself that the call failed."""
     if key in _EXIT:
         return type(item) is int and item != 0
-    if key in ("exception", "errormessage"):
-        return isinstance(item, str) and bool(item)
-    is_word = key == "status" and isinstance(item, str) and item.lower() in _FAILED_WORDS
+    if key in ("exception", "errormessage", "errorcode"):
+        return isinstance(item, str) and _is_told(item)
+    is_word = key in _STATES and isinstance(item, str) and item.lower() in _FAILED_WORDS
     is_told = (key in _SAYS_FAILED and _truth(item) is True) or (key in _SAYS_DONE and _truth(item) is False)
     is_told = is_told or (key == "ok" and type(item) is int and item == 0)
     return is_told or is_word or (key in _STATUS and _is_http_error(item))
@@ -272,6 +301,13 @@ def _says_failed(key: str, item: Any) -> bool:
 def _is_http_error(value: Any) -> bool:
     code = whole_number(value)
     return code is not None and 400 <= code < 600
+
+
+def _is_told(error: Any) -> bool:
+    """Whether an error is one: a text or an object that says more than that there is none."""
+    return bool(error) and (
+        isinstance(error, dict) or (isinstance(error, str) and error.strip().lower() not in _NO_ERROR)
+    )
 
 
 def _truth(value: Any) -> bool | None:
@@ -287,7 +323,7 @@ def _words(result: dict[str, Any]) -> str:
         if isinstance(said, list) and said and isinstance(said[0], (str, dict)):
             said = said[0]
         if isinstance(said, dict):
-            said = said.get("message") or said.get("text")
+            said = said.get("message") or said.get("text") or said.get("msg")
         if isinstance(said, str) and said.strip():
             return said
     return ""

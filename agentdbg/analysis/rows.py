@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from agentdbg.analysis import previews
+from agentdbg.analysis.result_signs import error_in_result
 from agentdbg.analysis.run_columns import (
     CALL_START,
     END,
@@ -49,7 +50,10 @@ _NAMES_TRIED = 10
 
 
 class Row(TypedDict):
-    """One event in a timeline. `name` is what the name column says; `call_kind` is that of an open CALL_START."""
+    """
+    One event in a timeline. `name` is what the name column says; `call_kind` is that of an open CALL_START; `problem`
+    is the error that a tool's result reports although the call counts as done.
+    """
 
     n: int
     event_id: str
@@ -61,6 +65,7 @@ class Row(TypedDict):
     start_ms: int
     duration_ms: int | None
     status: Status | None
+    problem: str | None
     kind: str
     severity: str | None
     loop_kind: str | None
@@ -107,6 +112,7 @@ class RowBuilder:
             "start_ms": columns.start_ms[at],
             "duration_ms": None if length == NO_VALUE else length,
             "status": self._status(number, kind, running=running),
+            "problem": error_in_result(payload.get("result")) if kind == TOOL and columns.status[at] == OK else None,
             "kind": KINDS[kind],
             "severity": SEVERITIES[columns.severity[at]],
             "loop_kind": _text(payload.get("kind")) if kind == LOOP else None,
@@ -205,6 +211,8 @@ def row_sentence(row: Row) -> str:
         said.append("never returned")
     elif shown["error"]:
         said.append(f"failed: {cut(shown['error'], 160)}")
+    elif row["problem"]:
+        said.append(f"reports an error: {row['problem']}")
     elif shown["outcome"]:
         said.append(cut(plain_text(shown["outcome"]), 160))
     if row["duration_ms"] is not None:
@@ -231,6 +239,8 @@ def _shown_name(event: Event, kind: int, payload: dict[str, Any]) -> str:
     if kind == END:
         return "run end"
     name = payload.get("name") if kind == CALL_START else event.get("name")
+    if kind == LLM and name == "unknown":  # what is stored where nobody said which model it was
+        return "model"
     return one_line(str(name), 200) if name else KINDS[kind]
 
 

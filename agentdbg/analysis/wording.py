@@ -236,7 +236,8 @@ def cost_of(loop: LoopCost, run_ms: int | None) -> str:
         said.append(f"{tokens(loop.tokens)} tokens")
     if loop.cost_usd:
         said.append(money(loop.cost_usd))
-    said.append(duration(loop.milliseconds))
+    if loop.milliseconds >= 1 or not said:  # an imported run may not know how long its calls took
+        said.append(duration(loop.milliseconds))
     joined = f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
     share = round(100 * loop.milliseconds / run_ms) if run_ms else 0
     return f"{joined}, {share} % of the run" if 1 <= share <= 100 else joined

@@ -19,7 +19,6 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.rows import RowBuilder
 from agentdbg.analysis.run_columns import ENDED
 from agentdbg.index.events import EventIndex
 from agentdbg.storage.dialects import is_supported_version
@@ -177,6 +176,8 @@ class RunsWithText:
 
     def _search(self, position: int) -> RunWithText | None:
         meta = self._runs[position]
+        from agentdbg.analysis.rows import RowBuilder  # noqa: PLC0415 -- a viewer serves before anybody searches
+
         folder = os.path.join(self._root, meta["run_id"])
         if not is_supported_version(meta["spec_version"]) or not self._may_hold(folder):
             return None

@@ -195,7 +195,7 @@ def _lost_values(event: dict[str, Any]) -> list[str]:
     """What stands in the envelope and cannot be read at all, so that readers do without it."""
     lost = []
     if parse_timestamp(event.get("ts")) is None:
-        lost.append(f"event.ts is {event.get('ts')!r}, which is no time" if "ts" in event else "event lacks 'ts'")
+        lost.append(f"event.ts is {event.get('ts')!r}, which is not a time" if "ts" in event else "event lacks 'ts'")
     duration_ms = event.get("duration_ms")
     if duration_ms is not None and (isinstance(duration_ms, bool) or not isinstance(duration_ms, (int, float))):
         lost.append(f"event.duration_ms is {type(duration_ms).__name__}, not integer or null")

@@ -23,7 +23,7 @@ from agentdbg.events.facts import is_span, reads_something
 from agentdbg.loops.ledger import Ledger, rank_of
 from agentdbg.loops.step_contents import find_period, has_period, overlap, read_answer, read_call
 from agentdbg.loops.step_window import MODEL, STATE, TOOL, Step, Window
-from agentdbg.loops.user_turns import is_cut
+from agentdbg.loops.user_turns import asks_for_verdict, is_cut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,6 +37,9 @@ _COUNTED = frozenset({TOOL, MODEL, STATE})
 _MAX_WINDOW = 10_000
 _LONGEST_GUESS = 12
 """A block that has not begun to repeat is waited for only up to this length."""
+
+
+_LONGEST_VERDICT = 200
 
 
 class _Held(NamedTuple):
@@ -56,6 +59,7 @@ class LoopDetector:
         self._ledger = Ledger(size)
         self._ignored = frozenset(f"{TOOL}:{name}" for name in ignore_tools)
         self._held: _Held | None = None
+        self._last_question = 0
         self._is_severe = self._is_known = False
         """Whether the block that goes round is a warning or worse, and whether it was told by its own name."""
         self._told_names = 0
@@ -99,6 +103,9 @@ class LoopDetector:
         window, call = self._window, self._window.last_call
         heard = window.turns.hear(prompt, step.got, None if call is None else call.got)
         step.question = heard.question
+        if heard.question == self._last_question != 0:
+            step.judges = not step.asked.text and len(step.got.text) <= _LONGEST_VERDICT and asks_for_verdict(prompt)
+        self._last_question = heard.question
         if heard.spoken:
             window.begin_turn()
         if is_cut(prompt):
@@ -231,7 +238,7 @@ def cycle(window: Window) -> Loop | None:
     if not window.period or window.polls:
         return None
     steps = _block(window)
-    if _fails(steps):
+    if _fails(steps) or _is_expected(steps, window.rounds // window.wanted):
         return None
     return Loop("cycle", steps, window.rounds, round=steps[: window.period])
 
@@ -268,11 +275,14 @@ def stall(window: Window) -> Loop | None:
         new_work = _worked_between(window, calls)
         is_recent = not new_work or calls[0].call_number > window.calls - max(_FEWEST_RECENT, window.size * 2 // 3)
         is_over = step.streak >= 2 * wanted or not _tries(window, calls)
-        if len(calls) == wanted and is_recent and is_over and not _only_confirm(window, calls):
+        is_expected = _only_confirm(window, calls) or _is_expected(calls, step.streak // wanted)
+        if len(calls) == wanted and is_recent and is_over and not is_expected:
             return Loop("stall", calls, step.streak, new_work=new_work)
     if len(window.alike) < wanted or _only_confirm(window, window.alike):
         return None
     if step.near < 2 * wanted and _tries(window, window.alike):
+        return None
+    if _is_expected(window.alike, step.near // wanted):
         return None
     return Loop("stall", window.alike, step.near, new_work=_worked_between(window, window.alike))
 
@@ -318,6 +328,47 @@ def _fails(steps: list[Step]) -> bool:
     calls = _calls(steps)
     is_one = calls[-1].event_type == MODEL or all(call.exact == calls[-1].exact for call in calls)
     return is_one and all(call.failed for call in calls)
+
+
+def _is_expected(steps: list[Step], times: int) -> bool:
+    """
+    Whether to repeat is what these steps are for: to wait for something, to go on in a page, to vote.
+
+    What says that it is not finished is asked again until it is, and a page that was moved without being shown says the
+    same each time. A judge, or whether a thing is well, may be asked several times, but not for ever.
+    """
+    calls = [step for step in steps if step.event_type == TOOL]
+    if any(_WAITS.search(_name_of(call)) or call.got.says_wait() for call in calls):
+        return True
+    if calls and all(_MOVES.search(_name_of(call)) and call.got.is_brief() for call in calls):
+        return True
+    if times >= _MOST_VOTES:
+        return False
+    if calls:
+        return all(_ASKED_OFTEN.search(_name_of(call)) and call.got.is_brief() and not call.failed for call in calls)
+    return all(step.judges for step in steps[1:] if step.event_type == MODEL)
+
+
+def _name_of(step: Step) -> str:
+    return _HUMP.sub("_", step.signature.partition(":")[2])
+
+
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_WAITS = re.compile(
+    r"(?:^|[_.\-])(?:wait|sleep|poll|heartbeat|ping|receive|dequeue|consume|listen|inbox)(?:$|[_.\-])", re.IGNORECASE
+)
+_MOVES = re.compile(
+    r"(?:^|[_.\-])(?:scroll|swipe|page[_\-]?(?:down|up)|(?:next|previous)[_\-]?page|press(?:[_\-]?key)?)(?:$|[_.\-])",
+    re.IGNORECASE,
+)
+_ASKED_OFTEN = re.compile(
+    r"(?:^|[_.\-])(?:judge|grade|grader|vote|moderate|moderation|health|healthy|healthcheck|progress|ready|readiness|alive"
+    r"|liveness|uptime|monitor)(?:$|[_.\-])",
+    re.IGNORECASE,
+)
+"""Tools that judge, and those that say whether a thing is well or done."""
+_MOST_VOTES = 3
+"""What says the same so many times as often as makes a loop is asked in circles."""
 
 
 def _smallest(block: list[Step]) -> list[Step]:

@@ -201,6 +201,7 @@ _EXAMPLES = 3
 _EXCERPT = 160
 _NAMES_SHOWN = 4
 _POLLS = "; polling is expected to repeat"
+_EXPECTED = "; waiting, voting and scrolling are expected to repeat"
 _NOTHING_SAID = ", and nothing new was said to it"
 
 
@@ -215,8 +216,12 @@ def explain(loop: Loop) -> str:
         return f"{name} gave nearly the same answer {times}, and no tool returned anything new in between."
     if [step.event_type for step in loop.block] == [STATE]:
         return f"Only the state was recorded, {times} in a row."
-    why = _what_is_equal(loop) if loop.kind == "cycle" else _POLLS if loop.polling else _what_differs(loop)
+    why = _what_is_equal(loop) if loop.kind == "cycle" else _expected(loop) if loop.polling else _what_differs(loop)
     return f"{_round(loop)} repeated {times}{why}."
+
+
+def _expected(loop: Loop) -> str:
+    return _POLLS if any(step.polling for step in loop.steps) else _EXPECTED
 
 
 def examples(steps: Sequence[Step]) -> list[dict[str, Any]]:

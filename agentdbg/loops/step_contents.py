@@ -87,6 +87,18 @@ _HOLLOW = re.compile(
     rb"""(?:\s|[\[\]{},]|"[^"\\]{0,40}"\s*:|null|None|false|0(?![.\d])|"(?:\[\]|\{\})?"|(?<=:)\s*"text")*"""
 )
 """A value of which nothing is left without its brackets, its names and what stands for nothing."""
+_UNFINISHED = (
+    rb"(?:still |not )?(?:in[_ -]?progress|pending|running|queued|processing|building|creating|container_?creating"
+    rb"|starting|waiting|initiali[sz]ing|provisioning|scheduled|deploying|training|not[_ ]ready|not[_ ]started)"
+)
+_WAITS = re.compile(
+    rb"""["']?%b["']?[.]*|["']?(?:progress\W{1,3})?\d{1,2}(?:\.\d+)? ?%%(?: (?:done|complete\w*|ready))?[.]*["']?"""
+    rb"""|[^\[]*["'](?:progress|percent(?:age)?|pct)["']: ?["']?(?:0?\.\d+|\d{1,2}(?:\.\d+)? ?%%)(?!\d).*"""
+    rb"""|(?:[^\[]*[\s{,"'<])?(?:status|state|phase|stage)\b["']?\s*(?:[:=>]|is)\s*["']?%b\b.*"""
+    % (_UNFINISHED, _UNFINISHED),
+    re.IGNORECASE | re.DOTALL,
+)
+"""What is still going on, as jobs say: `pending`, `40 %`, `{"status": "running"}`; no list of things with a state."""
 _LONGEST_QUESTION = 512
 _TERM = re.compile(rb"[\w.@-]+")
 _WORD_BYTES = bytes(
@@ -179,6 +191,10 @@ class Outcome:
         """Whether the result has no value in it: `[]`, `{"hits": []}`, `{"rows": 0}`, an empty text."""
         return not self.failed and len(self.text) <= _BRIEF_BYTES and _HOLLOW.fullmatch(self.text) is not None
 
+    def says_wait(self) -> bool:
+        """Whether the result says that what was asked about is not finished."""
+        return not self.failed and len(self.text) <= _BRIEF_BYTES and _WAITS.fullmatch(self.text.strip()) is not None
+
     def is_negative(self) -> bool:
         """Whether the result is a failure or has a "no" among its first words."""
         if self.failed or _NEGATIVE.isdisjoint(self.first_words()):
@@ -228,7 +244,7 @@ def asks_for_another(one: bytes, other: bytes) -> bool:
 
 
 def _parts(text: bytes) -> dict[str, bytes]:
-    """The values of an input by their places; a text that is no JSON is one value."""
+    """The values of an input by their places; a text that is not JSON is one value."""
     found: dict[str, bytes] = {}
     value: Any = None
     if text.startswith((b"{", b"[")):

@@ -68,6 +68,8 @@ class Step:
     question: int = 0
     """What a model was asked: equal for prompts that say the same."""
     polling: bool = False
+    judges: bool = False
+    """Whether a model was asked for a verdict, with the same words as before and nothing of its own among them."""
     number: int = 0
     call_number: int = 0
     exact: str = ""

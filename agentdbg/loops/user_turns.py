@@ -20,7 +20,7 @@ from agentdbg.events import TRUNCATED
 from agentdbg.loops.step_contents import CALL_KEYS, Outcome, encode
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
-__all__ = ["Heard", "UserTurns", "is_cut"]
+__all__ = ["Heard", "UserTurns", "asks_for_verdict", "is_cut"]
 
 _RESULT_OPENINGS = ("observation", "tool result", "tool output", "function result", "result:", "output:", "<tool_r")
 _OBSERVATION = "bservation:"
@@ -254,6 +254,29 @@ def is_cut(prompt: Any) -> bool:
     if type(prompt) is list and prompt:
         prompt = prompt[-1]
     return prompt.endswith(TRUNCATED) if type(prompt) is str else False
+
+
+def asks_for_verdict(prompt: Any) -> bool:
+    """Whether a prompt asks to judge something, and has nothing in it that the model said before."""
+    text = whole_text(prompt) if prompt is not None else ""
+    if text is not None:
+        return _VERDICT.search(text[:_VERDICT_REACH] + "\n" + text[-_VERDICT_REACH:]) is not None
+    beside, items = split(prompt)
+    messages = read(items[:_FEW_MESSAGES])
+    if len(items) > _FEW_MESSAGES or any(speaker in (MODEL, TOOL) for speaker, _ in messages):
+        return False
+    said = [beside, *(text for _, text in messages)]
+    return any(_VERDICT.search(text[:_VERDICT_REACH] + "\n" + text[-_VERDICT_REACH:]) for text in said)
+
+
+_VERDICT = re.compile(
+    r"\b(?:judge|grade|grader|rubric|verdict|vote|evaluator|(?:score|rate|rank|classify|assess|evaluate|moderate) \w+"
+    r"|toxic|faithful|pass or fail|yes or no|true or false|(?:is|are|was|does|do) \w[^.?\n]{0,80}"
+    r"(?:correct|right|accurate|follow|entail\w*|consistent|equivalent|relevant|supported)\b)",
+    re.IGNORECASE,
+)
+_VERDICT_REACH = 2_000
+_FEW_MESSAGES = 4
 
 
 def _common_start(one: str, other: str) -> int:

@@ -347,3 +347,27 @@ def test_containers_that_were_cut_say_so_once() -> None:
     number = story.tool("list", {"a": 1, "__TRUNCATED__": "__TRUNCATED__"}, rows)
 
     assert sentence(story.row(number)) == ("a: 1, cut", "over 2 × {n: 1}")
+
+
+def test_an_error_inside_a_result_is_a_problem_of_its_row() -> None:
+    """The call counts as done, and the reader has to see that it was not."""
+    story = Story()
+    refused = story.tool("get_order", {"id": "A17"}, {"ok": False, "status_code": 404, "error": "no order A17"})
+    fine = story.tool("get_order", {"id": "A-17"}, {"id": "A-17", "total": 4000})
+    raised = story.tool("get_order", {}, error={"error_type": "KeyError", "message": "'id'"})
+
+    rows = {number: story.row(number) for number in (refused, fine, raised)}
+    assert rows[refused]["problem"] == "no order A17"
+    assert rows[refused]["label"].startswith(f'{refused}, tool get_order, id: "A17", reports an error: no order A17')
+    assert rows[fine]["problem"] is None
+    assert rows[raised]["problem"] is None  # it failed, which its status says
+
+
+def test_what_a_model_thinks_aloud_is_not_its_answer() -> None:
+    """Some models put their thoughts into the text; the words after them are what they said."""
+    story = Story()
+    thought = story.llm([USER], "<think>The user wants\nout.</think>\n\nCancelled.")
+    asked = story.llm([USER], {**calling("cancel"), "content": "<think>I cancel.</think>"})
+
+    assert sentence(story.row(thought))[1] == "Cancelled."
+    assert sentence(story.row(asked))[1] == "calls cancel()"

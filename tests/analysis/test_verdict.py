@@ -254,6 +254,16 @@ def test_a_loop_says_its_dollars_where_they_are_known() -> None:
     assert "It cost 6 calls, $0.75 and 450 ms, 82 % of the run." in story.said()[0][1]
 
 
+def test_a_loop_of_calls_that_took_no_time_says_no_time() -> None:
+    """A file without times has every call at once; `and <1 ms` would be a claim."""
+    story = Story()
+    calls = [story.tool("search", {"q": "a"}, "none", duration_ms=0) for _ in range(4)]
+    story.loop("cycle", "critical", "TOOL_CALL:search", calls)
+    story.end()
+
+    assert "It cost 4 calls." in story.said()[0][1]
+
+
 def test_a_loop_that_is_left_costs_only_what_it_was() -> None:
     """Work that went on after the loop must not be blamed on it."""
     story = Story()

@@ -48,9 +48,10 @@ _JUST_NOW_SECONDS = 1.1  # a file without events, made this lately, may have a w
 class Chaos:
     """One data folder, and what agents did to it."""
 
-    def __init__(self, data_dir: Path, seed: int, *, disk: Path | None = None) -> None:
+    def __init__(self, data_dir: Path, seed: int, *, disk: Path | None = None, keep: Path | None = None) -> None:
         self.dice = random.Random(seed)
         self.data_dir = data_dir
+        self._keep = keep
         self.wrong: list[str] = []
         self.ways: dict[str, int] = defaultdict(int)
         self.recorded = self.runs = self.dropped = 0
@@ -143,9 +144,17 @@ class Chaos:
             problems = self._problems(
                 folders[run_id], known[run_id], told.events[run_id], had_room=is_whole and run_id not in without_room
             )
-            self.wrong += [f"run {run_id}: {problem}" for problem in problems]
+            if found := [f"run {run_id}: {problem}" for problem in problems]:
+                self.wrong += found
+                self._keep_wrong(folders[run_id], found, errors)
         for folder in folders.values():  # judged, and out of the way
             shutil.rmtree(folder)
+
+    def _keep_wrong(self, folder: Path, problems: list[str], said: str) -> None:
+        """Keep a run that is wrong, and what its agent said, for whoever looks for the reason."""
+        if self._keep is not None:
+            shutil.copytree(folder, self._keep / folder.name)
+            (self._keep / f"{folder.name}.txt").write_text("\n".join([*problems, said]), encoding="utf-8")
 
     def _problems(self, folder: Path, run: Any, ids: set[str], *, had_room: bool) -> Iterator[str]:
         if run["status"] not in ("ok", "error"):

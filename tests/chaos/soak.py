@@ -3,8 +3,8 @@
 
     python -m tests.chaos.soak SECONDS [SEED]
 
-Says what was wrong as soon as it is known. Exits with 1 when anything was wrong, or when memory or descriptors of the
-agent or the viewer kept growing.
+Says what was wrong as soon as it is known, and keeps runs that are wrong in a folder that it names. Exits with 1 when
+anything was wrong, or when memory or descriptors of the agent or the viewer kept growing.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ _WARM = 0.3
 
 
 def main(seconds: float, seed: int) -> int:
-    print(f"seed {seed}, {seconds:.0f} s")
+    keep = Path(tempfile.mkdtemp(prefix="agentdbg-soak-"))
+    print(f"seed {seed}, {seconds:.0f} s; runs that are wrong are kept in {keep}")
     with tempfile.TemporaryDirectory() as folder, small_disk(Path(folder) / "disk") as disk:
-        alone = Chaos(Path(folder) / "alone", seed)
-        torn = Chaos((disk or Path(folder)) / "torn", seed + 1, disk=disk)
+        alone = Chaos(Path(folder) / "alone", seed, keep=keep)
+        torn = Chaos((disk or Path(folder)) / "torn", seed + 1, disk=disk, keep=keep)
         reader = Reader(alone.data_dir)
         end, viewer = time.monotonic() + seconds, [reader.size()]
         # One lives all the time beside those that come and go.

@@ -114,7 +114,7 @@ def _end_of_a_call_less(events: list[dict[str, Any]]) -> None:
         (_second_start, "integrity", "the run begins a second time"),
         (_after_the_end, "integrity", "there is more after RUN_END, which is line 2"),
         (_wrong_type, "schema", "event.duration_ms is str, not integer or null"),
-        (_no_time, "schema", "event.ts is 'yesterday', which is no time"),
+        (_no_time, "schema", "event.ts is 'yesterday', which is not a time"),
         (_wrong_model, "schema", "event.payload.temperature is str"),
         (_one_call_less, "integrity", "run.json says counts is"),
         (_end_of_a_call_less, "integrity", "began here and has no end"),

@@ -164,6 +164,8 @@ def _put(line: list[Step], group: list[Step]) -> None:
 
 def _in_fixed_order(steps: Sequence[Step]) -> list[Step]:
     """By name and arguments, which most often tell them apart, then by all that they say."""
+    if len(steps) < 2:
+        return [*steps]
     return sorted(steps, key=lambda step: (step.name, as_json(step.content.get("args"))[:_ROOM], step.key, step.number))
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from agentdbg.analysis.conversation import Turn
     from agentdbg.analysis.diff.steps import Step
 
-__all__ = ["Change", "changes_between", "context_changes", "sorted_changes", "value_changes"]
+__all__ = ["Change", "changes_between", "context_changes", "from_first_difference", "sorted_changes", "value_changes"]
 
 _MOST = 200
 _DEEPEST = 40
@@ -99,6 +99,19 @@ class Change(NamedTuple):
         """`was` and `now`, as far as there is one."""
         was, now = ("was", self.was), ("now", self.now)
         return [now] if self.op == "added" else [was] if self.op == "removed" else [was, now]
+
+
+def from_first_difference(was: Any, now: Any, near: int = 20) -> tuple[Any, Any]:
+    """Two texts that begin alike, from a word or so before the place where they differ; anything else as it is."""
+    if not isinstance(was, str) or not isinstance(now, str):
+        return was, now
+    differing = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
+    begin = next(differing, min(len(was), len(now)))
+    if begin < 2 * near:
+        return was, now
+    space = was.rfind(" ", begin - 2 * near, begin - near)
+    kept = space if space >= 0 else begin - near
+    return f"…{was[kept:].lstrip()}", f"…{now[kept:].lstrip()}"
 
 
 def changes_between(a: Step, b: Step) -> list[Change]:

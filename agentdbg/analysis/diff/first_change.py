@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.diff.changes import from_first_difference
 from agentdbg.analysis.run_columns import LLM, TOOL
+from agentdbg.analysis.wording import cut
 
 if TYPE_CHECKING:
     from agentdbg.analysis.diff.result import Diff, Row
@@ -18,6 +20,7 @@ __all__ = ["first_change"]
 
 _GIVEN = ("appended", "history", "system", "tools", "parameters")
 _MOST = 30
+_NEAR = 8
 
 
 def first_change(diff: Diff, after: int | None = None) -> tuple[int | None, str]:
@@ -38,11 +41,12 @@ def _said(row: Row) -> str:
         return f"{name} is new"
     for change in row.changes:
         if change.part not in _GIVEN and not change.wording:
-            return f"{name} {change.path} {_short(change.was)} → {_short(change.now)}"
+            was, now = from_first_difference(_flat(change.was), _flat(change.now), _NEAR)
+            return f"{name} {change.path} {cut(was, _MOST)} → {cut(now, _MOST)}"
     return ""
 
 
-def _short(value: Any) -> str:
+def _flat(value: Any) -> str:
+    """A value on one line."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = " ".join(text.split())
-    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+    return " ".join(text.split())

@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.diff.model_context import ContextReader
-from agentdbg.analysis.diff.steps import NOT_CONTENT, Side, Step, TotalsCounter, comparable, fingerprint
+from agentdbg.analysis.diff.steps import (
+    NOT_CONTENT,
+    Contents,
+    Side,
+    Step,
+    TotalsCounter,
+    comparable,
+    encoded,
+    fingerprint,
+    print_of,
+)
 from agentdbg.analysis.effects import NO_RULES, EffectReader, SideEffect, normal_form
 from agentdbg.analysis.run_columns import (
     CALL_START,
@@ -65,6 +75,9 @@ class _Reader:
         self._ignored = ignored
         self._models = ContextReader()
         self._totals = TotalsCounter()
+        self._contents = Contents()
+        self._texts: dict[str, str] = {}
+        """The names and ids that come again and again."""
         self._steps: dict[int, Step] = {}
         self._by_id: dict[str, Step] = {}
         self._parents: list[str | None] = []
@@ -90,18 +103,21 @@ class _Reader:
         if isinstance(length, int):
             start_ms -= length
         failed = status_of(kind, payload) == ERROR
-        step = Step(number, kind, name, start_ms, end_ms, failed, _NOTHING)
+        step = Step(
+            number, kind, self._texts.setdefault(name, name), start_ms, end_ms, failed, self._contents, _NOTHING
+        )
         if kind == LLM:
-            self._read_model_call(step, payload)
+            content = self._read_model_call(step, payload)
         elif kind == TOOL:
             self._tools_seen = True
             self._read_effect(step, event)
-            step.content = _tool_content(payload, failed=failed)
+            content = _tool_content(payload, failed=failed)
         else:
-            self._read_other(step, event, payload)
+            content = self._read_other(step, event, payload)
         if self._ignored is not None:
-            step.content = self._ignored.strip(step.content)
-        step.key = fingerprint(comparable(step))
+            content = self._ignored.strip(content)
+        text = encoded(comparable(step, content))
+        step.key, step.kept = print_of(text), self._contents.keep(content, len(text))
         if kind == CALL_START:
             call_id = str(payload.get("call_id") or "")
             self._open[call_id] = step
@@ -109,7 +125,8 @@ class _Reader:
         elif (announced := self._open.pop(event_id, None)) is not None:
             step.start_ms, self._begun[number] = announced.start_ms, announced.number
         self._by_id.setdefault(event_id, step)
-        self._parents.append(event.get("parent_id"))
+        parent_id = event.get("parent_id")
+        self._parents.append(self._texts.setdefault(parent_id, parent_id) if isinstance(parent_id, str) else None)
         self._steps[number] = step
 
     def _read_effect(self, step: Step, event: Event) -> None:
@@ -117,11 +134,10 @@ class _Reader:
         if effect is not None:
             step.effect = effect.changes_something
 
-    def _read_other(self, step: Step, event: Event, payload: dict[str, Any]) -> None:
+    def _read_other(self, step: Step, event: Event, payload: dict[str, Any]) -> dict[str, Any]:
         if step.kind == CALL_START and payload.get("kind") == "tool":
             self._read_effect(step, event)
-            step.content = {"args": parse_embedded(payload.get("input"))}
-            return
+            return {"args": parse_embedded(payload.get("input"))}
         if step.kind == START:
             self._totals.add_start(event)
             step.start_ms = step.end_ms - _FAR
@@ -130,19 +146,20 @@ class _Reader:
             step.start_ms = step.end_ms + _FAR
         elif step.kind == LOOP:
             self._has_findings = True
-        step.content = _CONTENTS.get(step.kind, _other_content)(payload)
+        return _CONTENTS.get(step.kind, _other_content)(payload)
 
-    def _read_model_call(self, step: Step, payload: dict[str, Any]) -> None:
+    def _read_model_call(self, step: Step, payload: dict[str, Any]) -> dict[str, Any]:
         self._totals.add_model_call(payload)
         context, appended, step.history, response = self._models.read(payload, tools_are_events=self._tools_seen)
-        step.content = {"appended": appended, "response": response, "stop_reason": payload.get("stop_reason")}
+        content = {"appended": appended, "response": response, "stop_reason": payload.get("stop_reason")}
         if step.failed:
-            step.content["error"] = failure_of(payload).text
+            content["error"] = failure_of(payload).text
         if self._ignored is not None:
             context = self._ignored.strip(context)
         if context != self._context:  # most calls are given what the one before was
             self._context, self._context_key = context, fingerprint(context)
         step.context, step.context_key = self._context, self._context_key
+        return content
 
     def finish(self) -> Side:
         totals = self._totals.totals(self._steps.values())
@@ -195,10 +212,10 @@ class _Reader:
 
 def _make_call(step: Step) -> None:
     """A tool's call that never returned is a call all the same, and has its like in the run where it did."""
-    if "args" in step.content:
-        step.kind = TOOL
-        step.content["returned"] = False
-        step.key = fingerprint(comparable(step))
+    content = step.content
+    if "args" in content:
+        step.kind, step.kept = TOOL, {**content, "returned": False}
+        step.key = fingerprint(comparable(step, step.kept))
 
 
 def _in_order(top: Sequence[Step]) -> list[Step]:

@@ -9,16 +9,18 @@ Splitting texts into words is most of its work, so each step keeps its words. `T
 from __future__ import annotations
 
 import re
+import tempfile
+import threading
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from agentdbg.analysis.conversation import Turn, answer, last_text
 from agentdbg.analysis.effects import SideEffect, normal_form
 from agentdbg.analysis.run_columns import CALL_KINDS, END, LLM, SPAN, START, TOOL, lacks_times
 from agentdbg.analysis.wording import as_json, number_or_none
-from agentdbg.encoding import encode_json
+from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events.facts import RunTotals, call_failed, cost_of, tokens_of
 from agentdbg.loops.volatile import VOLATILE_KEYS
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_CONTENT",
     "Arguments",
+    "Contents",
     "Side",
     "Step",
     "Totals",
@@ -41,12 +44,67 @@ __all__ = [
     "fingerprint",
     "likeness",
     "likeness_table",
+    "print_of",
 ]
 
 NOT_CONTENT = frozenset({"usage", "cost_usd", "served", "source", "tool_name", "duration_ms", "call_id"})
 """Numbers that follow from the rest, places in the code, and what only repeats the event's name."""
 _NAMELESS = frozenset({LLM, START, END})
 """Steps that stay the same under another name."""
+
+
+Kept = dict[str, Any] | tuple[int, int]
+_HELD = 4_000_000
+"""Bytes of contents that one run may hold in memory, encoded."""
+
+
+class Contents:
+    """
+    What the steps of one run say. Those of a long run lie in a nameless private file and are fetched when asked for:
+    most steps are the same in both runs, and nobody looks into them again.
+    """
+
+    def __init__(self, most_held: int = _HELD) -> None:
+        self._left = most_held
+        self._file: BinaryIO | None = None
+        self._end = 0
+        self._is_at_end = True
+        self._seeking = threading.Lock()
+
+    def keep(self, content: dict[str, Any], size: int) -> Kept:
+        """The content itself, which has about `size` bytes as JSON, or its place in the file."""
+        if self._left > 0:
+            self._left -= size
+            return content
+        try:
+            return self._written(encode_json(content))
+        except (OSError, TypeError, ValueError, OverflowError, RecursionError):  # no room, or no JSON: given by hand
+            return content
+
+    def fetch(self, place: tuple[int, int]) -> dict[str, Any]:
+        """The content at a place that `keep` gave."""
+        assert self._file is not None
+        with self._seeking:
+            self._file.seek(place[0])
+            text = self._file.read(place[1])
+            self._is_at_end = False
+        return cast("dict[str, Any]", decode_json(text))
+
+    def __del__(self) -> None:
+        # A comparison lives as long as somebody looks at it; nobody has to remember to close it.
+        if self._file is not None:
+            self._file.close()
+
+    def _written(self, text: bytes) -> tuple[int, int]:
+        with self._seeking:
+            if self._file is None:
+                self._file = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 -- lives as long as the steps do
+            if not self._is_at_end:
+                self._file.seek(self._end)
+                self._is_at_end = True
+            self._file.write(text)
+            begin, self._end = self._end, self._end + len(text)
+        return begin, len(text)
 
 
 @dataclass(eq=False)
@@ -65,7 +123,9 @@ class Step:
     start_ms: int
     end_ms: int
     failed: bool
-    content: dict[str, Any]
+    contents: Contents
+    kept: Kept
+    """The content, or its place in `contents`."""
     key: int = 0
     context: dict[str, Any] | None = None
     context_key: int = 0
@@ -77,7 +137,11 @@ class Step:
     words: Any = None
     """What `likeness` keeps of it."""
 
-    @cached_property
+    @property
+    def content(self) -> dict[str, Any]:
+        return self.kept if isinstance(self.kept, dict) else self.contents.fetch(self.kept)
+
+    @property
     def said(self) -> Turn:
         """What the model answered, read when it is needed."""
         return answer(self.content.get("response"))
@@ -85,15 +149,15 @@ class Step:
     @cached_property
     def families(self) -> frozenset[str]:
         """Two steps that share one can be each other, changed: the kind, and its tool or each that a model asks for."""
-        if self.kind == LLM and self.said.calls:
-            return frozenset(f"{LLM}:{call.name}" for call in self.said.calls)
+        if self.kind == LLM and (calls := self.said.calls):
+            return frozenset(f"{LLM}:{call.name}" for call in calls)
         return frozenset({str(self.kind) if self.kind in _NAMELESS else f"{self.kind}:{self.name}"})
 
     @cached_property
     def action(self) -> int | str:
         """What the step does, whatever is said with it or comes of it: a coarser key than its content."""
-        if self.kind == LLM and self.said.calls:
-            return fingerprint([[call.name, normal_form(call.args)] for call in self.said.calls])
+        if self.kind == LLM and (calls := self.said.calls):
+            return fingerprint([[call.name, normal_form(call.args)] for call in calls])
         if self.kind == TOOL:
             return fingerprint([self.name, normal_form(self.content.get("args"))])
         if self.kind in (START, END, SPAN):
@@ -101,9 +165,9 @@ class Step:
         return self.key
 
 
-def comparable(step: Step) -> list[Any]:
+def comparable(step: Step, content: dict[str, Any]) -> list[Any]:
     """What makes two steps the same: name and content, a result without the fields that belong to the single call."""
-    kind, content = step.kind, step.content
+    kind = step.kind
     result = content.get("result")
     if isinstance(result, dict) and not VOLATILE_KEYS.isdisjoint(result):
         kept = {key: item for key, item in result.items() if key not in VOLATILE_KEYS}
@@ -113,7 +177,12 @@ def comparable(step: Step) -> list[Any]:
 
 def fingerprint(value: Any) -> int:
     """A short name for a JSON value, the same in every process: equal values have equal ones, and others do not."""
-    return int.from_bytes(blake2b(encoded(value), digest_size=10).digest(), "big")
+    return print_of(encoded(value))
+
+
+def print_of(text: bytes) -> int:
+    """The fingerprint of a value that is encoded."""
+    return int.from_bytes(blake2b(text, digest_size=10).digest(), "big")
 
 
 def encoded(value: Any) -> bytes:
@@ -228,9 +297,12 @@ def are_akin(left: Step, right: Step) -> bool:
 
 def likeness_table(left: Sequence[Step], right: Sequence[Step]) -> list[dict[int, float]]:
     """How alike each step of one line is to those of the other that are akin to it, by place. Most are not."""
-    return [
+    table = [
         {place: likeness(step, other) for place, other in enumerate(right) if are_akin(step, other)} for step in left
     ]
+    for step in (*left, *right):
+        step.words = None  # many small texts, which nobody asks for again
+    return table
 
 
 def likeness(left: Step, right: Step) -> float:
@@ -242,8 +314,8 @@ def likeness(left: Step, right: Step) -> float:
         return 1.0
     words, words_right = _kept_words(left), _kept_words(right)
     if kind == TOOL:
-        alike: float = 0.35 + 0.5 * words.likeness(words_right)
-        return alike + 0.1 * (left.content.get("result") == right.content.get("result"))
+        alike: float = 0.35 + 0.5 * words[0].likeness(words_right[0])
+        return alike + (0.1 if words[1] == words_right[1] else 0.0)
     if kind == LLM:
         said = _shared(words[0], words_right[0])
         if words[1] is None:
@@ -253,22 +325,25 @@ def likeness(left: Step, right: Step) -> float:
 
 
 def _kept_words(step: Step) -> Any:
-    """What is compared of a step again and again: words of an answer and its question, `Arguments` of a call, words."""
+    """What is compared again and again: words of an answer and its question, a call's `Arguments` and result, words."""
     if step.words is None:
+        content = step.content
         if step.kind == LLM:
-            step.words = _model_words(step)
+            step.words = _model_words(content)
+        elif step.kind == TOOL:
+            step.words = Arguments(content.get("args")), content.get("result")
         else:
-            step.words = Arguments(step.content.get("args")) if step.kind == TOOL else _words(step.content)
+            step.words = _words(content)
     return step.words
 
 
-def _model_words(step: Step) -> tuple[Words, Words | None]:
+def _model_words(content: dict[str, Any]) -> tuple[Words, Words | None]:
     """Those of the answer, and those of the question where no tool is asked for."""
-    said = step.said
+    said = answer(content.get("response"))
     if said.calls:
         words = _words([call.args for call in said.calls])
         return words | _words(said.text) if said.text else words, None
-    return _words(said.text), _words(last_text(step.content.get("appended")))
+    return _words(said.text), _words(last_text(content.get("appended")))
 
 
 class Arguments:

@@ -81,7 +81,7 @@ def _bare(text: str, not_words: re.Pattern[str] = _NOT_WORDS) -> str:
 def _statement_effect(statement: str) -> EffectKind:
     words = _WORD.findall(statement)
     first = words[0] if words else ""
-    if first in _WRITES:
+    if first in _WRITES or (first == "pragma" and "=" in statement):
         return "write"
     if explained := _EXPLAINED.match(statement):  # with ANALYZE the statement is run
         return _statement_effect(explained[1])
@@ -89,7 +89,7 @@ def _statement_effect(statement: str) -> EffectKind:
         return "write" if first == "set" and words[1:2] in (["global"], ["persist"], ["persist_only"]) else "read"
     if first in _OTHERS:
         return _other_effect(first, statement)
-    if first not in _READS or "/*!" in statement or (first == "pragma" and "=" in statement):  # a comment that is run
+    if first not in _READS or "/*!" in statement:  # a comment that is run
         return "unknown"
     return _query_effect(statement, words)
 

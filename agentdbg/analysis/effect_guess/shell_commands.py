@@ -166,6 +166,8 @@ def _awk(rest: list[str]) -> EffectKind:
     if any(word == "inplace" for word in rest):
         return "write"
     program = " ".join(word for word in rest if not word.startswith("-"))
+    if re.search(r"\bprintf?\b[^;}<>]*>>?\s*\"(?!/dev/)", program):
+        return "write"
     # Greater-than is common in conditions; behind a print it is a file.
     if re.search(r"system\s*\(|\bgetline\b|\|\s*(?:&|\")|print[^;}]*>", program) or _has(rest, frozenset({"-f"})):
         return "unknown"
@@ -195,6 +197,12 @@ def _gh(rest: list[str]) -> EffectKind:
     if not method:
         method = "POST" if _has(rest, frozenset({"-f", "-F", "--field", "--raw-field", "--input"})) else "GET"
     return "read" if method.upper() in _HTTP_READS else "write"
+
+
+def _kubectl(rest: list[str]) -> EffectKind:
+    if _subcommands(rest)[0][:2] in (["rollout", "status"], ["rollout", "history"], ["auth", "can-i"]):
+        return "read"
+    return _subcommand_effect("kubectl", rest)
 
 
 def _hostname(rest: list[str]) -> EffectKind:
@@ -266,7 +274,8 @@ def _git(rest: list[str]) -> EffectKind:
     options = frozenset(word.partition("=")[0] for word in rest[1:] if word.startswith("-"))
     if "--output" in options:
         return "write"
-    if name == "config" and len(given) == 1 and options <= {"--global", "--local", "--system"}:
+    only_shows = name == "apply" and not options.isdisjoint(_GIT_APPLY_SHOWS) and "--apply" not in options
+    if only_shows or (name == "config" and len(given) == 1 and options <= {"--global", "--local", "--system"}):
         return "read"
     if name in _GIT_LISTS:
         by_options, by_words = _GIT_LISTS[name]
@@ -292,6 +301,7 @@ _GIT_LISTS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "notes": (frozenset(), frozenset({"list", "show"})),
 }
 """Commands of git that list when they are given one of these options or words, or nothing."""
+_GIT_APPLY_SHOWS = frozenset({"--check", "--stat", "--numstat", "--summary"})
 _GIT_SHOWS = frozenset(
     {"-a", "-r", "-v", "-vv", "--all", "--remotes", "--verbose", "--show-current", "--sort", "--format"}
 )
@@ -347,6 +357,7 @@ _RULES: dict[str, Callable[[list[str]], EffectKind]] = {
     "hostname": _hostname,
     "http": _httpie,
     "https": _httpie,
+    "kubectl": _kubectl,
     "perl": _perl,
     "sed": _sed,
     "tar": _tar,

@@ -29,7 +29,7 @@ KEYWORDS = word_set("! { do elif else if then until while time")
 """Words of the shell that stand before a command."""
 WRITES = word_set("""
     adduser at chattr chgrp chmod chown copy cp csplit dd del deluser doas ed erase fallocate fdisk groupadd groupdel
-    halt insmod install iptables kill killall ln logger mail mailx md mkdir mkfifo mkfs mknod mktemp mkswap modprobe
+    halt insmod install kill killall ln logger mail mailx md mkdir mkfifo mkfs mknod mktemp mkswap modprobe
     mount move mutt mv nft parted passwd patch pkill poweroff rd reboot ren rename renice rm rmdir rmmod rsync scp
     sendmail setfacl sftp shred shutdown split swapoff swapon telinit touch truncate tune2fs ufw umount unlink useradd
     userdel usermod wall wipefs zip
@@ -49,7 +49,9 @@ READS_UNLESS = {
 }
 """Programs that only read unless one of these is among their words."""
 WRITES_UNLESS = {
+    "black": word_set("--check --diff"),
     "crontab": word_set("-l"),
+    "iptables": word_set("-L -S --list --list-rules"),
     "gunzip": word_set("-c -t -l --stdout --to-stdout --test --list"),
     "gzip": word_set("-c -t -l --stdout --to-stdout --test --list"),
     "bzip2": word_set("-c -t --stdout --test"),
@@ -147,6 +149,7 @@ BY_SUBCOMMAND: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     ),
     "conda": (word_set("info list search"), word_set("create install remove update uninstall")),
     "cargo": (word_set("metadata search tree version"), word_set("add install publish remove uninstall yank update")),
+    "ruff": (word_set("rule linter version"), word_set("format clean")),
     "go": (word_set("doc list version"), word_set("clean get install fmt")),
     "gem": (word_set("list search info which environment"), word_set("install uninstall update push")),
     "systemctl": (

@@ -36,55 +36,56 @@ def word_set(text: str) -> frozenset[str]:
 WRITES = word_set("""
     abandon abort accelerate accept ack acknowledge acquire activate add adjust administer admit adopt advance advertise
     affix allocate allow alter amend annotate announce anonymize append apply appoint approve arm arrange assemble
-    assign associate attach attack authorise authorize automate backfill ban begin bind blacklist blocklist boost
-    bootstrap borrow brighten bump burn buy bypass calibrate cancel certify change cherry clean cleanup clear compensate
-    compress configure consolidate contribute cordon craft create customize deactivate deauthorize decline decommission
-    decompress decrease decrement deduct dedupe defer delegate delete deliver demote deny deprecate deregister designate
-    destroy detach detonate dial dig dim disable disarm disassociate disburse discard discharge disclose disconnect
-    disengage dismantle dismiss dispatch dispense dispose dissociate dissolve distribute divert donate downgrade
-    downscale downvote drag drain draw duplicate edit eject elevate emit empower empty emulate enable endorse enforce
-    enlarge enlist enqueue enroll enter equip erase escalate establish evacuate evict exclude exempt expedite expel
-    expire expose extend failover fasten finalize finetune flip flush follow forfeit forget forgive forward freeze
-    fulfill give grant halt handle hibernate hide hire ignite impersonate implant impose incorporate increase increment
-    inflate inform ingest init initialise initialize initiate inject insert instantiate insure interact intercept
-    interrupt introduce invalidate invest invite invoke irrigate isolate join kick kill leave lend liquidate lower
-    lubricate manage management manipulate migrate mint mitigate modify mount mutate mute nack nominate notify nudge
-    nullify offboard offload omit onboard operate organise organize outsource overhaul override overrule overwrite paste
-    pay penalize persist populate postpone precondition preheat prepend prescribe preserve prevent prioritize procure
-    produce prohibit prolong promote propagate protect provision prune publish punish purge purify put quit rebalance
-    rebase reboot rebuild recategorize reclaim reconcile reconnect recover recruit rectify recycle redact redeem
-    redirect redo reduce refactor refill refine reflash reformat refresh refuel refuse regenerate reimage reimburse
-    reinforce reinstate reject relocate remap remediate remember remind remit remove rename renew rent reopen repair
-    repartition repeal replace replicate reply reprioritize requeue reroute rerun reschedule rescind rescue reserve
-    reset resign resize respond restart restock restore restrict restructure retain retarget retire retract retrain
-    retry revamp revert revise revoke rewind rewrite rollback rotate salvage sanitize save scaffold scrub seize sell
-    send set settle setup shelve shred shrink shuffle shut shutdown sideload silence skip snooze spawn spend spray
-    squash stabilize standardize steer stitch strengthen strip submit subscribe substitute summon suppress surrender
-    suspend sustain swipe switchover synchronise synchronize taint terminate tether thaw throttle tighten tilt toggle
-    toss tow transact transmit trash trigger trim truncate turn uncheck undo unfavorite ungroup unify uninstall unload
-    unlock unmount unplug unstage unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void vouch waive
-    wake warn weld whitelist widen wipe withdraw withhold write
+    assign associate attach attack authenticate authorise authorize automate backfill ban begin bind blacklist blocklist
+    boost bootstrap borrow brighten bump burn buy bypass calibrate cancel certify change cherry chmod chown clean
+    cleanup clear compensate compress configure connect consolidate continue contribute cordon cp craft create customize
+    deactivate deauthorize decline decommission decompress decrease decrement deduct dedupe defer del delegate delete
+    deliver demote deny deprecate deregister designate destroy detach detonate dial dig dim disable disarm disassociate
+    disburse discard discharge disclose disconnect disengage dismantle dismiss dispatch dispense dispose dissociate
+    dissolve distribute divert donate downgrade downscale downvote drag drain draw duplicate edit eject elevate emit
+    empower empty emulate enable endorse enforce enlarge enlist enqueue enroll enter equip erase escalate establish
+    evacuate evict exclude exempt exit expedite expel expire expose extend failover fasten finalize finetune flip flush
+    follow forfeit forget forgive forward freeze fulfill give grant halt handle hibernate hide hire ignite impersonate
+    implant impose incorporate increase increment inflate inform ingest init initialise initialize initiate inject
+    insert instantiate insure interact intercept interrupt introduce invalidate invest invite invoke irrigate isolate
+    join kick kill leave lend liquidate login logout lower lubricate manage management manipulate maximize migrate
+    minimize mint mitigate mkdir modify mount mutate mute mv nack nominate notify nudge nullify offboard offload omit
+    onboard operate organise organize outsource overhaul override overrule overwrite paste pay penalize persist populate
+    postpone precondition preheat prepend prescribe preserve prevent prioritize procure produce prohibit prolong promote
+    propagate protect provision prune publish punish purge purify put quit rebalance rebase reboot rebuild recategorize
+    reclaim reconcile reconnect recover recruit rectify recycle redact redeem redirect redo reduce refactor refill
+    refine reflash reformat refresh refuel refuse regenerate reimage reimburse reinforce reinstate reject relocate remap
+    remediate remember remind remit remove rename renew rent reopen repair reparent repartition repeal replace replicate
+    reply reprioritize requeue reroute rerun reschedule rescind rescue reserve reset resign resize respond restart
+    restock restore restrict restructure retain retarget retire retract retrain retry revamp revert revise revoke rewind
+    rewrite rm rmdir rollback rotate salvage sanitize save scaffold scrub seize sell send set settle setup shelve shred
+    shrink shuffle shut shutdown sideload silence skip snooze spawn spend spray squash stabilize standardize steer
+    stitch strengthen strip submit subscribe substitute summon suppress surrender suspend sustain swipe switchover
+    synchronise synchronize taint terminate tether thaw throttle tighten tilt toggle toss tow transact transmit trash
+    trigger trim truncate turn uncheck undo unfavorite ungroup unify uninstall unload unlock unmount unplug unstage
+    unsubscribe unzip update upgrade upsert upvote vacate vaccinate veto void vouch waive wake warn weld whitelist widen
+    wipe withdraw withhold write
 """)
 WRITES_OR_THINGS = word_set("""
     archive award backup bid block boot broadcast capture charge checkout claim click clone close commission commit
-    confirm copy delay deploy deposit draft drop exchange favorite fill fix flag fork hold import install launch like
-    link lock mark mention merge move patch pause pin play press purchase push quarantine raise refund register relay
-    release resume return retweet reverse reward rollout scale seed share ship sign sponsor stake start stash stop swap
-    switch sync tap trade transfer transition tweet upload vacuum vote wire
+    confirm control copy delay deploy deposit draft drop exchange favorite fill fix flag fork hold import install launch
+    like link lock mark mention merge move patch pause pin play press purchase push quarantine raise refund register
+    relay release resume return retweet reverse reward rollout scale seed share ship sign sponsor stake start stash stop
+    swap switch sync tap trade transfer transition tweet upload vacuum vote wire
 """)
 """Verbs in most names, `close_issue` and `file_upload`; but `exchange_rate` and `refund_status` tell something."""
 THINGS_OR_WRITES = word_set("bookmark email file index issue label log message order record star store tag text type")
 """Verbs as the first word, `order_pizza`; things as the last one, `pending_order`, and before a verb, `file_search`."""
 WRITES_FIRST = word_set("""
-    bill book clock comment complete connect contact control debit end exercise feed fire fund invoice lease mail make
-    place post power queue refer request schedule stage trust water
+    bill book clock comment complete contact debit end exercise feed fire fund invoice lease mail make place post power
+    queue refer request schedule stage trust water
 """)
 """Verbs as the first word, whatever follows: `schedule_visit`; things as the last one, `blog_post`."""
 READS = word_set("""
     aggregate analyse analyze assess browse calculate classify compare compute describe detect diagnose discover
-    enumerate evaluate examine explain explore extract fetch find get glob goto grep hover infer inspect introspect
-    investigate look lookup measure navigate observe parse peek predict read recall recommend reflect retrieve scrape
-    show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
+    enumerate evaluate examine explain explore extract fetch filter find get glob goto grep hover infer inspect
+    introspect investigate look lookup measure navigate observe parse peek predict read recall recommend reflect
+    retrieve scrape show simulate suggest summarise summarize think transcribe translate validate verify wait whoami
 """)
 READS_OR_THINGS = word_set("""
     count crawl diff embed estimate forecast list poll preview query reason scan screenshot scroll search snapshot view
@@ -98,29 +99,33 @@ TOLD_OF_WRITES = word_set("history policy rate rates status")
 TELLS = word_set("charge commit deploy exchange merge order refund release return trade transfer")
 TOLD = TOLD_OF_WRITES | word_set("""
     availability balance contents detail details docs documentation hours info information log logs metadata price
-    overview prices results schema size stats summary tree version
+    overview permalink prices results schema size stats summary tree url version
 """)
 """What a name of nothing but things ends with when it tells something: `account_balance`."""
 NOUNS = word_set("""
     account airtable api asana aws azure batch bitbucket booking brave browser build bulk calendar car chat chroma city
     clickup cloudflare cloudwatch code codebase collection company confluence contact currency customer data database
-    datadog dataset db directory discord doc docker docs document drive duckduckgo dynamodb elastic elasticsearch entity
-    event exa figma file firebase firecrawl firestore flight folder freshdesk full gcp gdrive git github gitlab gmail
-    google grafana gsheets helm hf hotel hubspot hybrid image intercom inventory issue item jira job json kafka kb
-    keyword knowledge kubectl kubernetes label lambda linear mailchimp maps market mcp media memory message mobile
-    monday mongo mongodb movie music my mysql neo neon netlify network news node nosql notion obsidian okta onedrive
-    onenote opensearch order outlook page pagerduty payment paypal people pg pinecone playwright postgres product
-    project prometheus public puppeteer qdrant quickbooks recipe reddit redis repo repository resource room salesforce
-    semantic sentry server service sharepoint shipment shipping shop shopify similarity slack snowflake spec spotify sql
-    sqlite square stock store stripe supabase symbol system table tag task tavily tax teams telegram thread ticket
-    todoist topic train travel trello twilio twitter unity url user vault vector vendor vercel video weather weaviate
-    web wiki wordpress workspace xero youtube zendesk zoom
+    datadog dataset db dependency directory discord doc docker docs document drive duckduckgo dynamodb elastic
+    elasticsearch entity event exa figma file firebase firecrawl firestore flight folder freshdesk full gcp gdrive git
+    github gitlab gmail google grafana gsheets helm hf hotel hubspot hybrid image intercom inventory issue item jira job
+    json kafka kb keyword knowledge kubectl kubernetes label lambda linear mailchimp maps market mcp media memory
+    message mobile monday mongo mongodb movie music my mysql neo neon netlify network news node nosql notion obsidian
+    okta onedrive onenote opensearch order outlook page pagerduty payment paypal people pg pinecone playwright postgres
+    product project prometheus public puppeteer qdrant quickbooks recipe reddit redis repo repository resource room
+    salesforce semantic sentry server service sharepoint shipment shipping shop shopify similarity slack snowflake spec
+    spotify sql sqlite square stock store stripe supabase symbol system table tag task tavily tax teams telegram thread
+    ticket todoist topic train travel trello twilio twitter unity url user vault vector vendor vercel video weather
+    weaviate web wiki wordpress workspace xero youtube zendesk zoom
 """)
 """Things and services that names begin with; a plural is taken for one too."""
 UNDONE = word_set("watch")
 """With `un` before them they are verbs: `unstar_repository`."""
+ASKS = word_set("am are can did does has have is should was were")
+"""A name that begins so asks a question: `is_order_cancelled`, `can_delete`."""
 HARMLESS = word_set("attempt_completion calculator final_answer finish page_down page_up sequentialthinking task_done")
 """How an agent thinks aloud, counts, turns a page, or ends."""
+FILED = word_set("clipboard disk docx drive epub excel file pdf pptx xlsx")
+"""Where a result goes that is kept: `export_doc_to_pdf`."""
 AGENTS = word_set("agent agents assistant expert human humans operator representative specialist supervisor support")
 MONEY = word_set("account accounts address bank card checking iban savings wallet")
 SCREEN = word_set("browser element keyboard page playwright puppeteer screen selenium")
@@ -133,7 +138,7 @@ CODE = word_set("""
 BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unknown"]]] = {
     "ask": (frozenset(), word_set("followup question questions user"), "unknown"),
     "build": (
-        word_set("app binary container docker image package project release site target"),
+        word_set("app binary chart container dependency docker image package project release site target"),
         frozenset(),
         "unknown",
     ),
@@ -144,8 +149,10 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         word_set("currency date html markdown temperature time timezone unit units"),
         "unknown",
     ),
+    "download": (frozenset(), frozenset(), "unknown"),
     "extract": (word_set("archive tar zip"), frozenset(), "read"),
     "format": (word_set("cell cells column disk document file paragraph range row sheet"), frozenset(), "unknown"),
+    "generate": (frozenset(), frozenset(), "unknown"),
     "go": (frozenset(), word_set("back forward page url"), "unknown"),
     "input": (word_set("field form text"), frozenset(), "unknown"),
     "load": (
@@ -165,7 +172,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "pull": (
-        word_set("branch changes commits docker git image latest model remote repo repository"),
+        word_set("branch changes chart commits docker git helm image latest model remote repo repository"),
         frozenset(),
         "unknown",
     ),
@@ -192,7 +199,7 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
         "unknown",
     ),
     "run": (
-        word_set("action automation container deployment job migration pipeline playbook pods webhook workflow"),
+        word_set("action automation container deployment job migration pipeline playbook pod webhook workflow"),
         frozenset(),
         "unknown",
     ),
@@ -200,7 +207,11 @@ BY_OBJECT: dict[str, tuple[frozenset[str], frozenset[str], Literal["read", "unkn
     "train": (word_set("agent classifier model network"), frozenset(), "unknown"),
     "select": (word_set("checkbox dropdown option playwright puppeteer radio"), frozenset(), "read"),
     "track": (word_set("event metric"), word_set("delivery flight order package parcel shipment"), "unknown"),
-    "watch": (word_set("issue repo repository thread"), word_set("file folder logs video"), "unknown"),
+    "watch": (
+        word_set("issue page repo repository thread ticket topic"),
+        word_set("file folder logs video"),
+        "unknown",
+    ),
 }
 """Verbs that say nothing alone: what makes them a write, what makes them a read, and what they are otherwise."""
 ALSO_THINGS = word_set("build call format input pull rate react report train")
@@ -210,6 +221,7 @@ ALSO_THINGS = word_set("build call format input pull rate react report train")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
+_REDIS_READS = re.compile(r"[hlsxz](?:m?get(?:all)?|keys|vals|len|range|members|card|exists|ismember|score|scan)")
 _REDIS = re.compile(r"[hlrsxz](?:m?set(?:nx)?|add|push|pop|rem|del|incrby|trim|move|store)")
 """Commands of Redis: `hset`, `lpush`, `zincrby`."""
 _THING = re.compile(r"(?!augment|implement|partition|position|segment|supplement)\w+(?:tion|ment|ity|flow)")
@@ -222,7 +234,7 @@ _Words = tuple[str, ...]
 def name_effect(name: str) -> EffectKind:
     """What the words of a name say."""
     words = words_of(name)
-    if "_".join(words) in HARMLESS:
+    if "_".join(words) in HARMLESS or (words[:1] and words[0] in ASKS and len(words) > 1 and not _also_writes(words)):
         return "read"
     if words[:2] == ("transfer", "to"):
         return _hand_over(words)
@@ -230,6 +242,8 @@ def name_effect(name: str) -> EffectKind:
         found = _verb_effect(word, words[:at], words[at + 1 :])
         if found is not None:
             return found
+    if _also_writes(words):
+        return "write"
     return "read" if words and words[-1] in TOLD and _are_things(words[:-1]) else "unknown"
 
 
@@ -253,8 +267,8 @@ def _verb_effect(word: str, before: _Words, rest: _Words) -> EffectKind | None:
         return _by_object(word, before, rest)
     if word in READS or word in READS_OR_THINGS:
         return _read_effect(word, before, rest)
-    if _is_write(word):
-        return "write"
+    if (_REDIS_READS.fullmatch(word) and not rest) or _is_write(word):
+        return "read" if _REDIS_READS.fullmatch(word) else "write"
     if word in WRITES_OR_THINGS:
         return _write_or_thing(word, rest)
     if word in THINGS_OR_WRITES or word in WRITES_FIRST:
@@ -275,6 +289,8 @@ def _read_effect(word: str, before: _Words, rest: _Words) -> EffectKind:
     is_verb = word in READS or _are_things(before)
     if word in ("list", "search") and rest and rest[-1].endswith("s"):
         is_verb = True  # `acme_list_orders`: the word before is most likely the name of a service
+    if word == "search" and not rest:
+        is_verb = True  # `arxiv_search`: hardly any tool does something else to a search
     if word in ("evaluate", "query"):  # what is given to it decides
         is_verb &= bool(rest) and CODE.isdisjoint(before + rest)
     if word in READS_OR_THINGS:
@@ -291,7 +307,7 @@ def _are_things(words: _Words) -> bool:
 
 def _also_writes(rest: _Words) -> bool:
     """`get_or_create_user`, `search_and_replace`, `search_replace`, `extract_pages_to_file`."""
-    if rest[:1] == ("replace",) or rest[-2:] in (("to", "file"), ("to", "disk")):
+    if rest[:1] == ("replace",) or (rest[-2:-1] == ("to",) and rest[-1] in FILED):
         return True
     return any(
         word in ("and", "or", "then") and (_is_write(after) or _can_write(after)) for word, after in pairwise(rest)
@@ -322,6 +338,8 @@ def _thing_or_write(word: str, before: _Words, rest: _Words) -> EffectKind | Non
         # `post_get` has a verb of its own, `schedule_visit` perhaps.
         reads = [other for other in rest if other in READS_OR_THINGS or (other in TOLD and len(rest) == 1)]
         return None if rest and rest[0] in READS else "unknown" if reads else "write"
+    if rest[:1] == ("from",) or (word == "text" and rest[:1] == ("to",)):
+        return "unknown"  # `message_from_link`, `text_to_speech`
     if any(_is_verb(other) for other in rest):
         return None  # `file_search`, `message_send`: the clearer word decides
     if len(rest) == 1 and rest[0] in TOLD:
@@ -352,6 +370,9 @@ def _is_write(word: str) -> bool:
 def _by_object(verb: str, before: _Words, rest: _Words) -> EffectKind | None:
     """`resolve_ticket` and `resolve_path`, `open_account` and `open_file`."""
     writes, reads, otherwise = BY_OBJECT[verb]
+    rest = (*rest, *(word[:-1] for word in rest if word.endswith("s") and word[:-1] in writes))  # `open_tickets`
+    if rest and not writes.isdisjoint(rest):
+        before = before[1:]  # `kind_build_image`: the first word is most likely the name of a service
     if verb in ALSO_THINGS and (not _are_things(before) or any(map(_is_verb, rest)) or rest[:1] == ("request",)):
         return None
     if _also_writes(rest) or not writes.isdisjoint(before + rest):

@@ -186,9 +186,14 @@ def _as_finding(suspect: Suspect) -> Finding:
     return Finding(suspect.kind, severity, suspect.line, evidence, {"suspect": suspect.rank})
 
 
-def headline_lines(findings: Sequence[Finding], most: int = 2) -> list[Line]:
-    """The sentences a verdict should add to its own: warnings and worse that it does not already speak of."""
-    severe = [finding for finding in findings if finding.severity != "info" and finding.kind not in _SAID_BY_VERDICT]
+def headline_lines(findings: Sequence[Finding], most: int = 2, *, saw_nothing: bool = False) -> list[Line]:
+    """
+    The sentences a verdict should add to its own: warnings and worse that it does not already speak of.
+
+    A verdict that `saw_nothing` wrong by itself speaks of none.
+    """
+    said: frozenset[str] = frozenset() if saw_nothing else _SAID_BY_VERDICT
+    severe = [finding for finding in findings if finding.severity != "info" and finding.kind not in said]
     return [finding.line for finding in severe[:most]]
 
 
@@ -196,7 +201,8 @@ def add_to_verdict(verdict: Verdict, examined: Examination) -> None:
     """
     Let a verdict say what was found besides its own lines, as far as there is room, and how the run stands.
 
-    A run that ended by itself is amber only if it has problems: what it recovered from is told, and nothing more.
+    A run that ended by itself is amber only if it has problems: what it recovered from is told, and nothing more. What
+    is wrong comes before what the run answered.
     """
     verdict["state"] = examined.state
     beside = _beside_lines(examined)
@@ -204,10 +210,11 @@ def add_to_verdict(verdict: Verdict, examined: Examination) -> None:
         verdict["lines"] = [*verdict["lines"][:1], *beside, *verdict["lines"][1:]]
         return
     lines = [] if examined.outcome is None else [line(None, examined.outcome.sentence)]
-    has_problems = examined.state == "problems"
+    has_problems, saw_nothing = examined.state == "problems", verdict["tone"] == "ok"
     own = verdict["lines"] if has_problems or examined.outcome is None else verdict["lines"][:1]
-    more = headline_lines(examined.findings) if has_problems else []
-    verdict["lines"] = [*lines, *beside, *own, *more][: _MOST_VERDICT_LINES + len(beside)]
+    more = headline_lines(examined.findings, saw_nothing=saw_nothing) if has_problems else []
+    told = [*more, *own] if saw_nothing else [*own, *more]
+    verdict["lines"] = [*lines, *beside, *told][: _MOST_VERDICT_LINES + len(beside)]
     verdict["tone"] = "warn" if has_problems else "ok"
     verdict["word"] = "Finished with problems" if has_problems else "Finished"
 

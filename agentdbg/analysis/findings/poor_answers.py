@@ -94,7 +94,9 @@ class EndingsWithoutAnswer:
 _ADMITS = re.compile(
     r"\b(?:no|not|none|nothing|never|neither|without|unable|cannot|fail\w*|errors?|unfortunately|sorry|apolog\w*|empty"
     r"|invalid|missing|issues?|problems?|however|instead|retry|again|unavailable|unsuccessful|unknown|only|but|try"
-    r"|unclear|0|zero)\b|n['\u2019]t\b",
+    r"|unclear|0|zero|declin\w+|den(?:y|ied|ies)|refus\w+|reject\w+|expir\w+|block(?:s|ed)|crash\w*"
+    r"|time(?:d |-)?out|offline|insufficient|exceed\w*|limit\w*|wrong|trouble|later)\b"
+    r"|\bout of (?:stock|order|date)\b|n['\u2019]t\b|\u274c",
     re.IGNORECASE,
 )
 _ENGLISH = re.compile(

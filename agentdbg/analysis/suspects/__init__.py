@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.analysis.suspects import against_results, grounds
 from agentdbg.analysis.suspects.origins import provenance
 from agentdbg.analysis.suspects.parts_played import priors
-from agentdbg.analysis.suspects.run_story import RunStory
+from agentdbg.analysis.suspects.run_story import UNNAMED, RunStory
 from agentdbg.analysis.wording import text_of
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ RATES = {
     "assumed": (15, 84),
     "claimed_alone": (2, 21),
     "id_from_nowhere": (23, 23),
-    "position": (6, 158),
-    "said_first": (20, 74),
+    "position": (5, 157),
+    "said_first": (20, 75),
     "typed_data": (36, 131),
 }
 """Of so many suspects of a kind how many were the cause, in labelled runs, as `make bench-blame` counts them."""
@@ -119,4 +119,12 @@ def _weight(before: float, held: list[Ground]) -> float:
 def _suspect(story: RunStory, position: int, held: list[Ground], weight: float) -> Suspect:
     main = max(held, key=lambda ground: ground.weight)
     steps = {story.steps[place].number: story.steps[place].event_id for place in main.evidence}
-    return Suspect(position, main.kind, main.line, tuple(steps), tuple(steps.values()), round(weight, 3))
+    return Suspect(position, main.kind, _begun(main.line), tuple(steps), tuple(steps.values()), round(weight, 3))
+
+
+def _begun(said: Line) -> Line:
+    """A sentence whose first words stand for a model without a name begins like any other."""
+    first, *rest = said["parts"]
+    if first["text"] != UNNAMED:
+        return said
+    return {**said, "parts": [{**first, "text": UNNAMED.capitalize()}, *rest]}

@@ -36,7 +36,9 @@ _HEDGES = re.compile(
 )
 """Words after which a sentence does not plainly say what a result says."""
 _LIMITS = re.compile(
-    r"\b(?:from|after|on|only|except|every|till|later|again|soon|tomorrow|next|usually)\b", re.IGNORECASE
+    r"\b(?:from|after|on (?:the|request|demand|\d|\w+days?|weekends?)|only|except|every|till|later|again|soon|tomorrow"
+    r"|next|usually)\b",
+    re.IGNORECASE,
 )
 """What is so at some other time says nothing of now."""
 _DEEPEST = 3
@@ -57,9 +59,9 @@ def contradicts_result(story: RunStory) -> Iterator[Ground]:
             name, said, result, value = told
             words = (
                 code(step.name),
-                f" #{step.number} says ",
+                f" #{step.number} says “",
                 quote(cut(said, 100)),
-                ", but ",
+                "”, but ",
                 code(result.name),
                 f" #{result.number} gave ",
                 code(name),

@@ -176,13 +176,13 @@ def said_the_answer_first(story: RunStory) -> Iterator[Ground]:
             if first == last and not is_short:
                 continue
             if first == last:
-                rest = " as its answer; no step before it has these words."
+                rest = "” as its answer; no step before it has these words."
             else:
-                rest = " first, which the answer repeats; nothing before it holds it."
+                rest = "” first, which the answer repeats; nothing before it holds it."
             if len(value) <= _TELLING_LENGTH:
-                rest = " as its answer, first."
+                rest = "” as its answer, first."
             kind = "answered_alone" if first == last else "said_first"
-            words: tuple[str | VerdictPart, ...] = (code(step.name), f" #{step.number} said ", shown, rest)
+            words: tuple[str | VerdictPart, ...] = (code(step.name), f" #{step.number} said “", shown, rest)
             yield Ground(
                 kind,
                 first,
@@ -194,9 +194,9 @@ def said_the_answer_first(story: RunStory) -> Iterator[Ground]:
             asking = story.steps[step.by]
             words = (
                 code(asking.name),
-                f" #{asking.number} led to #{step.number}, the first to hold ",
+                f" #{asking.number} led to #{step.number}, the first to hold “",
                 shown,
-                ", which the answer repeats.",
+                "”, which the answer repeats.",
             )
             yield Ground(
                 "led_to_answer",
@@ -282,9 +282,9 @@ def id_from_nowhere(story: RunStory) -> Iterator[Ground]:
                         code(asking.name),
                         f" #{asking.number} gave ",
                         code(step.name),
-                        f" #{step.number} the {path} ",
+                        f" #{step.number} the {path} “",
                         quote(value),
-                        ", which nothing before it holds.",
+                        "”, which nothing before it holds.",
                     )
                     yield Ground("id_from_nowhere", step.by, weight, line(asking.number, *words), (step.by, place))
                     weight *= _FADES

@@ -47,6 +47,9 @@ _FINAL = re.compile(
     r"\b(?:final answer(?:\s+is)?\s*[:=]?|answer(?:\s+is|\s*[:=]))\s*(.{1,200})", re.IGNORECASE | re.DOTALL
 )
 _SHORT = 60
+_FEW_WORDS = 4
+"""An answer of more is a sentence, and what it tells are the figures and names in it."""
+_TELLING = 2
 _MOST_MEMBERS = 300
 _MOST_VALUES = 40
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3})")
@@ -110,7 +113,10 @@ def answer_values(text: str) -> list[str]:
         if words:
             return [words[:120]]
     if len(text) <= _SHORT and text.strip():
-        return [text.strip()]
+        if len(text.split()) <= _FEW_WORDS:
+            return [text.strip()]
+        facts = facts_in(text)
+        return [fact for fact in sorted(facts.hard - {"no"}) + sorted(facts.soft) if len(fact) > _TELLING]
     return sorted(facts_in(text).hard - {"no"})[:40]
 
 

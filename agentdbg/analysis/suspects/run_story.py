@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from agentdbg.analysis import conversation
 from agentdbg.analysis.call_results import failure_of
 from agentdbg.analysis.effects import effect_of
-from agentdbg.analysis.result_signs import error_in_result, is_empty, is_error_text
+from agentdbg.analysis.error_texts import is_error_text
+from agentdbg.analysis.result_signs import error_in_result, is_empty
 from agentdbg.analysis.run_answer import reads_something, spoken
 from agentdbg.analysis.suspects.parts_played import is_closing, reports_output
 from agentdbg.analysis.value_text import parse_embedded
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
     from agentdbg.events import Event
 
-__all__ = ["RunStory", "Step", "error_seen_in"]
+__all__ = ["UNNAMED", "RunStory", "Step", "error_seen_in"]
+
+UNNAMED = "the model"
+"""What a model is called whose name nobody recorded."""
 
 _MOST_STEPS = 600
 _LONGEST = 12_000
@@ -40,6 +44,7 @@ _SEEN_ERROR = re.compile(
     r"|^\s*(?:Call id: \S+\s+)?(?:Error|ERROR|Fatal|FATAL)(?:\s*:|\s+in\b)",
     re.MULTILINE,
 )
+_ONE_SENTENCE = re.compile(r"\s*\w+ \w+")
 _NAMED_ERROR = re.compile(r"\b[A-Za-z_][\w.]*(?:Error|Exception)\b:.*")
 
 
@@ -157,7 +162,7 @@ class RunStory:
         told = response.get("name") if isinstance(response, dict) else None
         named = told or (event.get("meta") or {}).get("speaker")
         name = named if isinstance(named, str) and named else event["name"]
-        name = "the model" if name == "unknown" else name
+        name = UNNAMED if name == "unknown" else name
         step = Step(number, event["event_id"], "model", name, said.text[:_LONGEST], calls=said.calls)
         if call_failed(payload):
             step.trouble = failure_of(payload).text
@@ -197,6 +202,9 @@ class RunStory:
             reads = reads_something(event["name"])
             printed = result if isinstance(result, str) and not reads else ""
             step.trouble = error_in_result(result) or error_seen_in(printed)
+            if step.trouble is None and step.writes and isinstance(result, str) and _ONE_SENTENCE.match(result):
+                # An edit that found nothing to replace did nothing.
+                step.trouble = one_line(result, 160) if is_empty(result) else None
             step.is_empty = step.trouble is None and reads and is_empty(result)
         self._add(step)
         if by is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentdbg.analysis.diff.changes import Change, sorted_changes, value_changes
+from agentdbg.analysis.diff.changes import Change, from_first_difference, sorted_changes, value_changes
 from agentdbg.analysis.diff.sequences import other_wording, word_segments
 
 
@@ -93,3 +93,21 @@ def test_two_texts_are_told_word_by_word() -> None:
         ("same", " dollars"),
         ("now", ", one way"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "shown"),
+    [
+        ("a short text", "a short word", ("a short text", "a short word")),
+        (
+            "The policy allows it. The total is 4000",
+            "The policy allows it. The total is 40",
+            ("…total is 4000", "…total is 40"),
+        ),
+        ("x" * 50 + "a", "x" * 50 + "b", ("…" + "x" * 8 + "a", "…" + "x" * 8 + "b")),
+        (4000, 40, (4000, 40)),
+    ],
+)
+def test_of_two_long_texts_the_part_that_differs_is_shown(was: Any, now: Any, shown: tuple[Any, Any]) -> None:
+    """The beginning that both have says nothing, and takes the room of what does."""
+    assert from_first_difference(was, now, 8) == shown

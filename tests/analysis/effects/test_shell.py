@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from agentdbg.analysis.effect_guess.shell_commands import shell_effect
 
 READS = """\
+git apply --check fix.diff
+kubectl rollout status deploy/web
+iptables -L -n
+black --check .
 docker exec web ls
 ssh -p 22 host ls -la
 kubectl -n a exec pod -- cat /etc/hosts
@@ -201,6 +205,13 @@ mail -s hi a@b.c < x
 /bin/rm x
 r''m x
 [ -f x ] && rm x
+awk '{print $1 > "out"}' x
+git apply fix.diff
+git apply --stat --apply fix.diff
+black src
+ruff format .
+iptables -F
+kubectl rollout restart deploy/web
 case $x in a) rm x;; esac
 ls | while read f; do rm "$f"; done
 psql -c "select 1" -c "drop table x"

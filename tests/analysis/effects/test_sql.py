@@ -46,6 +46,7 @@ WRITES = [
     "WITH a AS (SELECT 1 AS id) UPDATE t SET x = 1",
     "EXPLAIN ANALYZE DELETE FROM t",
     "SELECT * INTO copy FROM t",
+    "PRAGMA user_version = 4",
     "GRANT ALL ON t TO me",
     "REPLACE INTO t VALUES (1)",
     "/* only reading */ delete from t",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from agentdbg.analysis.findings import Finding, find, headline_lines, is_said_by
+from agentdbg.analysis.findings import Finding, add_to_verdict, examine, find, headline_lines, is_said_by
 from agentdbg.analysis.wording import text_of
 from tests.analysis.story import Story
 
@@ -469,6 +469,24 @@ def test_the_verdict_gets_what_it_does_not_say_itself() -> None:
     verdict = story.verdict()
     said = [finding.kind for finding in found if is_said_by(verdict["lines"], finding)]
     assert said == ["first_failure"]
+
+
+def test_a_verdict_that_saw_nothing_lets_the_findings_speak_first() -> None:
+    """`Finished with problems` has to say which, before it says what was answered."""
+    story = Story()
+    for words in ("flights to SEA", "flights to Seattle", "any flights to SEA", "flights SEA", "to SEA, flights"):
+        story.llm(USER, {"role": "assistant", "content": f"I look for {words}."})
+        story.tool("search", {"q": words}, {"hits": []})
+    story.llm(USER, {"role": "assistant", "content": "All is well now."})
+    story.end()
+    verdict = story.verdict()
+    assert [text_of(line) for line in verdict["lines"]] == ["Answered: All is well now."]
+
+    add_to_verdict(verdict, examine(story.events, story.meta()))
+
+    assert verdict["word"] == "Finished with problems"
+    assert "search" in text_of(verdict["lines"][0])
+    assert text_of(verdict["lines"][-1]) == "Answered: All is well now."
 
 
 def test_events_are_read_once_and_one_by_one() -> None:

@@ -127,7 +127,7 @@ def test_an_id_that_nobody_gave_is_named_with_its_argument() -> None:
     story.end()
     first = _examined(story).suspects[0]
     assert first.numbers == (decision, call)
-    assert "the order.id B7734X, which nothing before it holds" in first.sentence
+    assert "the order.id “B7734X”, which nothing before it holds" in first.sentence
 
 
 def test_a_run_known_to_have_failed_has_three_suspects_and_a_good_one_none() -> None:
@@ -287,3 +287,35 @@ def test_the_step_before_a_ledger_without_progress_is_named() -> None:
     found = _examined(story)
     assert (found.suspects[0].kind, found.suspects[0].numbers) == ("no_progress", (astray, said))
     assert 1 not in [suspect.number for suspect in found.suspects]
+
+
+def test_of_a_sentence_the_figures_and_names_tell_where_the_answer_came_from() -> None:
+    """That nothing before holds a whole sentence says nothing."""
+    story = Story()
+    decision = story.llm(ASKED, "I look it up.")
+    story.tool("run_sql", {"query": "SELECT count(*) FROM users"}, [{"count": 312}], parent=decision)
+    story.llm(ASKED, "312 users signed up in the month of May.")
+    story.end()
+    assert {suspect.kind for suspect in _examined(story).suspects} == {"led_to_answer", "position"}
+
+
+def test_an_edit_that_found_nothing_to_replace_has_failed() -> None:
+    """It is no lookup that came back empty: the file is as it was."""
+    story = Story()
+    story.tool("read_file", {"path": "cli.py"}, "import argparse", parent=story.llm(ASKED, "I read it."))
+    decision = story.llm(ASKED, "I add the flag.")
+    story.tool("edit", {"path": "cli.py", "old": "argprase"}, "No match found for the old text.", parent=decision)
+    story.tool("edit", {"path": "cli.py", "old": "argparse"}, "No output", parent=story.llm(ASKED, "Once more."))
+    story.llm(ASKED, "The flag is there.")
+    story.end()
+    failed = [one for one in _examined(story).suspects if one.kind == "asked_for_failure"]
+    assert [one.number for one in failed] == [decision]
+
+
+def test_a_sentence_about_a_model_without_a_name_begins_like_one() -> None:
+    """An imported conversation does not say which model it was."""
+    story = Story()
+    decision = story.llm(ASKED, "I look.", model="unknown")
+    story.tool("get_prices", {}, error={"error_type": "KeyError", "message": "'year'"}, parent=decision)
+    story.end()
+    assert _examined(story).suspects[0].sentence.startswith(f"The model #{decision} asked for get_prices")
