@@ -50,6 +50,22 @@ _LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"openapi", "paths"}), "is a description of an API (OpenAPI); there is no trace in it"),
     (frozenset({"$schema", "properties"}), "is a JSON Schema; there is no trace in it"),
     (frozenset({"name", "version", "dependencies"}), "is a package.json; there is no trace in it"),
+    (
+        frozenset({"display", "pastedContents"}),
+        "is the list of what was typed into Claude Code; its sessions are found by `agentdbg import --from claude`",
+    ),
+    (
+        frozenset({"session_id", "ts", "text"}),
+        "is the list of what was typed into Codex; its sessions are found by `agentdbg import --from codex`",
+    ),
+    (
+        frozenset({"summary", "leafUuid"}),
+        "has only titles of Claude Code sessions; what was said is in the other files of its folder",
+    ),
+    (
+        frozenset({"messageId", "snapshot"}),
+        "has only file versions that Claude Code kept; what was said is in the other files of its folder",
+    ),
     (frozenset({"mcpServers"}), "is a list of MCP servers; there is no trace in it"),
 )
 

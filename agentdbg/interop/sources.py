@@ -226,7 +226,7 @@ def find_sources(paths: Iterable[str], *, any_size: bool = False) -> list[Source
         if not path.exists():
             raise NotReadable(f"there is no file or folder {given}")
         if not path.is_dir() and not path.is_file():
-            raise NotReadable(f"{given} is no plain file; write what it gives to one first")
+            raise NotReadable(f"{given} is not a plain file; write what it gives to one first")
         if not path.is_dir() or _is_data_folder(path) or event_files(path):
             found.append(Source(path, given, any_size=any_size))
         else:

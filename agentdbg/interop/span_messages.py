@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agentdbg.interop.drafts import read_arguments
 from agentdbg.interop.otel.conventions import GenAI, OpenInference
+from agentdbg.interop.otel_spans import SpanEvent
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 
 if TYPE_CHECKING:
     from agentdbg.interop.otel_spans import Span
 
-__all__ = ["finish_reason_in", "listed_under", "messages_in", "tools_in"]
+__all__ = ["finish_reason_in", "listed_under", "messages_in", "tool_call_in", "tools_in"]
 
 _DEEPEST_NAME = 12
 _MOST_DIGITS = 6
@@ -30,6 +31,8 @@ _MESSAGE_EVENTS = {
     "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
 }
+_THOUGHTS = ("reasoning", "thinking")
+_BLOCKS = frozenset({"text", "toolUse", "toolResult", "reasoningContent", "image", "document"})
 _MESSAGES = {"input": GenAI.INPUT_MESSAGES, "output": GenAI.OUTPUT_MESSAGES}
 _WHOLE = {
     "input": ("gen_ai.content.prompt", "gen_ai.prompt", "ai.prompt.messages"),
@@ -50,7 +53,31 @@ def messages_in(span: Span, side: Literal["input", "output"]) -> list[Any] | Non
     numbered = listed_under(attributes, "gen_ai.prompt." if side == "input" else "gen_ai.completion.")
     if numbered:
         return [_as_chat(item) for item in numbered if isinstance(item, dict)]
-    return _from_events(span, side) or _from_own_ways(attributes, side)
+    return (
+        _from_events(span.events, side)
+        or _from_events(_listed_events(attributes), side)
+        or _from_own_ways(attributes, side)
+    )
+
+
+def _listed_events(attributes: dict[str, Any]) -> list[SpanEvent]:
+    """The events that pydantic-ai writes into one attribute, all of them together."""
+    told = as_list(read_arguments(attributes.get("events", attributes.get("all_messages_events"))))
+    found = [SpanEvent(as_word(item.get("event.name")), None, item) for item in told if isinstance(item, dict)]
+    if found and "all_messages_events" in attributes and found[-1].name == "gen_ai.assistant.message":
+        found[-1] = SpanEvent(_CHOICE_EVENT, None, {"message": found[-1].attributes})
+    return found
+
+
+def tool_call_in(span: Span) -> tuple[Any, Any]:
+    """What a tool was given and gave, where its span tells it in events."""
+    given = output = None
+    for event in span.events:
+        if event.name == "gen_ai.tool.message":
+            given = read_arguments(event.attributes.get("content"))
+        elif event.name == _CHOICE_EVENT:
+            output = _plain_blocks(read_arguments(event.attributes.get("message")))
+    return given, output
 
 
 def finish_reason_in(span: Span) -> str | None:
@@ -65,6 +92,9 @@ def finish_reason_in(span: Span) -> str | None:
 def tools_in(attributes: dict[str, Any]) -> list[Any] | None:
     """The tools the model was offered, with the schemas of their arguments."""
     told = read_arguments(attributes.get(GenAI.TOOL_DEFINITIONS)) or attributes.get("ai.prompt.tools")
+    if not told and "model_request_parameters" in attributes:  # pydantic-ai
+        parameters = as_dict(read_arguments(attributes["model_request_parameters"]))
+        told = [*as_list(parameters.get("function_tools")), *as_list(parameters.get("output_tools"))]
     offered = [read_arguments(item) for item in as_list(told)]
     names = "" if offered else "\n".join(attributes)  # looked through at once: most spans have none of these
     if _TOOLS[0] in names or _TOOLS[1] in names:
@@ -87,11 +117,20 @@ def _as_function(tool: Any) -> Any:
 
 def _told_whole(attributes: dict[str, Any], side: Literal["input", "output"]) -> list[Any] | None:
     told = read_arguments(attributes.get(_MESSAGES[side]))
+    if told is None:
+        told = _part_of_all(as_list(read_arguments(attributes.get("pydantic_ai.all_messages"))), side)
     if not isinstance(told, list) or not told:
         return None
     first = read_arguments(attributes.get(GenAI.SYSTEM_INSTRUCTIONS)) if side == "input" else None
     messages = [_from_parts(item) for item in told]
     return [{"role": "system", "content": _text_of_parts(first)}, *messages] if first else messages
+
+
+def _part_of_all(messages: list[Any], side: Literal["input", "output"]) -> list[Any]:
+    """One side of a conversation that a span tells as one list: the last answer is what came out."""
+    has_answer = bool(messages) and as_dict(messages[-1]).get("role") == "assistant"
+    cut = len(messages) - 1 if has_answer else len(messages)
+    return messages[:cut] if side == "input" else messages[cut:]
 
 
 def _undotted(item: Any) -> Any:
@@ -123,14 +162,48 @@ def _from_openinference(message: Any) -> dict[str, Any]:
 
 def _as_chat(message: dict[str, Any]) -> dict[str, Any]:
     """A message with a content and calls, whichever of the two ways its calls are nested."""
-    made: dict[str, Any] = {"role": message.get("role", "user"), "content": _content(message.get("content"))}
+    content = _content(message.get("content"))
+    made: dict[str, Any] = {"role": message.get("role", "user"), "content": content}
     calls = [_call(call) for call in as_list(message.get("tool_calls")) if isinstance(call, dict)]
+    if isinstance(content, list) and content and all(_BLOCKS & set(as_dict(block)) for block in content):
+        made.update(_from_blocks(content))
+        calls += made.pop("tool_calls")
     if calls:
         made["tool_calls"] = calls
-    for key in ("tool_call_id", "name"):
+    for key in ("tool_call_id", "name", "reasoning_content"):
         if message.get(key):
             made[key] = message[key]
     return made
+
+
+def _from_blocks(blocks: list[dict[str, Any]]) -> dict[str, Any]:
+    """A content as Bedrock's API has it, where the name of a block's only field says what it is."""
+    calls = [as_dict(block["toolUse"]) for block in blocks if "toolUse" in block]
+    results = [as_dict(block["toolResult"]) for block in blocks if "toolResult" in block]
+    thoughts = [as_dict(as_dict(block.get("reasoningContent")).get("reasoningText")).get("text") for block in blocks]
+    rest = [block for block in blocks if not {"toolUse", "toolResult", "reasoningContent"} & set(block)]
+    made: dict[str, Any] = {
+        "content": _plain_blocks(rest) or None,
+        "tool_calls": [
+            _call({"id": call.get("toolUseId"), "name": call.get("name"), "arguments": call.get("input")})
+            for call in calls
+        ],
+    }
+    if any(thoughts):
+        made["reasoning_content"] = "\n".join(filter(None, thoughts))
+    if len(results) == 1 and not rest and not calls:
+        made.update(
+            role="tool", tool_call_id=results[0].get("toolUseId"), content=_plain_blocks(results[0].get("content"))
+        )
+    elif results:
+        made["content"] = blocks
+    return made
+
+
+def _plain_blocks(blocks: Any) -> Any:
+    """The text of such blocks where they are nothing but text."""
+    texts = [as_dict(block).get("text") for block in as_list(blocks)]
+    return "\n".join(map(str, texts)) if texts and all(isinstance(text, str) for text in texts) else blocks
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
@@ -151,7 +224,7 @@ def _content(given: Any) -> Any:
     """The text of a message; blocks, also as JSON text, where it is more than text."""
     blocks = read_arguments(given) if isinstance(given, str) and given.startswith("[{") else given
     if not isinstance(blocks, list) or not all(isinstance(block, dict) and "type" in block for block in blocks):
-        return given
+        return blocks if isinstance(blocks, list) and all(_BLOCKS & set(as_dict(block)) for block in blocks) else given
     texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
     return "\n".join(texts) if len(texts) == len(blocks) else blocks
 
@@ -167,12 +240,15 @@ def _from_parts(message: Any) -> Any:
     if answered is not None:
         result = answered.get("response", answered.get("result"))
         return {"role": "tool", "content": result, "tool_call_id": answered.get("id")}
-    others = [part for part in parts if part.get("type") not in ("text", "tool_call", "reasoning")]
+    others = [part for part in parts if part.get("type") not in ("text", "tool_call", *_THOUGHTS)]
     text = _text_of_parts(parts)
     made: dict[str, Any] = {"role": message.get("role", "user"), "content": parts if others else text or None}
     calls = [_call(part) for part in parts if part.get("type") == "tool_call"]
     if calls:
         made["tool_calls"] = calls
+    thoughts = [part["content"] for part in parts if part.get("type") in _THOUGHTS and as_word(part.get("content"))]
+    if thoughts:
+        made["reasoning_content"] = "\n".join(thoughts)
     if message.get("name"):
         made["name"] = message["name"]
     return made
@@ -185,10 +261,10 @@ def _text_of_parts(parts: Any) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _from_events(span: Span, side: Literal["input", "output"]) -> list[Any] | None:
+def _from_events(events: list[SpanEvent], side: Literal["input", "output"]) -> list[Any] | None:
     """Messages a span noted one by one, or all at once, as events."""
     found: list[Any] = []
-    for event in span.events:
+    for event in events:
         if event.name == _DETAILS_EVENT:
             return _told_whole(event.attributes, side)
         body = {**event.attributes, **as_dict(read_arguments(event.attributes.get("gen_ai.event.content")))}
@@ -196,7 +272,8 @@ def _from_events(span: Span, side: Literal["input", "output"]) -> list[Any] | No
             found.append(_from_event(body, _MESSAGE_EVENTS[event.name]))
         elif side == "output" and event.name == _CHOICE_EVENT:
             message = read_arguments(body.get("message"))
-            found.append(_from_event({**body, **(message if isinstance(message, dict) else {})}, "assistant"))
+            message = message if isinstance(message, dict) else {} if message is None else {"content": message}
+            found.append(_from_event({**body, **message}, "assistant"))
         elif event.name == _WHOLE[side][0]:
             return _plain_messages(event.attributes.get(_WHOLE[side][1]), side)
     return found or None
@@ -219,9 +296,11 @@ def _from_own_ways(attributes: dict[str, Any], side: Literal["input", "output"])
         if isinstance(call, dict)
     ]
     text = attributes.get("ai.response.text")
-    if text is None and not calls:
+    thought = attributes.get("ai.response.reasoning")
+    if text is None and not calls and not thought:
         return None
-    return [_as_chat({"role": "assistant", "content": text or None, "tool_calls": calls})]
+    said = _as_chat({"role": "assistant", "content": text or None, "tool_calls": calls})
+    return [{**said, "reasoning_content": thought} if thought else said]
 
 
 def _plain_messages(given: Any, side: str) -> list[Any] | None:

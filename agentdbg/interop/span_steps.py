@@ -21,12 +21,12 @@ from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import Step, model_call, read_arguments, span, tool_call
 from agentdbg.interop.otel.conventions import GenAI, OpenInference, provider_here
 from agentdbg.interop.shapes import as_dict, as_list, as_word
-from agentdbg.interop.span_messages import finish_reason_in, listed_under, messages_in, tools_in
+from agentdbg.interop.span_messages import finish_reason_in, listed_under, messages_in, tool_call_in, tools_in
 
 if TYPE_CHECKING:
     from agentdbg.interop.otel_spans import Span
 
-__all__ = ["facts_of", "failure_of", "name_of_run", "output_of", "said_in", "step_of"]
+__all__ = ["facts_of", "failure_of", "name_of_run", "output_of", "said_in", "step_of", "unwrapped_call"]
 
 KIND_NAMES: Final = (OpenInference.KIND, GenAI.OPERATION, "traceloop.span.kind", "llm.request.type")
 _NAMES: dict[str, tuple[str, ...]] = {
@@ -40,7 +40,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "provider": (GenAI.PROVIDER, "gen_ai.system", OpenInference.PROVIDER, OpenInference.SYSTEM),
     "temperature": (GenAI.TEMPERATURE,),
     "stop_reason": (OpenInference.FINISH_REASON, "gen_ai.completion.0.finish_reason", "ai.response.finishReason"),
-    "cost_usd": (OpenInference.COST, "gen_ai.usage.cost"),
+    "cost_usd": (OpenInference.COST, "gen_ai.usage.cost", "operation.cost"),
     "input_tokens": (
         OpenInference.PROMPT_TOKENS,
         GenAI.INPUT_TOKENS,
@@ -66,6 +66,8 @@ _NAMES: dict[str, tuple[str, ...]] = {
         GenAI.CACHE_READ_TOKENS,
         "gen_ai.usage.cache_read_input_tokens",
         "gen_ai.usage.input_tokens.cached",
+        "gen_ai.usage.details.cached_tokens",
+        "gen_ai.usage.details.cache_read_tokens",
         "ai.usage.cachedInputTokens",
         "ai.usage.inputTokenDetails.cacheReadTokens",
     ),
@@ -79,6 +81,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
         OpenInference.REASONING_TOKENS,
         GenAI.REASONING_TOKENS,
         "gen_ai.usage.reasoning_tokens",
+        "gen_ai.usage.details.reasoning_tokens",
         "llm.usage.reasoning_tokens",
         "ai.usage.reasoningTokens",
         "ai.usage.outputTokenDetails.reasoningTokens",
@@ -100,16 +103,24 @@ _NAMES: dict[str, tuple[str, ...]] = {
         OpenInference.OUTPUT,
         "traceloop.entity.output",
         "ai.response.text",
+        "ai.response.object",
+        "final_result",
     ),
-    "agent_name": (GenAI.AGENT_NAME, OpenInference.AGENT_NAME),
+    "agent_name": (GenAI.AGENT_NAME, OpenInference.AGENT_NAME, "agent_name", "ai.telemetry.functionId"),
     "workflow_name": ("traceloop.workflow.name", "gen_ai.workflow.name"),
     "session_id": (
         GenAI.CONVERSATION_ID,
         GenAI.SESSION_ID,
         "traceloop.association.properties.session_id",
         "traceloop.association.properties.thread_id",
+        "ai.telemetry.metadata.sessionId",
     ),
-    "user_id": (GenAI.USER_ID, "enduser.id", "traceloop.association.properties.user_id"),
+    "user_id": (
+        GenAI.USER_ID,
+        "enduser.id",
+        "traceloop.association.properties.user_id",
+        "ai.telemetry.metadata.userId",
+    ),
 }
 _PLACES = {name: (subject, rank) for subject, names in _NAMES.items() for rank, name in enumerate(names)}
 
@@ -154,15 +165,40 @@ def step_of(found: Span) -> Step:
         return _embedding_step(found, said, error, place)
     given, output = _input_of(said), read_arguments(said.get("output"))
     if kind == "tool":
-        given, output, failed = _unwrapped_call(given, output)
+        noted = tool_call_in(found)
+        given = noted[0] if given is None else given
+        output = noted[1] if output is None else output
+        if output is None:
+            output = _documents(found.attributes)
+        given, output, failed = unwrapped_call(given, output)
         error = error or ({"error_type": "Error", "message": str(output)} if failed else None)
         return tool_call(said.get("tool_name") or found.name, given, None if error else output, error=error, **place)
-    return span(found.name, error=error, input=given, output=output, **place)
+    if given is None:
+        given = messages_in(found, "input")
+    if output is None:
+        output = output_of(found)
+    made = span(found.name, error=error, input=given, output=output, **place)
+    if given is None and output is None and not error and found.attributes:
+        made.meta["attributes"] = found.attributes  # a request, a query: no convention of ours, and all it says
+    return made
 
 
 def output_of(found: Span) -> Any:
     """What the work of a span came to."""
-    return read_arguments(said_in(found.attributes).get("output"))
+    output = read_arguments(said_in(found.attributes).get("output"))
+    if output is None:
+        answers = messages_in(found, "output")
+        output = answers[0] if answers and len(answers) == 1 else answers
+    return output
+
+
+def _documents(attributes: dict[str, Any]) -> list[Any] | None:
+    """What a retriever or a reranker found."""
+    for prefix in ("retrieval.documents.", "reranker.output_documents."):
+        found = [as_dict(item).get("document", item) for item in listed_under(attributes, prefix)]
+        if found:
+            return found
+    return None
 
 
 def name_of_run(found: Span) -> str:
@@ -175,6 +211,9 @@ def facts_of(found: Span) -> dict[str, Any]:
     facts: dict[str, Any] = {"trace_id": found.trace_id}
     said = {**said_in(found.attributes), "service": found.resource.get("service.name")}
     facts.update((name, said[name]) for name in ("service", "session_id", "user_id") if as_word(said.get(name)))
+    beside = as_dict(read_arguments(found.attributes.get(OpenInference.METADATA)))
+    if beside:
+        facts["metadata"] = beside
     return facts
 
 
@@ -185,7 +224,7 @@ def failure_of(found: Span) -> dict[str, Any]:
             return {
                 "error_type": _class_name(event.attributes.get(GenAI.EXCEPTION_TYPE)),
                 "message": event.attributes.get(GenAI.EXCEPTION_MESSAGE) or found.message,
-                "stack": event.attributes.get(GenAI.EXCEPTION_STACK),
+                "stack": event.attributes.get(GenAI.EXCEPTION_STACK) or event.attributes.get("exception.stack"),
             }
     kind, separator, message = found.message.partition(": ")
     if separator and kind.replace(".", "").replace("_", "").isalnum():
@@ -296,7 +335,7 @@ def _usage(said: dict[str, Any]) -> dict[str, Any] | None:
     return usage
 
 
-def _unwrapped_call(given: Any, output: Any) -> tuple[Any, Any, bool]:
+def unwrapped_call(given: Any, output: Any) -> tuple[Any, Any, bool]:
     """
     The arguments and the result of a tool without what LangChain puts around them, and whether that says it failed.
 

@@ -115,7 +115,7 @@ def _lines_of(copy: StoredCopy) -> Iterator[tuple[bytes, bool]]:
         try:
             event = parse_event(line, copy.run_id)
         except DamagedLine as error:
-            _note(copy, f"line {number} is no event ({error}), left out")
+            _note(copy, f"line {number} is not an event ({error}), left out")
             continue
         if len(line) > MAX_LINE_BYTES or event["run_id"] != copy.run_id:
             _note(copy, f"line {number} is an event of another run or too long, left out")

@@ -50,7 +50,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize(
     ("agent", "count"),
-    [("claude", 3), ("codex", 4), ("gemini", 2), ("qwen", 3), ("openhands", 1), ("mini", 3), ("aider", 1)],
+    [("claude", 5), ("codex", 5), ("gemini", 3), ("qwen", 4), ("openhands", 1), ("mini", 4), ("aider", 1)],
 )
 def test_the_sessions_of_an_agent_are_found_where_it_keeps_them(home: Path, agent: str, count: int) -> None:
     """Nobody knows by heart where these files lie."""

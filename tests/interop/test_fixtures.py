@@ -7,6 +7,7 @@ Each line of `COUNTED` was read off the file, not off the importer.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ from agentdbg.interop.sources import find_sources
 from tests.interop.files import events_of
 
 FIXTURES = Path(__file__).parent / "fixtures"
+
+
+_MARK = re.compile(r"#\d{3}\b")
 
 
 class Counted(NamedTuple):
@@ -41,6 +45,8 @@ class Counted(NamedTuple):
 COUNTED = [
     Counted("claude/5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl", "The till rounds", 3, 3, 2, 37_501, 2),
     Counted("claude/0b6c1a52-7d1e-4c55-9f0e-2f5d8c3a9b10.jsonl", "/plan-less", 6, 4, 2, 8_576, 3, spans=2, problems=1),
+    Counted("claude/7d3c8a10-1111-4222-8333-444455556666.jsonl", "#003 Why", 10, 8, 6, 75_526, 8, spans=1),
+    Counted("claude/0aa00000-1111-4222-8333-444455556666.jsonl", "#101 count", 2, 1, 0, 335, 1),
     Counted("claude/stream.jsonl", "stream", 2, 1, 1, 309, 0, open_calls=1),
     Counted(
         "codex/rollout-2025-11-20T14-00-00-019aa1c2-5d4e-7f00-9abc-0123456789ab.jsonl", "Departures", 3, 3, 1, 13_730, 2
@@ -55,50 +61,80 @@ COUNTED = [
         1,
         open_calls=1,
     ),
+    Counted(
+        "codex/rollout-2026-05-04T08-00-00-019c8a00-7777-7aaa-8bbb-0123456789ab.jsonl", "#203 Why", 8, 9, 2, 21_600, 3
+    ),
+    Counted("codex/exec.jsonl", "#310 All done.", 6, 5, 3, 24_885, 0, open_calls=1),
     Counted("codex/rollout-2025-05-20T10-00-00-old.jsonl", "Count the bees.", 2, 1, 0, None, 1),
     Counted("codex/rollout-2025-04-18-older.json", "Name the rivers.", 2, 1, 1, None, 1),
     Counted("gemini/session-2025-12-05T16-00-3f9a12bc.json", "Why is the lamp", 2, 3, 2, 6_575, 2),
     Counted("gemini/session-2026-03-02T09-00-77aa00bb.jsonl", "Draw the harbour.", 2, 1, 1, 1_933, 3, open_calls=1),
+    Counted("gemini/session-2026-01-05T10-00-aaaa.json", "#402 Fix", 2, 6, 4, 3_060, 2, open_calls=1),
+    Counted("gemini/stream.jsonl", "#320 list", 2, 1, 0, 900, 1),
     Counted("gemini/checkpoint-harbour.json", "Measure the quay.", 3, 2, 1, None, 2),
     Counted("gemini/logs.json", "list the boats", 0, 0, 0, None, 3, runs=2),
     Counted("qwen/1d0c9a77-2222-4333-8444-55556666aaaa.jsonl", "Prune the old", 2, 2, 2, 2_662, 2),
     Counted("qwen/orchard-2.jsonl", "Read the two beds.", 2, 2, 0, None, 1),
     Counted("qwen/orchard-3.jsonl", "Ladder repairs", 1, 0, 0, 79, 1, open_calls=1, problems=1),
+    Counted("qwen/orchard-4.jsonl", "#480 prune", 2, 2, 3, 180, 2),
     Counted("mini_swe_agent/lighthouse__lamp-12.traj.json", "lighthouse__lamp-12", 3, 4, 1, 2_090, 1),
     Counted("mini_swe_agent/first.traj.json", "first", 2, 1, 2, 325, 2),
     Counted("mini_swe_agent/crashed.traj.json", "crashed", 1, 1, 2, 12, 1),
+    Counted("mini_swe_agent/limited.traj.json", "x__y-1", 1, 2, 2, 110, 2),
     Counted("aider/.aider.chat.history.md", "make the buoy", 2, 2, 1, 3_663, 4, runs=2),
     Counted("aider/one.aider.chat.history.md", "rename the jetty", 2, 0, 0, 1_910, 1),
     Counted("aider/empty.aider.chat.history.md", "aider", 0, 0, 1, None, 0),
     Counted("atif/trajectory.json", "Feed the terns.", 2, 2, 1, 1_212, 2),
+    Counted("atif/images.json", "#784 do", 2, 3, 0, 235, 2),
     Counted("atif/summarised.json", "Go on.", 1, 1, 0, 44, 1),
     Counted("atif/many.jsonl", "First tern.", 2, 0, 0, None, 2, open_calls=1, runs=2, problems=2),
     Counted("openhands/sessions/9d1f", "Paint the hull.", 2, 2, 1, 2_270, 2),
     Counted("openhands/conversations/77e0", "Caulk the deck.", 2, 1, 1, 1_890, 1),
+    Counted("openhands/conversations/88aa", "#501 Fix bug", 5, 5, 5, 1_045, 2),
     Counted("openhands/output.jsonl", "shipyard__keel-7", 4, 3, 3, 2_270, 1, runs=2, problems=1),
     Counted("openhands/sdk-history.json", "Caulk the deck.", 1, 1, 2, None, 1),
     Counted("langsmith/runs.json", "AgentExecutor: Is the ferry", 2, 1, 1, 460, 0, spans=1),
     Counted("langsmith/nested.json", "ask: Who sails?", 1, 1, 0, 340, 0, spans=1),
     Counted("langsmith/export.jsonl", "ChatOpenAI: Is the ferry", 1, 0, 1, 340, 0, spans=1, runs=2, problems=1),
+    Counted("langsmith/graph.json", "LangGraph: #703", 2, 3, 1, 67, 0, spans=1),
     Counted("langfuse/trace.json", "dock-bot: How deep", 1, 1, 1, 25, 0, spans=2),
     Counted("langfuse/observations.json", "answer: Name it.", 1, 1, 0, 115, 0, problems=1),
     Counted("langfuse/blob.jsonl", "g: Moor.", 1, 0, 1, 11, 0, runs=2),
+    Counted("langfuse/judged.json", "#720 trace: #721", 2, 2, 0, 21, 0, spans=3),
     Counted("agents_sdk/batch.json", "Harbour desk: When is", 2, 2, 1, 140, 0, spans=3),
     Counted("agents_sdk/lines.jsonl", "Harbour desk", 0, 0, 1, None, 0, spans=2, runs=2, problems=1),
     Counted("agents_sdk/mcp.json", "Tools: Sail.", 1, 1, 0, 6, 0),
+    Counted("agents_sdk/every-kind.json", "#740 Desk: #744", 3, 3, 1, 18, 0, spans=4),
     Counted("mlflow/trace.json", "sailor: Too much", 1, 1, 1, 36, 0, spans=1),
     Counted("mlflow/old.json", "predict: Which sail?", 0, 1, 1, None, 0, spans=1),
     Counted("mlflow/rows.jsonl", "LLM call: Luff?", 1, 1, 0, 36, 0, runs=2),
+    Counted("mlflow/assessed.json", "agent: #760", 1, 2, 1, 12, 0, spans=1),
     Counted("phoenix/spans.json", "agent: Tie a knot", 1, 1, 1, 16, 0, spans=1),
     Counted("phoenix/frame.jsonl", "agent: Tie a knot", 1, 1, 1, 16, 0, spans=1),
     Counted("phoenix/columns.json", "agent", 1, 0, 0, 16, 0, spans=1),
     Counted("vercel/trace.json", "ai.generateText: Any rope?", 2, 1, 0, 84, 0, spans=1),
     Counted("vercel/lines.jsonl", "ai.generateText: Any rope?", 2, 1, 0, 84, 0, spans=1),
     Counted("vercel/stream.json", "ai.streamText", 1, 0, 1, 12, 0, spans=1),
+    Counted("otel/openinference.json", "agent: #600", 2, 2, 0, 127, 0, spans=2),
+    Counted("otel/openllmetry.json", "joke.workflow", 1, 1, 0, 22, 0, spans=2),
+    Counted("otel/genai.json", "bot: #635 root", 2, 2, 2, 149, 0, spans=1),
+    Counted("otel/genai-events.json", "Strands Agents: #650 add", 1, 1, 0, 42, 0, spans=2),
+    Counted("otel/vercel.json", "#660 fn: #662 rope?", 2, 2, 1, 52, 0, spans=1),
+    Counted("otel/pydantic1.json", "#680 : #681 hi", 1, 1, 0, 59, 0, spans=1),
+    Counted("otel/pydantic2.json", "bot: #690 hi", 1, 1, 0, 59, 0, spans=2),
     Counted("chat/harbour-team.json", "harbour-team", 7, 0, 0, None, 1),
     Counted("chat/tide-experts.json", "tide-experts", 4, 0, 0, None, 2),
     Counted("chat/poets.jsonl", "poets", 3, 0, 0, None, 2),
 ]
+
+
+def _text(path: Path) -> str:
+    files = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+    return "".join(file.read_text() for file in files)
+
+
+MARKED = [path for path in (FIXTURES / counted.path for counted in COUNTED) if _MARK.search(_text(path))]
+MARKED.append(FIXTURES / "swe_agent/harbour__lamp-1.traj")
 
 
 @pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.path)
@@ -123,6 +159,17 @@ def test_everything_in_a_file_is_in_its_run(data_dir: Path, counted: Counted) ->
     )
     assert sum("span" in event["meta"] for event in events) == counted.spans
     assert sum(bool(outcome.problem) for outcome in outcomes) == counted.problems
+
+
+@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.name)
+def test_every_marked_sentence_of_a_file_is_in_its_run(data_dir: Path, path: Path) -> None:
+    """Numbered sentences stand in every place of a file where a person or a program says something."""
+    marks = set(_MARK.findall(_text(path)))
+    stored = "".join(
+        json.dumps(events_of(data_dir, outcome.run.run_id)) for outcome in _take(path) if outcome.run is not None
+    )
+
+    assert marks - set(_MARK.findall(stored)) == set()
 
 
 @pytest.mark.parametrize("counted", COUNTED, ids=lambda counted: counted.path)
@@ -153,8 +200,10 @@ def test_a_folder_of_sessions_gives_one_run_for_each(data_dir: Path) -> None:
     sources = find_sources([str(FIXTURES / "claude")])
 
     assert sorted(source.path.name for source in sources) == [
+        "0aa00000-1111-4222-8333-444455556666.jsonl",
         "0b6c1a52-7d1e-4c55-9f0e-2f5d8c3a9b10.jsonl",
         "5f2d1c0e-3b7a-4d2f-8a61-c90e17b4d3aa.jsonl",
+        "7d3c8a10-1111-4222-8333-444455556666.jsonl",
         "stream.jsonl",
     ]
 

@@ -72,6 +72,7 @@ def _damaged(document: Any, chance: random.Random) -> Any:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_a_damaged_file_never_breaks_the_import(tmp_path: Path, data_dir: Path, name: str) -> None:
     """Every value of a file from elsewhere may be anything; what is stored is still valid."""

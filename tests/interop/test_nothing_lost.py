@@ -112,3 +112,37 @@ def test_a_session_is_named_by_its_first_real_request(tmp_path: Path, data_dir: 
 
     assert events[0]["name"] == "Mend the net."
     assert [event["name"] for event in events[1:-1]] == ["user", "command", "user"]
+
+
+def test_a_session_that_begins_with_many_hooks_is_known(tmp_path: Path, data_dir: Path) -> None:
+    """What the program wrote before the first request is no reason to refuse the session."""
+    hook = {"type": "hook_success", "hookName": "SessionStart", "content": "ready"}
+    lines: list[dict[str, Any]] = [
+        {"type": "attachment", "uuid": f"a{n}", "sessionId": "s", "attachment": hook} for n in range(80)
+    ]
+    lines.append({"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Mend it."}})
+
+    events = imported(write(tmp_path / "s.jsonl", "\n".join(map(json.dumps, lines)) + "\n"), data_dir)
+
+    assert [event["name"] for event in events[1:-1]] == ["hook"] * 80 + ["user"]
+
+
+@pytest.mark.parametrize("told", [None, 5, [1], {"a": 1}, "x"])
+def test_a_line_with_anything_in_it_costs_that_line(tmp_path: Path, data_dir: Path, told: Any) -> None:
+    """A session from elsewhere may hold anything anywhere; what can be read of it is worth having."""
+    user = {"type": "user", "uuid": "u", "sessionId": "s", "message": {"role": "user", "content": "Mend it."}}
+    lines = [
+        user,
+        {"type": "attachment", "uuid": "1", "attachment": told},
+        {"type": "attachment", "uuid": "2", "attachment": {"type": "hook_blocking_error", "blockingError": told}},
+        {"type": "attachment", "uuid": "3", "attachment": {"type": told, "prompt": told}},
+        {"type": "progress", "data": {"type": "agent_progress", "agentId": told, "message": {"type": "user"}}},
+        {"type": "progress", "data": {"type": "agent_progress", "agentId": "a", "message": told}},
+        {"type": "system", "subtype": "stop_hook_summary", "hookErrors": [told]},
+        {"type": "system", "subtype": told, "content": told, "level": told},
+        {**user, "uuid": "4", "origin": told, "costUSD": told},
+    ]
+
+    events = imported(write(tmp_path / "s.jsonl", "\n".join(map(json.dumps, lines)) + "\n"), data_dir)
+
+    assert sum(event["name"] == "user" for event in events) == 2

@@ -73,7 +73,7 @@ def test_a_damaged_line_of_an_export_is_named_and_left_out(tmp_path: Path, data_
 
     assert outcomes[0].run is not None
     assert outcomes[0].run.events == 3
-    assert "line 2 is no event" in outcomes[1].problem
+    assert "line 2 is not an event" in outcomes[1].problem
 
 
 def test_an_event_of_another_run_is_not_smuggled_in(tmp_path: Path, data_dir: Path, run_id: str) -> None:
@@ -99,7 +99,7 @@ def test_a_run_id_that_is_none_makes_no_folder(tmp_path: Path, data_dir: Path, b
     (outcome,) = take(write(tmp_path / "evil.json", document))
 
     assert outcome.run is None
-    assert "is no run id" in outcome.problem
+    assert "is not a run id" in outcome.problem
     assert not (data_dir / "runs").exists()
 
 

@@ -50,7 +50,7 @@ def forged(number: int = 1, event_type: str = "RUN_START", **more: Any) -> dict[
 
 @pytest.mark.parametrize("length", [True, -1, 10**30, 1.5, "long", None])
 def test_a_forged_length_of_a_run_breaks_no_line(receiving: Receiving, length: Any) -> None:
-    """`True` was written as Python spells it, which is no JSON: the whole end of the run was lost to readers."""
+    """`True` was written as Python spells it, which is not JSON: the whole end of the run was lost to readers."""
     end = json.dumps({"status": "ok", "summary": {"duration_ms": length}})
     assert receiving.take(request(forged(1, **{"agentdbg.run.end": end})), JSON) == []
     receiving.wait(5)

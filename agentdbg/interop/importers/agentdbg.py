@@ -55,7 +55,7 @@ def read(source: Source) -> Iterator[StoredCopy | EntryProblem]:
     if is_run_id(copy.run_id):
         yield copy
     else:
-        yield EntryProblem("run", f"{copy.run_id!r} is no run id")
+        yield EntryProblem("run", f"{copy.run_id!r} is not a run id")
 
 
 def _head(source: Source) -> dict[str, Any] | None:

@@ -12,10 +12,12 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.events.facts import amount
 from agentdbg.interop.drafts import EntryProblem, RunDraft, Step
-from agentdbg.interop.importers.claude_agents import AgentLines, agents_in, side_files
+from agentdbg.interop.importers.claude_agents import AgentLines, agents_in, lines_in_progress, side_files
+from agentdbg.interop.importers.claude_surroundings import take_attachment, take_system, typed
 from agentdbg.interop.sessions import Session, in_order, short_name
-from agentdbg.interop.shapes import as_dict, as_list, as_word
+from agentdbg.interop.shapes import as_dict, as_list, as_number, as_word
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import error_in_text, plain_content, text_of
 from agentdbg.recorder.prices import normalise_usage
@@ -27,13 +29,10 @@ if TYPE_CHECKING:
 
 TITLE = "Claude Code session"
 
-_WRAPPED = re.compile(
-    r"<(system-reminder|local-command-caveat|command-message|local-command-std\w+)>.*?</\1>", re.DOTALL
-)
-_COMMAND = re.compile(r"<command-name>(.*?)</command-name>.*?(?:<command-args>(.*?)</command-args>)?\s*$", re.DOTALL)
 _TOOL_ERROR = re.compile(r"</?tool_use_error>")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
-_LONGEST_WRAPPED = 20_000
+_COMMAND_OUTPUT = ("<local-command-std", "<bash-std")
+_ONLY_HERE = ("attachment", "progress")
 _HIDDEN = ("signature", "citations", "caller")
 
 
@@ -58,7 +57,7 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
             if isinstance(item, dict) and isinstance(item.get("type"), str)
         ]
         source.problems += side.problems
-    told = _Told(agents_in([item for _, item in lines]))
+    told = _Told(agents_in(lines_in_progress([item for _, item in lines])))
     yield told.draft(source)
 
 
@@ -70,8 +69,10 @@ def _entries(source: Source) -> list[tuple[str, Any]]:
 
 
 def _is_entry(item: Any) -> bool:
-    if not isinstance(item, dict) or item.get("type") not in ("user", "assistant"):
+    if not isinstance(item, dict) or as_word(item.get("type")) not in ("user", "assistant", *_ONLY_HERE):
         return False
+    if item["type"] in _ONLY_HERE:  # a session may begin with very many of them
+        return isinstance(item.get("sessionId"), str) and isinstance(item.get(item["type"], item.get("data")), dict)
     message = as_dict(item.get("message"))
     has_session = any(isinstance(item.get(key), str) for key in ("sessionId", "session_id", "uuid", "parentUuid"))
     return has_session and "content" in message
@@ -139,12 +140,12 @@ class _Told:
         elif kind == "user":
             _user(session, line, at_ms)
         elif kind == "system":
-            _system(session, line, at_ms)
+            take_system(session, line, at_ms)
         elif kind == "result" and line.get("is_error") is True:
             message = as_word(line.get("result")) or as_word(line.get("subtype"))
             self._failed = {"error_type": as_word(line.get("subtype")) or "Error", "message": message}
         elif kind == "attachment":
-            _attached(session, line, at_ms)
+            take_attachment(session, line, at_ms)
         elif kind == "queue-operation" and line.get("operation") == "enqueue" and line.get("content"):
             session.note("queued", line["content"], at_ms=at_ms)
 
@@ -175,7 +176,7 @@ class _Told:
         told = {"error_type": as_word(line.get("error")) or "APIError", "message": text_of(blocks)}
         error = told if failed else None
         step = session.answer(of, shown, at_ms=at_ms, model=message.get("model"), provider="anthropic", error=error)
-        _refine(step, message)
+        _refine(step, message, line)
         if is_main:
             self._failed = error
         for block in blocks:
@@ -185,13 +186,15 @@ class _Told:
                 _result(session, block, {}, at_ms)
 
 
-def _refine(step: Step, message: dict[str, Any]) -> None:
-    """Take over what only the latest line of an answer knows: how it stopped, what it used in the end."""
+def _refine(step: Step, message: dict[str, Any], line: dict[str, Any]) -> None:
+    """Take over what only the latest line of an answer knows: how it stopped, what it used and cost in the end."""
     reason, usage = message.get("stop_reason"), message.get("usage")
     if isinstance(reason, str):
         step.fields["stop_reason"] = reason
     if isinstance(usage, dict):
         step.fields["usage"] = normalise_usage(usage)
+    if amount(line.get("costUSD")) is not None:  # versions of before June 2025
+        step.fields["cost_usd"], step.duration_ms = amount(line["costUSD"]), as_number(line.get("durationMs"))
 
 
 def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
@@ -211,34 +214,14 @@ def _user(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
         session.context(said, at_ms=at_ms)
     elif line.get("isMeta") is True:
         session.context(said, at_ms=at_ms)
-    elif isinstance(said, str) and said.lstrip().startswith("<local-command-std"):
+    elif isinstance(said, str) and said.lstrip().startswith(_COMMAND_OUTPUT):
         session.note("command", said, at_ms=at_ms, source_id=uuid)
         session.context(said, at_ms=at_ms)
-    else:
-        session.request(_request(said), at_ms=at_ms, source_id=uuid)
-
-
-def _attached(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
-    """What was typed while the model worked is handed over as an attachment, and never becomes a line of the user."""
-    attached = as_dict(line.get("attachment"))
-    if attached.get("type") != "queued_command" or not attached.get("prompt"):
-        return
-    said = plain_content(attached["prompt"])
-    kind = as_dict(attached.get("origin")).get("kind") or attached.get("commandMode") or "prompt"
-    if kind in ("human", "prompt", "bash"):
-        session.request(_request(said), at_ms=at_ms, source_id=as_word(line.get("uuid")))
-    else:  # a task in the background that ended
+    elif as_dict(line.get("origin")).get("kind") == "task-notification":
+        session.note("notification", said, at_ms=at_ms, source_id=uuid)
         session.context(said, at_ms=at_ms)
-
-
-def _request(said: Any) -> Any:
-    """What the user typed, without what the program wrapped around it."""
-    if not isinstance(said, str) or "<" not in said or len(said) > _LONGEST_WRAPPED:
-        return said
-    command = _COMMAND.search(said)
-    if command is not None:
-        return f"{command[1]} {command[2] or ''}".strip()
-    return _WRAPPED.sub("", said).strip() or said
+    else:
+        session.request(typed(said), at_ms=at_ms, source_id=uuid)
 
 
 def _result(session: Session, block: dict[str, Any], detail: Any, at_ms: float | None) -> None:
@@ -281,33 +264,6 @@ def _diff(told: dict[str, Any]) -> str | None:
         lines.append(f"@@ -{old} +{new} @@")
         lines += [line for line in as_list(hunk.get("lines")) if isinstance(line, str)]
     return "\n".join(lines) + "\n"
-
-
-def _system(session: Session, line: dict[str, Any], at_ms: float | None) -> None:
-    kind, uuid = as_word(line.get("subtype")), as_word(line.get("uuid"))
-    if kind == "api_error":
-        session.failure(_api_error(line), at_ms=at_ms, source_id=uuid)
-    elif kind in ("compact_boundary", "microcompact_boundary"):
-        facts = as_dict(line.get("compactMetadata")) or as_dict(line.get("compact_metadata"))
-        before = facts.get("preTokens", facts.get("pre_tokens"))
-        said = {"trigger": facts.get("trigger"), "prompt_tokens": before}
-        session.note("compaction", line.get("content"), at_ms=at_ms, source_id=uuid, **said)
-    elif kind == "local_command" and as_word(line.get("content")):
-        session.note("command", _request(line["content"]), at_ms=at_ms, source_id=uuid)
-
-
-def _api_error(line: dict[str, Any]) -> dict[str, Any]:
-    told = as_dict(line.get("error"))
-    inner = as_dict(as_dict(told.get("error")).get("error")) or as_dict(told.get("error"))
-    cause = as_dict(line.get("cause"))
-    kind = as_word(inner.get("type")) or as_word(cause.get("code")) or "APIError"
-    said = as_word(inner.get("message")) or as_word(told.get("message")) or as_word(line.get("content"))
-    status = told.get("status")
-    return {
-        "error_type": kind,
-        "message": said or f"the request failed{f' with status {status}' if status else ''}",
-        "details": {key: line[key] for key in ("retryAttempt", "maxRetries", "retryInMs") if key in line} or None,
-    }
 
 
 def _shown(block: Any) -> Any:

@@ -19,7 +19,7 @@ from agentdbg.interop.transcripts import text_of
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["AgentLines", "agents_in", "side_files"]
+__all__ = ["AgentLines", "agents_in", "lines_in_progress", "side_files"]
 
 
 @dataclass
@@ -63,6 +63,22 @@ def agents_in(lines: list[dict[str, Any]]) -> list[AgentLines]:
     return [main, *found.values()]
 
 
+def lines_in_progress(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The lines, with those of subagents that are told of only while they work, inside of others."""
+    written = {as_word(line.get("agentId")) for line in lines if _is_side(line)}
+    written.add("")  # nobody can tell whose it is
+    found: list[dict[str, Any]] = []
+    for line in lines:
+        found.append(line)
+        data = as_dict(line.get("data")) if line.get("type") == "progress" else {}
+        inner = as_dict(data.get("message"))
+        agent_id = as_word(data.get("agentId"))
+        if data.get("type") == "agent_progress" and as_word(inner.get("type")) and agent_id not in written:
+            place = {"isSidechain": True, "agentId": agent_id, "sessionId": line.get("sessionId")}
+            found.append({"timestamp": line.get("timestamp"), **inner, **place})
+    return found
+
+
 def _is_side(line: dict[str, Any]) -> bool:
     return line.get("isSidechain") is True or bool(as_word(line.get("parent_tool_use_id")))
 
@@ -91,6 +107,8 @@ class _Calls:
                 self._take_calls(line)
             elif line.get("type") == "user":
                 self._take_results(line)
+            elif line.get("type") == "progress" and as_word(as_dict(line.get("data")).get("agentId")):
+                self._by_agent.setdefault(line["data"]["agentId"], as_word(line.get("parentToolUseID")))
 
     def that_started(self, group: str, agent: AgentLines) -> str | None:
         """The call whose work this agent did, as far as the lines tell."""

@@ -1,5 +1,6 @@
 """
-Codex CLI rollouts (`~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`), in the form of today and in both earlier ones.
+Codex CLI rollouts (`~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`), in the form of today and in both earlier ones, and
+what `codex exec --json` prints (`codex_exec`).
 
 What the model puts out (reasoning, words, calls) until a result, a request or a count of tokens follows is one model
 call. Tokens are what the running totals grew by, so a total that is written twice counts once. A command that ended
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import EntryProblem, RunDraft, read_arguments
-from agentdbg.interop.sessions import Session, exit_code_error, in_order, short_name
+from agentdbg.interop.importers import codex_exec
+from agentdbg.interop.importers.codex_parts import content_of, diff_of, outcome_of, text_part
+from agentdbg.interop.sessions import Session, in_order, short_name
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
-from agentdbg.interop.transcripts import plain_content, text_of
+from agentdbg.interop.transcripts import text_of
 from agentdbg.recorder.prices import normalise_usage
 
 if TYPE_CHECKING:
@@ -27,13 +30,16 @@ if TYPE_CHECKING:
 TITLE = "Codex session"
 
 _ITEMS = frozenset({"message", "reasoning", "function_call", "function_call_output", "local_shell_call"})
-_CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call"})
+_BY_PROVIDER = frozenset({"web_search_call", "image_generation_call"})
+"""Calls that the provider answers by itself; there is no result to come."""
+_CALLS = _BY_PROVIDER | {"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"}
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output", "mcp_tool_call_output"})
-_EXIT_CODE = re.compile(r"^(?:Exit code: |Process exited with code )(-?\d{1,6})\s*$", re.MULTILINE)
 _INSTRUCTIONS = re.compile(
-    r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted)|# AGENTS\.md)"
+    r"\s*(?:<(?:environment_context|user_instructions|INSTRUCTIONS|permissions|turn_aborted|skill>)|# AGENTS\.md)"
 )
-_HEAD = 2_000
+_BY_PROGRAM = {"<user_shell_command>": "command", "<subagent_notification>": "notification"}
+_NOTED = {"warning": "warning", "item_completed": "plan", "thread_rolled_back": "rewind"}
+_REVIEWS = ("entered_review_mode", "exited_review_mode")
 _USAGE = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens", "total_tokens")
 
 
@@ -41,6 +47,8 @@ def recognises(source: Source) -> bool:
     if source.is_folder or source.is_zip:
         return False
     documents = [item for _, item in source.documents[:20] if isinstance(item, dict)]
+    if documents and codex_exec.is_line(documents[0]):
+        return True
     if len(source.documents) == 1:
         return bool(documents) and isinstance(documents[0].get("items"), list) and "session" in documents[0]
     if any(item.get("type") == "session_meta" and isinstance(item.get("payload"), dict) for item in documents):
@@ -54,12 +62,16 @@ def recognises(source: Source) -> bool:
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
-    told = _Told()
-    for place, item in _lines(source):
+    if any(codex_exec.is_line(item) for _, item in source.documents[:1]):
+        yield from codex_exec.read_lines(source)
+        return
+    lines = _lines(source)
+    told = _Told(_said_in(lines))
+    for place, item in lines:
         if isinstance(item, dict):
             told.take(item)
         else:
-            yield EntryProblem(place, "no entry of a Codex session: it is no object")
+            yield EntryProblem(place, "no entry of a Codex session: it is not an object")
     yield told.draft(source)
 
 
@@ -72,11 +84,27 @@ def _lines(source: Source) -> list[tuple[str, Any]]:
     return documents
 
 
-class _Told:
-    """What the lines of a rollout say."""
+def _said_in(lines: list[tuple[str, Any]]) -> dict[str, str]:
+    """All that the items of a rollout say, by role: its events say most of it again."""
+    said: dict[str, list[str]] = {"user": [], "assistant": []}
+    for _, line in lines:
+        item = as_dict(as_dict(line).get("payload")) or as_dict(line)
+        if item.get("type") == "message" and "content" in item:
+            parts = as_list(item["content"]) or [item["content"]]
+            said.setdefault(as_word(item.get("role")), []).extend(text_of([text_part(part)]) for part in parts)
+    return {role: _squeezed("\n".join(texts)) for role, texts in said.items()}
 
-    def __init__(self) -> None:
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+class _Told:
+    """What the lines of a rollout say; `said` is what its items do."""
+
+    def __init__(self, said: dict[str, str]) -> None:
         self._session = Session()
+        self._said_by = said
         self._facts: dict[str, Any] = {}
         self._identity: list[Any] = []
         self._model: str | None = None
@@ -109,6 +137,8 @@ class _Told:
         elif kind == "compacted":
             said = as_dict(line.get("payload")).get("message")
             self._session.note("compaction", said, at_ms=at_ms)
+        elif kind == "inter_agent_communication":
+            self._between_agents(as_dict(line.get("payload")), at_ms)
         elif isinstance(kind, str) and "payload" not in line:
             self._item(line, at_ms)
         elif kind is None and "id" in line:
@@ -168,12 +198,27 @@ class _Told:
             self._result(item, at_ms)
         elif kind in ("message", "reasoning") or kind in _CALLS:
             self._put_out(item, at_ms)
+        elif kind == "agent_message":
+            self._between_agents(item, at_ms)
+
+    def _between_agents(self, item: dict[str, Any], at_ms: float | None) -> None:
+        """What one agent tells another."""
+        self._is_open = False
+        content = content_of(item.get("content"))
+        names = {name: item[key] for name, key in (("name", "author"), ("to", "recipient")) if as_word(item.get(key))}
+        self._session.note("agent", content, at_ms=at_ms, source_id=as_word(item.get("id")), **names)
+        self._session.context(content, at_ms=at_ms)
 
     def _said(self, item: dict[str, Any], at_ms: float | None) -> None:
         self._is_open = False
-        content, role = _content(item.get("content")), as_word(item.get("role")) or "user"
-        if role != "user" or _INSTRUCTIONS.match(text_of(content)):
+        content, role = content_of(item.get("content")), as_word(item.get("role")) or "user"
+        words = text_of(content).lstrip()
+        if role != "user" or _INSTRUCTIONS.match(words):
             self._session.context(content, role=role, at_ms=at_ms)
+        elif words.startswith(tuple(_BY_PROGRAM)):
+            noted = _BY_PROGRAM[words[: words.index(">") + 1]]
+            self._session.note(noted, content, at_ms=at_ms, source_id=as_word(item.get("id")))
+            self._session.context(content, at_ms=at_ms)
         else:
             self._session.request(content, at_ms=at_ms, source_id=as_word(item.get("id")))
 
@@ -185,7 +230,7 @@ class _Told:
             self._is_open, self._has_usage = True, False
         message: dict[str, Any] = {"role": "assistant", "content": []}
         if kind == "message":
-            message["content"] = [_text_part(part) for part in as_list(item.get("content"))]
+            message["content"] = [text_part(part) for part in as_list(item.get("content"))]
         elif kind == "reasoning":
             words = [
                 as_word(as_dict(part).get("text"))
@@ -201,19 +246,22 @@ class _Told:
         step.meta.pop("source_id", None)
         if as_word(item.get("id")):
             step.meta["source_id"] = item["id"]
-        if kind == "web_search_call":  # the provider searches by itself; there is no result to come
-            failed = item.get("status") == "failed"
-            error = {"error_type": "WebSearch", "message": "the search failed"} if failed else None
-            self._session.result(message["tool_calls"][0]["id"], None, at_ms=at_ms, error=error)
+        if kind in _BY_PROVIDER:
+            name = kind.removesuffix("_call")
+            error = {"error_type": name, "message": f"{name} failed"} if item.get("status") == "failed" else None
+            made = item.get("result")
+            image = [{"type": "image_url", "image_url": f"data:image/png;base64,{made}"}] if as_word(made) else None
+            self._session.result(message["tool_calls"][0]["id"], image, at_ms=at_ms, error=error)
 
     def _call(self, item: dict[str, Any], at_ms: float | None) -> dict[str, Any]:
         kind = item["type"]
         of = as_word(item.get("call_id")) or as_word(item.get("id")) or f"call {self._count}"
         name, args = item.get("name"), item.get("arguments", item.get("input"))
-        if kind == "local_shell_call":
-            name, args = "local_shell", item.get("action")
-        elif kind == "web_search_call":
-            name, args = "web_search", item.get("action")
+        if kind in ("local_shell_call", "web_search_call"):
+            args = item.get("action")
+        elif kind == "image_generation_call":
+            args = {"prompt": item.get("revised_prompt")}
+        name = name or kind.removesuffix("_call")
         if as_word(item.get("namespace")):
             name = f"{item['namespace']}{name}"
         args = read_arguments(args)
@@ -221,8 +269,8 @@ class _Told:
         return {"id": of, "type": "function", "function": {"name": name, "arguments": args}}
 
     def _result(self, item: dict[str, Any], at_ms: float | None) -> None:
-        output = item.get("output", item.get("result"))
-        said, error, length = _outcome(output)
+        output = next((item[key] for key in ("output", "result", "tools") if key in item), None)
+        said, error, length = outcome_of(output)
         of = as_word(item.get("call_id")) or as_word(item.get("id"))
         self._session.result(of, said, at_ms=at_ms, error=error, duration_ms=length)
 
@@ -243,16 +291,29 @@ class _Told:
             self._title = as_word(event.get("thread_name")) or self._title
         elif kind == "patch_apply_end":
             self._patched(event)
+        elif kind in ("user_message", "agent_message"):
+            self._only_told(kind, as_word(event.get("message")), at_ms)
+        elif kind in _REVIEWS:
+            said = event.get("review_output") or event.get("user_facing_hint")
+            if said:
+                self._session.note("review", said, at_ms=at_ms)
+        elif kind in _NOTED:
+            said = as_word(event.get("message")) or as_word(as_dict(event.get("item")).get("text"))
+            if said or kind == "thread_rolled_back":
+                self._session.note(_NOTED[kind], said or f"back by {event.get('num_turns')} turns", at_ms=at_ms)
+
+    def _only_told(self, kind: str, said: str, at_ms: float | None) -> None:
+        """Take what an event says and no item does."""
+        role = "user" if kind == "user_message" else "assistant"
+        if said and _squeezed(said) not in self._said_by[role]:
+            part = "input_text" if role == "user" else "output_text"
+            self._item({"type": "message", "role": role, "content": [{"type": part, "text": said}]}, at_ms)
 
     def _patched(self, event: dict[str, Any]) -> None:
         """The diffs of a patch go to the call that applied it, which is the latest of that id."""
         changes = as_dict(event.get("changes"))
-        diffs = [
-            f"--- {path}\n+++ {path}\n{said['unified_diff']}"
-            for path, said in changes.items()
-            if as_word(as_dict(said).get("unified_diff"))
-        ]
-        if diffs:
+        diffs = [diff_of(path, as_dict(said)) for path, said in changes.items()]
+        if any(diffs):
             self._session.add_diff(as_word(event.get("call_id")), "".join(diffs))
 
     def _tokens(self, info: dict[str, Any], at_ms: float | None) -> None:
@@ -296,34 +357,3 @@ def _as_usage(used: dict[str, int]) -> dict[str, Any]:
     if "reasoning_output_tokens" in used:
         usage["completion_tokens_details"] = {"reasoning_tokens": used["reasoning_output_tokens"]}
     return usage
-
-
-def _content(content: Any) -> Any:
-    if not isinstance(content, list):
-        return content
-    return plain_content([_text_part(part) for part in content])
-
-
-def _text_part(part: Any) -> Any:
-    """A part of a message with the name for text that everybody knows."""
-    if isinstance(part, dict) and part.get("type") in ("input_text", "output_text"):
-        return {**part, "type": "text"}
-    return part
-
-
-def _outcome(output: Any) -> tuple[Any, dict[str, Any] | None, float | None]:
-    """What a call gave, the error if it failed, and how long it took where that is told."""
-    told = read_arguments(output) if isinstance(output, str) and output.startswith("{") else output
-    if isinstance(told, dict) and isinstance(told.get("metadata"), dict) and "output" in told:
-        code, seconds = told["metadata"].get("exit_code"), told["metadata"].get("duration_seconds")
-        length = seconds * 1000 if isinstance(seconds, (int, float)) and not isinstance(seconds, bool) else None
-        failed = isinstance(code, int) and code != 0
-        return told["output"], exit_code_error(code, told["output"]) if failed else None, length
-    if isinstance(told, dict) and isinstance(told.get("success"), bool):
-        content = _content(told.get("content", told.get("content_items")))
-        return content, None if told["success"] else {"error_type": "Error", "message": text_of(content)}, None
-    content = _content(output)
-    found = _EXIT_CODE.search(text_of(content)[:_HEAD])
-    if found is not None and int(found[1]) != 0:
-        return content, exit_code_error(int(found[1]), text_of(content).partition("Output:\n")[2]), None
-    return content, None, None

@@ -1,6 +1,6 @@
 """
-Gemini CLI: sessions (`~/.gemini/tmp/*/chats/session-*.json` and `.jsonl`), saved chats (`checkpoint-*.json`), and the
-log of what was typed (`logs.json`).
+Gemini CLI: sessions (`~/.gemini/tmp/*/chats/session-*.json` and `.jsonl`), saved chats (`checkpoint-*.json`), what is
+kept before a tool changes files, the log of what was typed (`logs.json`), and what is printed (`gemini_stream`).
 
 A session file is rewritten or appended to as messages grow, so the latest record of an id is the message. What was
 taken back by a rewind did happen, and is kept.
@@ -8,11 +8,13 @@ taken back by a rewind did happen, and is kept.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events.facts import whole_number
 from agentdbg.interop.drafts import EntryProblem, RunDraft
-from agentdbg.interop.sessions import Session, in_order, short_name
+from agentdbg.interop.importers import gemini_stream
+from agentdbg.interop.sessions import Session, exit_code_error, in_order, short_name
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
 from agentdbg.interop.transcripts import plain_content, text_of
@@ -28,13 +30,15 @@ _ANSWERS = frozenset({"gemini", "qwen", "model"})
 _TYPES = _ANSWERS | {"user", "info", "error", "warning"}
 _GREETINGS = ("This is the Gemini CLI", "This is the Qwen Code")
 _FAILED = frozenset({"error", "cancelled"})
+_SHELL = "run_shell_command"
+_EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,6})$", re.MULTILINE)
 
 
 def recognises(source: Source) -> bool:
     if source.is_folder or source.is_zip:
         return False
     first = source.documents[0][1]
-    return _is_head(first) or _is_log(first) or _is_chat(_history(first))
+    return _is_head(first) or _is_log(first) or _is_chat(_history(first)) or gemini_stream.is_first_line(first)
 
 
 def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
@@ -43,6 +47,8 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
         yield from _read_log(source, first)
     elif _is_head(first):
         yield from _read_session(source)
+    elif gemini_stream.is_first_line(first):
+        yield from gemini_stream.read_lines(source, "gemini-cli")
     else:
         session = Session()
         for item in _history(first):
@@ -61,7 +67,7 @@ def _is_log(item: Any) -> bool:
 
 
 def _history(item: Any) -> list[Any]:
-    return as_list(item) or as_list(as_dict(item).get("history"))
+    return as_list(item) or as_list(as_dict(item).get("clientHistory")) or as_list(as_dict(item).get("history"))
 
 
 def _is_chat(items: list[Any]) -> bool:
@@ -173,9 +179,9 @@ def _result(session: Session, call: dict[str, Any], of: str) -> None:
         return  # it was still at work, or waited to be allowed
     result, error = answered(as_list(given))
     display = call.get("resultDisplay")
-    if status in _FAILED and error is None:
-        kind = "Cancelled" if status == "cancelled" else "Error"
-        error = {"error_type": kind, "message": text_of(result) or as_word(display) or "the call was not made"}
+    if status in _FAILED and (error is None or status == "cancelled"):
+        said = as_dict(error).get("message") or text_of(result) or as_word(display) or "the call was not made"
+        error = {"error_type": "Cancelled" if status == "cancelled" else "Error", "message": said}
     at_ms = moment_ms(call.get("timestamp"))
     session.result(of, result, at_ms=at_ms, error=error, diff=as_word(as_dict(display).get("fileDiff")) or None)
 
@@ -194,6 +200,10 @@ def answered(parts: list[Any]) -> tuple[Any, dict[str, Any] | None]:
                 error = {"error_type": "Error", "message": message or str(failure)}
             told = told.get("output")
         found.append(told["text"] if isinstance(told, dict) and set(told) == {"text"} else told)
+        found += map(_block, as_list(response.get("parts")))
+        code = _EXIT_CODE.search(told) if response.get("name") == _SHELL and isinstance(told, str) else None
+        if error is None and code is not None and int(code[1]) != 0:
+            error = exit_code_error(int(code[1]), told)
     found = [item for item in found if item is not None]
     if all(isinstance(item, str) for item in found):
         return "\n".join(found) if found else None, error

@@ -113,6 +113,12 @@ def _take_trace(traces: dict[str, Trace], item: dict[str, Any]) -> None:
     for span_id, told in by_observation.items():
         if span_id in trace.nodes:
             trace.nodes[span_id].meta["scores"] = told
+    comments = {
+        score["name"]: score["comment"]
+        for score in as_list(item.get("scores"))
+        if isinstance(score, dict) and as_word(score.get("name")) and as_word(score.get("comment"))
+        if not _of(score, "observationId")
+    }
     metadata = read_arguments(item.get("metadata"))
     trace.facts = {
         "session_id": _of(item, "sessionId"),
@@ -123,6 +129,7 @@ def _take_trace(traces: dict[str, Trace], item: dict[str, Any]) -> None:
         "release": item.get("release"),
         "tags": item.get("tags"),
         "scores": scores,
+        "score_comments": comments,
         "total_cost_usd": _of(item, "totalCost"),
         "metadata": metadata if isinstance(metadata, dict) else None,
     }

@@ -160,5 +160,10 @@ def _facts(run: dict[str, Any]) -> dict[str, Any]:
         "project": run.get("session_name") or run.get("session_id"),
         "tags": run.get("tags"),
         "scores": {name: score for name, score in scores.items() if score is not None},
+        "score_comments": {
+            name: comments[0] if len(comments) == 1 else comments
+            for name, told in as_dict(run.get("feedback_stats")).items()
+            if (comments := as_list(as_dict(told).get("comments")))
+        },
         "user_id": metadata.get("user_id"),
     }

@@ -70,7 +70,7 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
                 if isinstance(each, dict):
                     trace.add(_node(each))
                 else:
-                    yield EntryProblem(where, "a span is no object, left out")
+                    yield EntryProblem(where, "a span is not an object, left out")
     yield from runs_of(traces, source, "mlflow", "mlflow")
 
 
@@ -98,6 +98,11 @@ def _trace(item: dict[str, Any], where: str) -> Trace:
         "experiment_id": info.get("experiment_id")
         or as_dict(as_dict(info.get("trace_location")).get("mlflow_experiment")).get("experiment_id"),
         "scores": {name: value for name, value in scores.items() if name and value is not None},
+        "score_comments": {
+            as_word(each.get("assessment_name") or each.get("name")): each["rationale"]
+            for each in as_list(info.get("assessments"))
+            if isinstance(each, dict) and as_word(each.get("rationale"))
+        },
         "tags": {name: value for name, value in tags.items() if not name.startswith("mlflow.")},
     }
     return trace

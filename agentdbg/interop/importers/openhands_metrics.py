@@ -62,6 +62,14 @@ class Metrics:
             self._grown_cost += cost - self._costs.get(of, 0.0)
             self._costs[of] = cost
 
+    def knows(self, answer_id: str) -> bool:
+        """Whether it is told what this answer used."""
+        return answer_id in self._by_answer
+
+    def model_of(self, answer_id: str) -> str:
+        """Which model gave this answer."""
+        return as_word(self._by_answer.get(answer_id, {}).get("model")) or self.model
+
     def settle(self, step: Step, answer_id: str, own: Any = None) -> None:
         """Give an answer what it used: by its id, by its own response, else by what the totals grew by."""
         used = self._by_answer.pop(answer_id, None) or (own if isinstance(own, dict) else None)

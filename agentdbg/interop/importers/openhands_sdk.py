@@ -7,9 +7,10 @@ that is missing from the file does not hide its observation.
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.interop.drafts import state_update
+from agentdbg.interop.drafts import Step, model_call, state_update
 from agentdbg.interop.sessions import Session, exit_code_error
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.sources import moment_ms
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Told"]
 
+_LONGEST_COMPARED = 200_000
 _FAILURES = ("AgentErrorEvent", "UserRejectObservation")
 
 
@@ -49,9 +51,9 @@ class Told:
         elif kind == "ConversationStateUpdateEvent":
             self._state(item, at_ms)
         elif kind.startswith("Condensation") and "summary" in item:
-            forgotten = len(as_list(item.get("forgotten_event_ids")))
-            of = as_word(item.get("id"))
-            self.session.note("condensation", item["summary"], at_ms=at_ms, source_id=of, forgotten_events=forgotten)
+            self._condensed(item, at_ms)
+        elif kind == "HookExecutionEvent":
+            self._hook(item, at_ms)
         elif kind in ("ConversationErrorEvent", *_FAILURES):
             failure = {"error_type": item.get("code") or kind, "message": item.get("detail") or item.get("error") or ""}
             if kind == "ConversationErrorEvent":
@@ -63,6 +65,28 @@ class Told:
         """All events have been taken."""
         self._metrics.leave(self.session.latest)
 
+    def _condensed(self, item: dict[str, Any], at_ms: float | None) -> None:
+        """A conversation that was made shorter, by a model of its own where its use is told."""
+        of, answer_id = as_word(item.get("id")), as_word(item.get("llm_response_id"))
+        forgotten = len(as_list(item.get("forgotten_event_ids")))
+        if self._metrics.knows(answer_id):
+            answer = {"role": "assistant", "content": item["summary"]}
+            asked = model_call(self._metrics.model_of(answer_id), None, answer, at_ms=at_ms, meta={"source_id": of})
+            self._metrics.settle(asked, answer_id)
+            self.session.steps.append(asked)
+        self.session.note("condensation", item["summary"], at_ms=at_ms, source_id=of, forgotten_events=forgotten)
+
+    def _hook(self, item: dict[str, Any], at_ms: float | None) -> None:
+        """A hook that failed or held a call back is an error; one that said something is a note."""
+        of = as_word(item.get("id"))
+        said = next((item[name] for name in ("reason", "error", "stderr", "stdout") if as_word(item.get(name))), "")
+        about = {"hook": item.get("hook_event_type"), "command": item.get("hook_command")}
+        if item.get("blocked") is True or item.get("success") is False:
+            failure = {"error_type": "HookError", "message": said or "the hook failed", "details": about}
+            self.session.failure(failure, at_ms=at_ms, source_id=of)
+        elif said:
+            self.session.note("hook", said, at_ms=at_ms, source_id=of, **about)
+
     def _action(self, item: dict[str, Any], at_ms: float | None) -> None:
         answer_id = str(item.get("llm_response_id") or item.get("id"))
         call = as_dict(item.get("tool_call"))
@@ -70,9 +94,10 @@ class Told:
         call_id = as_word(item.get("tool_call_id"))
         shown = {"id": call_id, "type": "function", "function": {"name": name, "arguments": args}}
         answer: dict[str, Any] = {"role": "assistant", "content": text_of(item.get("thought")), "tool_calls": [shown]}
-        if item.get("reasoning_content"):
-            answer["reasoning_content"] = item["reasoning_content"]
-        self._answer(answer_id, answer, at_ms)
+        answer.update({key: item[key] for key in ("reasoning_content", "thinking_blocks", "summary") if item.get(key)})
+        step = self._answer(answer_id, answer, at_ms)
+        if as_dict(item.get("critic_result")):
+            step.meta["scores"] = {"critic": item["critic_result"]}
         if call_id:
             given = item.get("action") if args is None else args
             self.session.call(call_id, item.get("tool_name") or name, given, answer=answer_id, at_ms=at_ms)
@@ -80,10 +105,11 @@ class Told:
         if action.get("kind") == "FinishAction":
             self.result = as_word(action.get("message")) or self.result
 
-    def _answer(self, answer_id: str, answer: dict[str, Any], at_ms: float | None) -> None:
+    def _answer(self, answer_id: str, answer: dict[str, Any], at_ms: float | None) -> Step:
         said = {"model": self._metrics.model or None, "tools": self._tools}
         step = self.session.answer(answer_id, answer, at_ms=at_ms, **said)
         self._metrics.settle(step, answer_id)
+        return step
 
     def _observation(self, item: dict[str, Any], at_ms: float | None) -> None:
         told = item.get("observation")
@@ -105,7 +131,7 @@ class Told:
             error=error,
             name=item.get("tool_name"),
             args=None if self.session.is_waiting(str(item["tool_call_id"])) or not command else {"command": command},
-            diff=as_word(observation.get("diff")) or None,
+            diff=as_word(observation.get("diff")) or _diff(observation),
         )
 
     def _message(self, item: dict[str, Any], at_ms: float | None) -> None:
@@ -113,10 +139,14 @@ class Told:
         content, of = plain_content(message.get("content")), as_word(item.get("id"))
         if item.get("source") == "agent":
             answer_id = str(item.get("llm_response_id") or of)
-            self._answer(answer_id, {"role": "assistant", "content": content}, at_ms)
+            thought = {key: message[key] for key in ("reasoning_content", "thinking_blocks") if message.get(key)}
+            self._answer(answer_id, {"role": "assistant", "content": content, **thought}, at_ms)
             self.result = text_of(content) or self.result
         else:
-            self.session.request(content, at_ms=at_ms, source_id=of)
+            said = {"name": item["sender"]} if as_word(item.get("sender")) else {}
+            self.session.request(content, at_ms=at_ms, source_id=of, **said)
+            if as_list(item.get("extended_content")):
+                self.session.context(plain_content(item["extended_content"]), at_ms=at_ms)
 
     def _state(self, item: dict[str, Any], at_ms: float | None) -> None:
         key, value = item.get("key"), item.get("value")
@@ -129,3 +159,16 @@ class Told:
             if key == "execution_status" and value in ("error", "stuck"):
                 failure = {"error_type": "OpenHands", "message": f"the conversation ended as {value}"}
                 self.ending = self.ending or failure
+
+
+def _diff(observation: dict[str, Any]) -> str | None:
+    """What an edit changed, as `diff -u` shows it; nothing for very long files, whose comparison takes long."""
+    old, new = observation.get("old_content"), observation.get("new_content")
+    if not isinstance(new, str) or not isinstance(old, str | None) or old == new:
+        return None
+    if len(new) + len(old or "") > _LONGEST_COMPARED:
+        return None
+    path = as_word(observation.get("path")) or "file"
+    before = path if old is not None else "/dev/null"
+    lines = unified_diff((old or "").splitlines(), new.splitlines(), before, path, lineterm="")
+    return "\n".join(lines) + "\n"

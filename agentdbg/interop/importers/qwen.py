@@ -123,7 +123,7 @@ def _system(session: Session, record: dict[str, Any], at_ms: float | None, uuid:
     if kind in _NOTES:
         before = as_dict(payload.get("info")).get("originalTokenCount")
         said = {} if before is None else {"prompt_tokens": before}
-        session.note(_NOTES[kind], payload.get("rawCommand"), at_ms=at_ms, source_id=uuid, **said)
+        session.note(_NOTES[kind], _noted(payload), at_ms=at_ms, source_id=uuid, **said)
     elif named.endswith("api_error"):
         failure = {
             "error_type": as_word(event.get("error_type")) or "APIError",
@@ -134,3 +134,12 @@ def _system(session: Session, record: dict[str, Any], at_ms: float | None, uuid:
         lasted = as_number(event.get("duration_ms"))
         if lasted and session.latest.duration_ms is None:
             session.latest.duration_ms = lasted
+
+
+def _noted(payload: dict[str, Any]) -> str | None:
+    """What a note says: the command and what it put out, or what is left of a conversation that was made shorter."""
+    lines = [as_word(payload.get("rawCommand"))]
+    lines += [as_word(as_dict(item).get("text")) for item in as_list(payload.get("outputHistoryItems"))]
+    for content in as_list(payload.get("compressedHistory")):
+        lines += [as_word(as_dict(part).get("text")) for part in as_list(as_dict(content).get("parts"))]
+    return "\n".join(filter(None, lines)) or None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.interop.drafts import RunDraft, Step, model_call, span, tool_call
 from agentdbg.interop.importers.message_forms import request_in
 from agentdbg.interop.sessions import short_name
+from agentdbg.interop.span_steps import unwrapped_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +114,9 @@ def _step(node: Node) -> Step:
         model = said.pop("model", None) or node.name
         return model_call(model, node.input, node.output, error=node.error, meta=meta, **said, **place)
     if node.kind == TOOL:
-        return tool_call(node.name, node.input, node.output, error=node.error, meta=meta, **place)
+        given, output, failed = unwrapped_call(node.input, node.output)
+        error = node.error or ({"error_type": "Error", "message": str(output)} if failed else None)
+        return tool_call(node.name, given, None if error else output, error=error, meta=meta, **place)
     made = span(node.name, error=node.error, input=node.input, output=node.output, **place)
     made.meta.update(meta)
     return made

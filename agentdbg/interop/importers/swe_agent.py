@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, model_call, tool_call
+from agentdbg.interop.drafts import EntryProblem, RunDraft, Step, model_call, read_arguments, tool_call
 from agentdbg.interop.shapes import as_dict, as_list, as_word
 from agentdbg.interop.transcripts import Conversation, error_in_text, is_transcript, steps_of
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from agentdbg.interop.sources import Source
 
 TITLE = "SWE-agent trajectory"
+
+_MORE = ("tool_calls", "thinking_blocks")
+"""What only the history knows of an answer."""
 
 
 def recognises(source: Source) -> bool:
@@ -48,9 +51,11 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
         conversation = Conversation(model=model)
         for message in _opening(history):
             conversation.remember(message)
+        answers = [message for message in _without_demonstrations(history) if message.get("role") == "assistant"]
         for number, step in enumerate(steps, 1):
             if isinstance(step, dict):
-                drafted += _steps(step, conversation, model, f"step {number}")
+                told = answers[number - 1] if number <= len(answers) else {}
+                drafted += _steps(step, told, conversation, model, f"step {number}")
             else:
                 yield EntryProblem(f"step {number}", "not an object, left out")
     yield RunDraft(
@@ -64,11 +69,14 @@ def read(source: Source) -> Iterator[RunDraft | EntryProblem]:
     )
 
 
-def _steps(step: dict[str, Any], conversation: Conversation, model: str, key: str) -> list[Step]:
+def _steps(step: dict[str, Any], told: dict[str, Any], conversation: Conversation, model: str, key: str) -> list[Step]:
+    """A step of the trajectory; `told` is how the history has its answer."""
     response, action = step.get("response"), step.get("action")
     seen = step.get("query")
     prompt = seen if is_transcript(seen) else conversation.prompt()
-    answered = model_call(model, prompt, response, key=key)
+    more = {name: told[name] for name in _MORE if told.get(name) and told.get("action") == action}
+    answer = {"role": "assistant", "content": response, **more} if more else response
+    answered = model_call(model, prompt, answer, key=key)
     conversation.remember({"role": "assistant", "content": response})
     observation = step.get("observation")
     conversation.remember({"role": "user", "content": observation})
@@ -102,7 +110,7 @@ def _without_demonstrations(history: list[dict[str, Any]]) -> list[dict[str, Any
 
 
 def _model_of(document: dict[str, Any]) -> str:
-    config = document.get("replay_config")
+    config = read_arguments(document.get("replay_config"))
     for path in (("agent", "model", "name"), ("agent", "model", "model_name")):
         found: Any = config
         for key in path:

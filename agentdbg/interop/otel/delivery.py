@@ -107,7 +107,7 @@ _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (ssl.SSLError, "its certificate or its encryption was not accepted"),
     (TimeoutError, f"it did not answer within {_TIMEOUT_S:.0f} s"),
     (ConnectionError, "it closed the connection without an answer"),
-    (http.client.HTTPException, "what answers there is no HTTP; port 4317 is for gRPC, 4318 for HTTP"),
+    (http.client.HTTPException, "what answers there is not HTTP; port 4317 is for gRPC, 4318 for HTTP"),
 )
 
 

@@ -140,6 +140,9 @@ class _Clock:
     def __exit__(self, *error: object) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            # It holds the connection until it has ended, and DuckDB tells at length what is held when Python exits.
+            self._timer.join()
+            self._timer = None
 
 
 def _needs(question: str) -> dict[str, bool]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
 import shutil
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -15,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from agentdbg.cli import _run
+from agentdbg.exceptions import UsageError
 from agentdbg.interop.exports.run_content import events_of
 from agentdbg.interop.tables.database import VIEWS
+from agentdbg.interop.tables.database import ask as ask_tables
 from agentdbg.storage import load_events
 from agentdbg.storage.housekeeping import delete_run, rename_run
 from tests.analysis.story import Story
@@ -443,6 +447,30 @@ def test_a_question_that_takes_too_long_is_stopped(cli: Callable[..., Ran]) -> N
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signal there")
+@pytest.mark.parametrize("wanted", ["n", "none_such"])
+def test_no_thread_outlives_a_question(wanted: str, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that would stop it holds the connection, and DuckDB tells at length what is held when Python exits."""
+
+    class Late(threading.Timer):
+        """As on a busy machine, where a thread takes its time to notice that nobody needs it."""
+
+        def run(self) -> None:
+            super().run()
+            time.sleep(0.1)
+
+    monkeypatch.setattr(threading, "Timer", Late)
+    before = set(threading.enumerate())
+    question = f"select 1 as n order by {wanted}"
+    with contextlib.suppress(UsageError), ask_tables(question, [], data_dir, _nobody, 60) as answer:
+        assert list(answer.rows) == [(1,)]
+
+    assert set(threading.enumerate()) <= before
+
+
+def _nobody(share: float) -> None:
+    """Wants to know how far reading is."""
+
+
 def test_ctrl_c_ends_a_question_without_a_word(cli: Callable[..., Ran]) -> None:
     """DuckDB takes notice of it by itself, and raises an exception of another kind."""
     question = "select count(*) from range(1000000000) a, range(100000) b where a.range % 7 = b.range % 5"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.made_up_runs import write_many_runs
 from benchmarks.tables_speed import questions
 from tests.commands.stored import store
 from tests.docs.pages import ROOT, blocks
+from tests.docs.test_console import lines_of
 from tests.interop.exports.runs import rich_story
 
 if TYPE_CHECKING:
@@ -36,6 +38,18 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_many_runs(folder, 40)
     store(folder, rich_story(), "error")
     return folder
+
+
+def test_the_first_sample_is_what_is_printed(
+    cli: Callable[..., Ran], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Figure by figure: the runs are made up the same each time."""
+    write_many_runs(tmp_path, 40)
+    monkeypatch.setenv("AGENTDBG_DATA_DIR", str(tmp_path))
+    ((command, expected),) = lines_of("docs/sql.md")
+    ran = cli(*shlex.split(command)[1:])
+
+    assert ran.out == expected
 
 
 @pytest.mark.parametrize("number", range(10), ids=[title for title, _ in questions()])
