@@ -10,6 +10,9 @@ AGAIN  := $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures non
 # Some frameworks leave event loops and threads open when the interpreter exits; that is theirs to mend.
 LANE_OPTIONS := -p no:unraisableexception -p no:threadexception -p no:randomly
 
+# Thousands of processes are started: where nothing is compiled for the next one, each reads the package's source anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types release test-slow test-ui test-browser test-firefox test-frameworks test-oldest test-newest bench bench-loops bench-blame soak \
 	test-instrumentations test-receivers pins screenshots docs docs-site docs-serve clean

@@ -7,22 +7,23 @@ The command `agentdbg`: finds the command asked for, and turns what goes wrong i
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agentdbg.commands import command_module
-from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.options import HELP_OPTIONS, parameters_of, read_arguments
 from agentdbg.commands.streams import exit_code_of, let_go_of_stdout, print_any_text
+from agentdbg.exceptions import UsageError
+from agentdbg.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    import typer
+    from agentdbg.commands.help_text import Help
 
-__all__ = ["COMMANDS", "GROUPS", "app", "main"]
-
-app: typer.Typer
+__all__ = ["COMMANDS", "GROUPS", "main", "root_help"]
 
 GROUPS = {
     "Start": {
@@ -72,38 +73,23 @@ GROUPS = {
         "validate": "Check a run's files against the trace format.",
     },
 }
+READS_ITS_OWN_LINE = {"run", "replay", "fork"}
+"""What follows the program's name belongs to the program."""
 COMMANDS = {name: text for group in GROUPS.values() for name, text in group.items()}
 
 
 def main() -> None:
     """Run one command and exit."""
-    if sys.argv[1:2] == ["run"]:
+    if sys.argv[1:2] and sys.argv[1] in READS_ITS_OWN_LINE:
         # The program that is run gets its words, its streams and its exceptions as if we were not there.
-        from agentdbg.commands.run import main as run_program  # noqa: PLC0415
-
-        run_program(sys.argv[2:])
-    if sys.argv[1:2] == ["fork"]:
-        from agentdbg.commands.fork import main as fork_program  # noqa: PLC0415 -- as above
-
-        fork_program(sys.argv[2:])
-    if sys.argv[1:2] == ["replay"]:
-        from agentdbg.commands.replay import main as replay_program  # noqa: PLC0415 -- as above
-
-        replay_program(sys.argv[2:])
+        command_module(sys.argv[1]).main(sys.argv[2:])
     print_any_text()
     sys.exit(_run(sys.argv[1:]))
 
 
-def _run(arguments: Sequence[str]) -> int:
+def _run(words: Sequence[str]) -> int:
     try:
-        plain = _find_plain(arguments)
-        if plain is not None:
-            function, values = plain
-            function(**values)
-        else:
-            from agentdbg.commands.typer_app import run_app  # noqa: PLC0415 -- a plainly right command does without typer
-
-            return run_app(__getattr__("app"), arguments)
+        _run_command(words)
         sys.stdout.flush()
     except SystemExit as leaving:
         return _exit_code(leaving)
@@ -116,27 +102,74 @@ def _run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _find_plain(arguments: Sequence[str]) -> tuple[Callable[..., None], dict[str, Any]] | None:
-    """The command and its values, where the arguments need no help from typer."""
+def _run_command(words: Sequence[str]) -> None:
     if "_AGENTDBG_COMPLETE" in os.environ:
-        return None
-    if not arguments:
-        return command_module("home").command, {}
-    if arguments[0] not in COMMANDS:
-        return None
-    function = command_module(arguments[0]).command
-    values = read_plainly(parameters_of(function), arguments[1:])
-    return None if values is None else (function, values)
+        from agentdbg.commands.completion import answer_shell  # noqa: PLC0415 -- only shells ask for it
+
+        answer_shell(COMMANDS, root_help())
+    elif not words:
+        command_module("home").command()
+    elif words[0].startswith("-"):
+        _run_option(words)
+    elif words[0] not in COMMANDS:
+        close = difflib.get_close_matches(words[0], COMMANDS, 1)
+        hint = f"did you mean `agentdbg {close[0]}`?" if close else "`agentdbg --help` lists them"
+        raise UsageError(f"there is no command {words[0]!r}; {hint}")
+    else:
+        function = command_module(words[0]).command
+        values = read_arguments(words[0], parameters_of(function), words[1:])
+        if values is not None:
+            function(**values)
+        else:
+            from agentdbg.commands.help_text import help_of, print_help  # noqa: PLC0415 -- only for who asks for it
+
+            print_help(help_of(words[0]))
 
 
-def __getattr__(name: str) -> Any:
-    """`app`, the typer application, made when somebody needs it."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from agentdbg.commands.typer_app import make_app  # noqa: PLC0415 -- as above
+def _run_option(words: Sequence[str]) -> None:
+    """What is asked of the program as a whole."""
+    option, _, value = words[0].partition("=")
+    shell = value or next(iter(words[1:]), None)
+    if option in HELP_OPTIONS:
+        from agentdbg.commands.help_text import print_help  # noqa: PLC0415 -- as above
 
-    globals()["app"] = made = make_app(GROUPS)
-    return made
+        print_help(root_help())
+    elif option == "--version":
+        sys.stdout.write(f"agentdbg {__version__}\n")
+    elif option in ("--install-completion", "--show-completion"):
+        from agentdbg.commands.completion import install, script  # noqa: PLC0415 -- as above
+
+        sys.stdout.write(script(shell) if option == "--show-completion" else install(shell) + "\n")
+    else:
+        raise UsageError(f"`agentdbg` has no option {option}; `agentdbg --help` has examples")
+
+
+def root_help() -> Help:
+    """The help of `agentdbg` alone: every command under its heading."""
+    from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- as above
+
+    widest = max(map(len, COMMANDS))
+    return Help(
+        usage=["agentdbg [OPTIONS] COMMAND [ARGUMENTS]..."],
+        about="The debugger for AI agents: see what your agent did, and where it went wrong.",
+        sections={
+            "Options": [
+                ("--version", "Print the version."),
+                ("--install-completion [SHELL]", "Install completion for bash, zsh or fish."),
+                ("--show-completion [SHELL]", "Print the script that completes."),
+                ("-h, --help", "Show this help and exit."),
+            ],
+            **{
+                heading: [(name.ljust(widest), text) for name, text in group.items()]
+                for heading, group in GROUPS.items()
+            },
+            "Start here": [
+                ("agentdbg demo", "record a few small agents and open the viewer"),
+                ("agentdbg view", "open your latest run"),
+                ("agentdbg COMMAND --help", "says more, with examples"),
+            ],
+        },
+    )
 
 
 def _exit_code(leaving: SystemExit) -> int:

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import re
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,19 @@ import pytest
 from agentdbg import faults
 from agentdbg.control import arming
 from agentdbg.events import schema_problems
-from agentdbg.recorder import context
+from agentdbg.recorder import context, deciders
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
 # The lanes that the fast one leaves out. A whole file joins one with `pytestmark`, a single test with its mark.
 _OTHER_LANE = re.compile(rb"^pytestmark = (?:\[\s*)?pytest\.mark\.(?:slow|browser|frameworks)\b", re.MULTILINE)
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C end the programs that tests start, also where the tests run in the background of a script."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -41,6 +48,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not is_fast_lane or collection_path.suffix != ".py":
         return None
     return True if _OTHER_LANE.search(collection_path.read_bytes()) else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever generates its cases is slow, also where it stands in a file of fast tests."""
+    for item in items:
+        if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+            item.add_marker("slow")
 
 
 class Recorded:
@@ -123,6 +138,11 @@ def _own_world(_worlds: Iterator[Path]) -> Iterator[Path]:
         for run in list(context.live_runs.values()):
             run.finish()
         context.live_runs.clear()
+        left = deciders.chain
+        for decider in left:
+            deciders.remove_decider(decider)
+        # It would answer the calls of every later test of this process.
+        assert left == (), "a test left a decider behind"
 
 
 @pytest.fixture

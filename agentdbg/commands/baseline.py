@@ -26,7 +26,7 @@ agentdbg baseline a41f 77c0 19be --out refund.json    # several runs: it knows i
 
 
 def command(
-    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of them, `latest`, or files.", "runs")],
+    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, unique prefixes, `latest`, or files.", "runs")],
     out: Annotated[str, Option("--out", "-o", metavar="FILE", help="Where to; `-` is standard output.")] = "-",
     policy_file: Annotated[
         str | None,

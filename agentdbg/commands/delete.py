@@ -24,7 +24,7 @@ agentdbg restore a41f            # brings it back, for a day
 
 
 def command(
-    runs: Annotated[list[str], Argument("RUN...", "Runs: ids, the beginnings of them, or `latest`.", "runs")],
+    runs: Annotated[list[str], Argument("RUN...", "Runs: ids, unique prefixes, or `latest`.", "runs")],
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print the ids of what was deleted as JSON.")] = False,
 ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from agentdbg.analysis.diff.changes import from_first_difference
 from agentdbg.analysis.diff.result import has_failed, never_returned, outcome_of_row
 from agentdbg.analysis.diff.sequences import is_prose
 from agentdbg.analysis.diff.summary import numbers_of, step_text
@@ -236,7 +237,7 @@ def _taken(pieces: Sequence[str | Styled]) -> int:
 
 def _rooms(out: Terminal, change: Change, taken: int, most: int) -> tuple[int, int]:
     """How much of both values is shown: all that fits on the line, and never the one without the other."""
-    needs = [cell_width(_short(item, most)) for item in _from_first_difference(change.was, change.now)]
+    needs = [cell_width(_short(item, most)) for item in from_first_difference(change.was, change.now)]
     if out.width is None or sum(needs) <= out.width - taken - len(_ARROW):
         return most, most
     room = max(out.width - taken - len(_ARROW) - _QUOTES, 2 * _LEAST_ROOM)
@@ -260,22 +261,10 @@ def _values(change: Change, rooms: tuple[int, int]) -> Iterator[str | Styled]:
         if pieces is not None:
             yield from pieces
             return
-    was, now = _from_first_difference(change.was, change.now)
+    was, now = from_first_difference(change.was, change.now)
     yield Styled(_short(was, rooms[0]), "error")
     yield Styled(_ARROW, "muted")
     yield Styled(_short(now, rooms[1]), "ok")
-
-
-def _from_first_difference(was: Any, now: Any) -> tuple[Any, Any]:
-    """Two long texts that begin alike, from a little before the place where they differ."""
-    if not isinstance(was, str) or not isinstance(now, str):
-        return was, now
-    differing = (at for at, (old, new) in enumerate(zip(was, now, strict=False)) if old != new)
-    begin = next(differing, min(len(was), len(now)))
-    if begin < 2 * _NEAR:
-        return was, now
-    kept = max(was.rfind(" ", 0, begin - _NEAR), 0)
-    return f"…{was[kept:].lstrip()}", f"…{now[kept:].lstrip()}"
 
 
 def _word_pieces(change: Change) -> list[str | Styled] | None:

@@ -217,7 +217,8 @@ def _frameworks() -> Iterator[Finding]:
     seen = []
     for package, module in sorted([*INTEGRATIONS.items(), *offered_integrations()]):
         if _is_there(package) and _is_there(module.partition(":")[0]):
-            seen.append(f"{package} {_version(package)} ({module})")
+            version = f"{package} {_version(package)}".strip()
+            seen.append(f"{version} ({module})")
     if seen:
         yield Finding(
             "ok", f"Frameworks we can record: {', '.join(seen)}.", "Each needs its `enable()`, or `agentdbg run`."

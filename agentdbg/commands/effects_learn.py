@@ -26,7 +26,7 @@ agentdbg effects learn 'good/*.json' --force  # files are runs too; replaces wha
 
 def command(
     action: Annotated[str, Argument("learn", "What to do: learn.")],
-    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, beginnings of them, `latest`, or files.", "runs")],
+    runs: Annotated[list[str], Argument("RUN...", "Good runs: ids, unique prefixes, `latest`, or files.", "runs")],
     out: Annotated[
         str, Option("--out", "-o", metavar="FILE", help=f"Where to; `-`, the default, prints it. Use {CONTRACTS_FILE}.")
     ] = "-",

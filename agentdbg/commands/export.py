@@ -63,9 +63,7 @@ FORMATS = {
 
 
 def command(
-    runs: Annotated[
-        list[str] | None, Argument("[RUN]...", "Runs: ids, the beginnings of them, or `latest`.", "runs")
-    ] = None,
+    runs: Annotated[list[str] | None, Argument("[RUN]...", "Runs: ids, unique prefixes, or `latest`.", "runs")] = None,
     out: Annotated[
         str | None,
         Option("--out", "-o", metavar="PATH", help="Where to; `-` is standard output. Left out: a new file here."),

@@ -1,13 +1,13 @@
 """
-How a command declares what it takes, and the short way from arguments to values.
+How a command declares what it takes, and the way from what was typed to values.
 
-A command's parameters are annotated with `Option` and `Argument`. Arguments that are plainly right are read here.
-Everything else (help, completion, a mistake) returns None and is left to typer, which says it well, but takes several
-times as long to load as listing runs takes otherwise. Both ways read the same declaration, so they cannot disagree.
+A command's parameters are annotated with `Option` and `Argument`; help, completion and docs/cli.md are made from the
+same declaration. A mistake is a `UsageError` that names it and says what to do.
 """
 
 from __future__ import annotations
 
+import difflib
 import typing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,9 @@ from agentdbg.exceptions import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RUN", "Argument", "Option", "Parameter", "chosen_format", "parameters_of", "read_plainly"]
+__all__ = ["HELP_OPTIONS", "RUN", "Argument", "Option", "Parameter", "chosen_format", "parameters_of", "read_arguments"]
+
+HELP_OPTIONS = ("-h", "--help")
 
 
 @dataclass(frozen=True)
@@ -99,72 +101,103 @@ def _parameter(name: str, hint: Any, default: Any) -> Parameter:
     return Parameter(name, declared, kind, is_list, default)
 
 
-def read_plainly(parameters: Sequence[Parameter], arguments: Sequence[str]) -> dict[str, Any] | None:
-    """The values of arguments that are plainly right; None for anything that needs a word to the user."""
-    by_name = {
-        name: found for found in parameters if isinstance(found.declared, Option) for name in found.declared.names
-    }
-    places = [found for found in parameters if isinstance(found.declared, Argument)]
-    values: dict[str, Any] = {}
-    loose: list[str] = []
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
+def read_arguments(name: str, parameters: Sequence[Parameter], words: Sequence[str]) -> dict[str, Any] | None:
+    """The values of what was typed behind `agentdbg NAME`; None where help is asked for. Raises UsageError."""
+    reading = _Reading(name, parameters, list(words))
+    while reading.rest:
+        word = reading.rest.pop(0)
+        if word in HELP_OPTIONS:
+            return None
+        if word == "--":
+            reading.loose += reading.rest
+            break
         if word == "-" or not word.startswith("-"):
-            loose.append(word)
-            continue
-        name, equals, text = word.partition("=")
-        found = by_name.get(name)
-        if found is None or (equals and found.type is bool) or (not equals and found.type is not bool and not rest):
-            return None
-        if not _take(found, text if equals else None, rest, values):
-            return None
-    if not _place(places, loose, values):
-        return None
-    for found in parameters:
-        if found.name not in values:
+            reading.loose.append(word)
+        else:
+            reading.take_option(word)
+    reading.place()
+    reading.fill()
+    return reading.values
+
+
+class _Reading:
+    """One command line on its way to values."""
+
+    def __init__(self, command: str, parameters: Sequence[Parameter], words: list[str]) -> None:
+        self.rest = words
+        self.loose: list[str] = []
+        self.values: dict[str, Any] = {}
+        self._parameters = parameters
+        self._shown = f"`agentdbg {command}`"
+        self._more = f"`agentdbg {command} --help` has examples"
+        self._options = {
+            option: found
+            for found in parameters
+            if isinstance(found.declared, Option)
+            for option in found.declared.names
+        }
+
+    def take_option(self, word: str) -> None:
+        """Read one option, and its value from what follows."""
+        option, equals, text = word.partition("=")
+        if option not in self._options and word[:2] in self._options:  # -n5, and -ym for -y -m
+            option, equals, text = word[:2], "=", word[2:]
+            if self._options[option].type is bool:
+                self.rest.insert(0, f"-{text}")
+                equals = ""
+        if option not in self._options:
+            close = difflib.get_close_matches(option, self._options, 1)
+            hint = f"did you mean {close[0]}?" if close else self._more
+            raise UsageError(f"{self._shown} has no option {option}; {hint}")
+        found = self._options[option]
+        if found.type is bool:
+            if equals:
+                raise UsageError(f"{option} takes no value")
+            self.values[found.name] = True
+            return
+        if not equals:
+            if not self.rest or self.rest[0] in self._options:
+                raise UsageError(f"{option} needs a value")
+            text = self.rest.pop(0)
+        value = _converted(found, text)
+        if found.is_list:
+            self.values.setdefault(found.name, []).append(value)
+        else:
+            self.values[found.name] = value
+
+    def place(self) -> None:
+        """Give what has no option's name to the arguments, in their order."""
+        for found in self._parameters:
+            if isinstance(found.declared, Argument) and self.loose:
+                self.values[found.name] = self.loose if found.is_list else self.loose.pop(0)
+                if found.is_list:
+                    return
+        if self.loose:
+            raise UsageError(f"{self._shown} has no use for {' '.join(self.loose)!r}; {self._more}")
+
+    def fill(self) -> None:
+        """Take the default of what was not given, or say that it is needed."""
+        for found in self._parameters:
+            if found.name in self.values:
+                continue
             if found.is_required:
-                return None
-            values[found.name] = found.default
-    return values
-
-
-def _take(found: Parameter, text: str | None, rest: list[str], values: dict[str, Any]) -> bool:
-    """Read one option's value; False when it is not plainly right."""
-    if found.type is bool:
-        values[found.name] = True
-        return True
-    if text is None:
-        text = rest.pop(0)
-        if text.startswith("-") and text != "-":
-            return False  # an option where a value should be
-    value = _converted(found, text)
-    if value is None:
-        return False
-    if found.is_list:
-        values.setdefault(found.name, []).append(value)
-    else:
-        values[found.name] = value
-    return True
+                declared = found.declared
+                wanted = declared.names[0] if isinstance(declared, Option) else declared.metavar.strip("[].")
+                raise UsageError(f"{self._shown} needs {wanted}; {self._more}")
+            self.values[found.name] = found.default
 
 
 def _converted(found: Parameter, text: str) -> Any:
+    """What was typed, as the type that was declared, or a sentence about what was typed instead."""
     if found.type is str:
         return text
+    assert isinstance(found.declared, Option)
+    name, least = max(found.declared.names, key=len), found.declared.at_least
     try:
         value = found.type(text)
     except ValueError:
-        return None
-    least = found.declared.at_least if isinstance(found.declared, Option) else None
-    return None if least is not None and value < least else value
-
-
-def _place(places: Sequence[Parameter], loose: list[str], values: dict[str, Any]) -> bool:
-    for found in places:
-        if found.is_list:
-            if loose:
-                values[found.name] = loose
-            return True
-        if loose:
-            values[found.name] = loose.pop(0)
-    return not loose
+        kind = "a whole number" if found.type is int else "a number"
+        raise UsageError(f"{name} is {text!r}, which is not {kind}") from None
+    if least is not None and value < least:
+        raise UsageError(f"{name} is {text}, but the least is {least}")
+    return value

@@ -39,9 +39,7 @@ _PHOENIX_PORT = 6006
 
 def command(
     otlp: Annotated[str, Option("--otlp", metavar="URL", help="The collector, over HTTP; /v1/traces is added.")],
-    runs: Annotated[
-        list[str] | None, Argument("[RUN...]", "Runs: ids, the beginnings of them, or `latest`.", "runs")
-    ] = None,
+    runs: Annotated[list[str] | None, Argument("[RUN...]", "Runs: ids, unique prefixes, or `latest`.", "runs")] = None,
     all_runs: Annotated[bool, Option("--all", help="Every stored run.")] = False,
     begun_since: Annotated[
         str | None, Option("--since", metavar="WHEN", help="Every run that began since then: 2h, 7d, 2026-11-01.")

@@ -7,10 +7,11 @@ That, and the time an agent has to wait for us, are why this command reads its o
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from agentdbg.autorun.launcher import Program, execute, prepare
 from agentdbg.config import SETTINGS
@@ -20,10 +21,11 @@ from agentdbg.recorder.deciders import add_decider
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from agentdbg.commands.help_text import Help
     from agentdbg.config import Setting
     from agentdbg.control.mocks import Mock
 
-__all__ = ["EXAMPLES", "command", "main"]
+__all__ = ["EXAMPLES", "command", "main", "own_help"]
 
 EXAMPLES = """
 agentdbg run agent.py "what is the weather in Paris?"
@@ -46,6 +48,39 @@ _LONGEST_BEGINNING = 300
 def command() -> None:
     """Record a program without changing it. Its options are in docs/run.md and `agentdbg run --help`."""
     main(sys.argv[2:])
+
+
+def own_help() -> Help:
+    """What `agentdbg run --help` shows, and what shells complete."""
+    from agentdbg.commands.help_text import Help  # noqa: PLC0415 -- the program does without
+
+    rows = [("--name TEXT", "What to call the run.")]
+    for setting in _limits():
+        flag = setting.key == "stop_on_loop"
+        rows.append((f"{_option(setting)}, --no-stop-on-loop" if flag else f"{_option(setting)} N", setting.help))
+    rows += [
+        ("--break WHERE", "Pause there: tool:refund, llm:after, error, loop, cost>0.5, every … where args.x>1."),
+        ("--mock NAME=…", 'Answer in its place: JSON, @FILE, raise:TYPE("…"), seq:[…], py:FILE.py:FUNCTION.'),
+        (
+            "--fault NAME=…",
+            "Fail: timeout, 500, 429, empty, garbage, cut or slow:SECONDS. NAME#2 is the second call only.",
+        ),
+        ("--wait SECONDS", "Without a terminal: wait so long at a pause for the page or `agentdbg attach`."),
+        ("--then continue|abort", "What to do when nobody has answered in that time."),
+        ("--pause call|world", "Let only the paused call wait, or everything at its next call."),
+        ("-m MODULE", "Run a module as `python -m` does."),
+        ("-h, --help", "Show this help and exit."),
+    ]
+    return Help(
+        usage=["agentdbg run [OPTIONS] SCRIPT [ARGUMENTS]...", "agentdbg run [OPTIONS] -m MODULE [ARGUMENTS]..."],
+        about=_HELP,
+        sections={"Options": rows},
+        examples=EXAMPLES,
+    )
+
+
+def _limits() -> list[Setting]:
+    return [setting for setting in SETTINGS if setting.guardrail]
 
 
 def main(words: Sequence[str]) -> NoReturn:
@@ -79,7 +114,9 @@ def _arm(options: _Options) -> None:
     if options.mocks:
         from agentdbg.control.mocks import Mocks  # noqa: PLC0415 -- only for who asks for it
 
-        add_decider(Mocks(options.mocks))
+        mocks = Mocks(options.mocks)
+        atexit.register(mocks.tell_unused)
+        add_decider(mocks)
     if options.places:
         from agentdbg.control.arming import arm  # noqa: PLC0415 -- only for who asks to pause
 
@@ -107,12 +144,14 @@ class _Options:
 
 def _read(words: list[str]) -> tuple[Program, _Options]:
     """The program, and what is asked for around it."""
-    limits = {_option(setting): setting for setting in SETTINGS if setting.guardrail}
+    limits = {_option(setting): setting for setting in _limits()}
     options = _Options()
     while words:
         word = words.pop(0)
         if word in ("-h", "--help"):
-            _help(list(limits.values()))
+            from agentdbg.commands.help_text import print_help_and_exit  # noqa: PLC0415 -- the program does without
+
+            print_help_and_exit(own_help())
         elif word == "--":
             return _script(words), options
         elif word == "-m":
@@ -160,7 +199,7 @@ def _number(option: str, text: str) -> float:
     try:
         return max(float(text), 0.0)
     except ValueError:
-        raise UsageError(f"{option} is {text!r}, which is no number of seconds") from None
+        raise UsageError(f"{option} is {text!r}, which is not a number of seconds") from None
 
 
 def _one_of(option: str, text: str, allowed: tuple[str, ...]) -> str:
@@ -209,52 +248,3 @@ def _checked(setting: Setting, value: str) -> str:
     except (TypeError, ValueError) as error:
         raise UsageError(f"{_option(setting)} is {value!r}, {error}") from None
     return value
-
-
-def _help(limits: Sequence[Any]) -> NoReturn:
-    from agentdbg.commands.streams import let_go_of_stdout, print_any_text  # noqa: PLC0415 -- the program has its own
-
-    print_any_text()
-    try:
-        _print_help(limits)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        let_go_of_stdout()
-    sys.exit(0)
-
-
-def _print_help(limits: Sequence[Any]) -> None:
-    from agentdbg.commands.terminal import Terminal  # noqa: PLC0415 -- a program that runs does without
-
-    rows = [("--name TEXT", "What to call the run.")]
-    for setting in limits:
-        flag = setting.key == "stop_on_loop"
-        rows.append((f"{_option(setting)}, --no-stop-on-loop" if flag else f"{_option(setting)} N", setting.help))
-    rows += [
-        ("--break WHERE", "Pause there: tool:refund, llm:after, error, loop, cost>0.5, every … where args.x>1."),
-        ("--mock NAME=…", 'Answer in its place: JSON, @FILE, raise:TYPE("…"), seq:[…], py:FILE.py:FUNCTION.'),
-        (
-            "--fault NAME=…",
-            "Fail: timeout, 500, 429, empty, garbage, cut or slow:SECONDS. NAME#2 is the second call only.",
-        ),
-        ("--wait SECONDS", "Without a terminal: wait so long at a pause for the page or `agentdbg attach`."),
-        ("--then continue|abort", "What to do when nobody has answered in that time."),
-        ("--pause call|world", "Let only the paused call wait, or everything at its next call."),
-        ("-h, --help", "Show this."),
-    ]
-    width = max(len(left) for left, _ in rows) + 2
-    out = Terminal()
-    out.width = out.width or 80  # help is read by people, also through a pager
-    out.sentence("Usage: agentdbg run [OPTIONS] SCRIPT [ARGUMENTS]...", hang=7)
-    out.sentence("       agentdbg run [OPTIONS] -m MODULE [ARGUMENTS]...", hang=7)
-    for paragraph in _HELP.strip().split("\n\n"):
-        out.line()
-        out.sentence(paragraph, indent=2)
-    out.line()
-    out.line("Options:")
-    for left, right in rows:
-        out.sentence(left.ljust(width), right, indent=2, hang=4)
-    out.line()
-    out.line("Examples:")
-    for line in EXAMPLES.strip().splitlines():
-        out.line(line, indent=2, cut=False)

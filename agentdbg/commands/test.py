@@ -145,7 +145,8 @@ def _running(opened: Opened, test: Path) -> tuple[str, str, list[str]]:
         raise CannotReplay(f"{opened.place} does not say which program it was; name a function: --call module:function")
     if isinstance(module, str) and module:
         run = f'runpy.run_module({module!r}, run_name="__main__", alter_sys=True)'
-        body = [f"monkeypatch.setattr(sys, 'argv', {argv!r})", *_leaving(run)]
+        # The first word was this machine's path of the module; `run_module` puts the one of its own machine there.
+        body = [f"monkeypatch.setattr(sys, 'argv', {[module, *argv[1:]]!r})", *_leaving(run)]
         return "import contextlib\nimport runpy\nimport sys\n\nimport pytest\n", "agentdbg_run, monkeypatch", body
     script = Path(str(opened.head.get("cwd") or ".")) / argv[0]
     relative = os.path.relpath(script, test.parent.absolute())

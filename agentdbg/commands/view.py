@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-import webbrowser
 from typing import TYPE_CHECKING, Annotated
 
 from agentdbg.commands.find_runs import find
@@ -114,6 +113,8 @@ def _has_browser() -> bool:
 
 
 def _open_browser(url: str) -> None:
+    import webbrowser  # noqa: PLC0415 -- many viewers open none
+
     with contextlib.suppress(Exception):
         webbrowser.open(url)
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import agentdbg
+from tests.architecture.trees import PACKAGE, PATHS, tree_of
 
-PACKAGE = Path(agentdbg.__file__).parent
 # Low to high. A module may import from its own layer and from lower ones, never from a higher one.
 LAYERS: list[set[str]] = [
     {
@@ -83,7 +83,7 @@ def _imports(path: Path) -> set[str]:
 def _imported_names(path: Path) -> set[str]:
     """What a file imports from the package, inside functions too; imports for type checkers do not count."""
     found: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    waiting: list[ast.AST] = [tree_of(path)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "agentdbg":
@@ -104,7 +104,7 @@ def _room_of_module(module: str) -> str | None:
     return parts[0] if (PACKAGE / parts[0]).exists() or (PACKAGE / f"{parts[0]}.py").exists() else None
 
 
-FILES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob("*.py"))}
+FILES = {str(path.relative_to(PACKAGE)): path for path in PATHS}
 
 
 def test_no_module_imports_upwards() -> None:

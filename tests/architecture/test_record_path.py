@@ -12,11 +12,13 @@ import re
 import subprocess
 import sys
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import agentdbg
+from tests.architecture.trees import PACKAGE, tree_of
 
-PACKAGE = Path(agentdbg.__file__).parent
+if TYPE_CHECKING:
+    from pathlib import Path
+
 # What runs in the agent's process: the package itself, what the first run loads, and what `agentdbg run` brings.
 ROOTS = ["__init__", "recorder.active_run", "recorder.deadline", "autorun.process", "autorun.departure"]
 ROOTS += [f"integrations.{path.stem}" for path in (PACKAGE / "integrations").glob("*.py")]
@@ -55,11 +57,10 @@ BEFORE_ANY_RECORD = {
 }
 
 
-@cache
 def _tree(module: str) -> ast.Module:
     path = PACKAGE / (module.replace(".", "/") + ".py")
     path = path if path.exists() else PACKAGE / module.replace(".", "/") / "__init__.py"
-    return ast.parse(path.read_text(encoding="utf-8"))
+    return tree_of(path)
 
 
 def _is_module(name: str) -> bool:

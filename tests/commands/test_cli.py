@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from typer.testing import CliRunner
 
-from agentdbg import cli as cli_module
 from agentdbg.cli import COMMANDS, GROUPS
-from agentdbg.commands import command_module, typer_app
+from agentdbg.commands import command_module
 from agentdbg.commands import list as list_command
-from agentdbg.commands.options import parameters_of, read_plainly
+from agentdbg.commands.help_text import help_of
+from agentdbg.commands.options import parameters_of, read_arguments
 from agentdbg.commands.terminal import Column, Terminal, cell_width, clean, fit
-from agentdbg.exceptions import AgentDbgError
+from agentdbg.exceptions import AgentDbgError, UsageError
 from scripts.cli_reference import rewrite
 from tests.analysis.story import Story
 from tests.commands.stored import HOSTILE, Ran, run_in_terminal, run_process, store
@@ -142,7 +141,7 @@ def test_a_run_with_a_tape_is_offered_for_replay(cli: Callable[..., Ran], data_d
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["list", "--limit", "many"], "agentdbg: --limit is 'many', which is no whole number\n"),
+        (["list", "--limit", "many"], "agentdbg: --limit is 'many', which is not a whole number\n"),
         (["list", "-n", "-1"], "agentdbg: --limit is -1, but the least is 0\n"),
         (["list", "--limt", "3"], "agentdbg: `agentdbg list` has no option --limt; did you mean --limit?\n"),
         (["list", "--limit"], "agentdbg: --limit needs a value\n"),
@@ -237,7 +236,7 @@ def test_a_fault_of_ours_is_one_line_and_exit_code_ten(
 
 
 def test_the_exit_code_is_the_exceptions(cli: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands catch nothing; one place knows the codes, on the short way and on typer's."""
+    """Commands catch nothing; one place knows the codes."""
 
     class Unusual(AgentDbgError):
         exit_code = 7
@@ -246,8 +245,6 @@ def test_the_exit_code_is_the_exceptions(cli: Callable[..., Ran], monkeypatch: p
         raise Unusual("seven")
 
     monkeypatch.setattr(list_command, "default_data_dir", unusual)
-    assert cli("list").code == 7
-    monkeypatch.setattr(cli_module, "_find_plain", lambda _: None)
     assert cli("list").code == 7
 
 
@@ -270,15 +267,87 @@ def test_a_reader_that_goes_away_is_no_error(data_dir: Path) -> None:
         process.stderr.close()
 
 
-def test_shells_can_complete_commands_and_runs(data_dir: Path) -> None:
-    """Tab after `agentdbg show` offers the runs."""
-    run_id = store(data_dir, Story(), name="airline")
-    zsh = {"_AGENTDBG_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+@pytest.mark.parametrize(
+    ("line", "offered", "not_offered"),
+    [
+        ("agentdbg ", "export", "--version"),
+        ("agentdbg ex", "explain", "show"),
+        ("agentdbg --", "--install-completion", "show"),
+        ("agentdbg show ", "RUN", "--full"),
+        ("agentdbg show latest --", "--event", "RUN"),
+        ("agentdbg show --event ", "", "RUN"),
+        ("agentdbg fork ", "RUN", "--at"),
+        ("agentdbg fork RUN --", "--set-all", "RUN"),
+        ("agentdbg fork RUN --at ", "", "RUN"),
+        ("agentdbg replay RUN -- agent.py --", "", "--until"),
+        ("agentdbg run --max", "--max-llm-calls", "--name"),
+        ("agentdbg run --name nightly --", "--mock", "RUN"),
+        ("agentdbg run agent.py --", "", "--mock"),
+        ("agentdbg nonsense ", "", "show"),
+        ("agentdbg show 'la", "", "show"),
+    ],
+)
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shells_complete_what_may_stand_there(
+    data_dir: Path, shell: str, line: str, offered: str, not_offered: str
+) -> None:
+    """Commands, options and runs; behind the name of a program everything belongs to the program."""
+    run_id = store(data_dir, Story(), name="airline: the second\nattempt")
+    line, offered, not_offered = (text.replace("RUN", run_id[:8]) for text in (line, offered, not_offered))
+    if shell == "fish":
+        asked = {"COMP_WORDS": line}
+    else:
+        words = line.split(" ")
+        asked = {"COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    ran = run_process(_AGENTDBG_COMPLETE=f"complete_{shell}", **asked)
+    words = [re.split("\t|:", printed)[0] for printed in ran.out.splitlines()]
 
-    assert run_id[:8] in run_process("x", **zsh, COMP_WORDS="agentdbg show ").out
-    assert (
-        "export" in run_process("x", _AGENTDBG_COMPLETE="complete_bash", COMP_CWORD="1", COMP_WORDS="agentdbg ex").out
-    )
+    assert (ran.code, ran.err) == (0, "")
+    assert not_offered not in words
+    assert offered in words if offered else words == []
+    assert all(ran.out.splitlines())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_installed_once(
+    cli: Callable[..., Ran], shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What people have in their settings stays, and doing it twice adds nothing."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZDOTDIR"):
+        monkeypatch.delenv(name, raising=False)
+    settings = tmp_path / f".{shell}rc"
+    settings.write_text("alias ll='ls -l'")  # without an end of line
+    first = cli("--install-completion", shell)
+    kept = settings.read_text()
+    again = cli(f"--install-completion={shell}")
+
+    assert (first.code, again.code) == (0, 0)
+    assert settings.read_text() == kept
+    assert kept.splitlines()[0] == "alias ll='ls -l'"
+    written = re.search(r"installed in (\S+);", first.out)
+    assert written is not None
+    assert Path(written[1]).read_text() == cli("--show-completion", shell).out
+    assert kept.splitlines()[1:] == ([] if shell == "fish" else [f"source {written[1]}"])
+
+
+def test_a_shell_without_completion_is_named(cli: Callable[..., Ran]) -> None:
+    """And those that have it."""
+    ran = cli("--install-completion", "tcsh")
+
+    assert (ran.code, ran.err) == (2, "agentdbg: there is no completion for 'tcsh', only for bash, zsh, fish\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_options_that_help_shows_are_those_a_command_takes(name: str) -> None:
+    """Shells complete what the help shows, so an option that is missing there is missing twice."""
+    rows = help_of(name).sections["Options"]
+    shown = {part.split()[0] for left, _ in rows for part in left.split(", ")}
+    if name in ("run", "replay", "fork"):
+        assert {"--mock", "--fault", "--break", "-h", "--help"} <= shown
+    else:
+        declared = [getattr(found.declared, "names", ()) for found in parameters_of(command_module(name).command)]
+        assert shown == {option for names in declared for option in names} | {"-h", "--help"}
 
 
 def _examples() -> list[tuple[str, list[str]]]:
@@ -298,40 +367,50 @@ def _examples() -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize(("name", "arguments"), _examples(), ids=str)
-def test_the_short_way_and_typer_read_every_example_alike(
-    name: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two readers of one command line may never disagree."""
-    module = command_module(name)
-    plainly = read_plainly(parameters_of(module.command), arguments)
-    seen: list[dict[str, Any]] = []
-    monkeypatch.setattr(typer_app, "_as_typer_has_it", _wrapping(typer_app._as_typer_has_it, seen))
-    CliRunner().invoke(typer_app.make_app(GROUPS), [name, *arguments], catch_exceptions=False)
+def test_every_example_is_understood(name: str, arguments: list[str]) -> None:
+    """An example that is refused is worse than none."""
+    values = read_arguments(name, parameters_of(command_module(name).command), arguments)
 
-    assert plainly is not None, "an example should need no help from typer"
-    assert seen == [plainly]
-
-
-def _wrapping(convert: Callable[..., Any], seen: list[dict[str, Any]]) -> Callable[..., Any]:
-    def converted(function: Any) -> Any:
-        call = convert(function)
-
-        def spy(**values: Any) -> None:
-            seen.append(values)
-
-        spy.__signature__ = call.__signature__  # type: ignore[attr-defined] # what typer reads
-        spy.__annotations__ = call.__annotations__
-        return spy
-
-    return converted
+    assert values is not None
+    for word in arguments:
+        if not word.startswith("-"):
+            assert word in str(values) or word.isdigit() or "\\" in word, word
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--json=1"], ["-n"], ["--wrong"], ["-n5"], ["stray"], ["--help"], ["-n", "--json"]]
+    ("name", "arguments", "read"),
+    [
+        ("list", ["-n5"], {"limit": 5}),
+        ("list", ["--limit=5", "--json"], {"limit": 5, "as_json": True}),
+        ("list", ["-n", "5", "-n", "6"], {"limit": 6}),
+        ("delete", ["-y", "a", "b"], {"runs": ["a", "b"], "yes": True}),
+        ("delete", ["--yes", "--", "-a"], {"runs": ["-a"], "yes": True}),
+        ("explain", ["-m", "--where", "-5"], {"as_markdown": True, "where": "-5"}),
+        ("diff", ["a", "--ignore", "x", "--ignore=y=z"], {"ignore": ["x", "y=z"]}),
+        ("export", ["a", "-o-"], {"out": "-"}),
+    ],
 )
-def test_what_is_not_plainly_right_is_left_to_typer(arguments: list[str]) -> None:
-    """Guessing is not for the short way."""
-    assert read_plainly(parameters_of(list_command.command), arguments) is None
+def test_arguments_are_read_as_everybody_writes_them(name: str, arguments: list[str], read: dict[str, Any]) -> None:
+    """Short options with their value at once, values behind `=`, and `--` before what only looks like an option."""
+    values = read_arguments(name, parameters_of(command_module(name).command), arguments)
+
+    assert values is not None
+    assert {key: values[key] for key in read} == read
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["stray", "-h"], ["-n", "5", "--help"]])
+def test_help_is_given_wherever_it_is_asked_for(arguments: list[str]) -> None:
+    """People add it to the line that did not work."""
+    assert read_arguments("list", parameters_of(list_command.command), arguments) is None
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--json=1"], ["-n"], ["--wrong"], ["-nx"], ["-x5"], ["stray"], ["-n", "--json"], ["-"]]
+)
+def test_what_is_wrong_is_refused(arguments: list[str]) -> None:
+    """Nothing is guessed."""
+    with pytest.raises(UsageError):
+        read_arguments("list", parameters_of(list_command.command), arguments)
 
 
 def test_cleaning_shows_what_it_disarms() -> None:

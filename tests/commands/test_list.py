@@ -150,7 +150,7 @@ def test_a_hostile_name_cannot_act_on_the_terminal(data_dir: Path) -> None:
 
 
 def test_listing_loads_no_server_and_no_command_framework(data_dir: Path) -> None:
-    """That is most of what makes it quick; typer alone would double the time."""
+    """That is most of what makes it quick."""
     store(data_dir, finished())
     code = (
         "import sys; sys.argv = ['agentdbg', 'list', '--json']\n"

@@ -1,0 +1,100 @@
+"""
+What `--help` prints: one layout for all commands, those included that read their own command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from agentdbg.commands import command_module
+from agentdbg.commands.options import Argument, Option, Parameter, parameters_of
+from agentdbg.commands.streams import let_go_of_stdout, print_any_text
+from agentdbg.commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Help", "help_of", "print_help", "print_help_and_exit"]
+
+_WIDEST = 100
+_INDENTED = 6
+
+
+@dataclass(frozen=True)
+class Help:
+    """The help of one command."""
+
+    usage: Sequence[str]
+    about: str
+    """Paragraphs, with an empty line between them."""
+    sections: Mapping[str, Sequence[tuple[str, str]]]
+    """Headings and their rows; under "Options" each begins with the option's names, as in `-n, --limit N`."""
+    examples: str = ""
+    names_runs: bool = False
+    """Whether what has no option's name is a run."""
+
+
+def help_of(name: str) -> Help:
+    """The help of the command that people call `name`."""
+    module = command_module(name)
+    if hasattr(module, "own_help"):  # it reads its own command line
+        own: Help = module.own_help()
+        return own
+    parameters = parameters_of(module.command)
+    arguments = [found.declared for found in parameters if isinstance(found.declared, Argument)]
+    sections = {"Arguments": [(argument.metavar, argument.help) for argument in arguments]} if arguments else {}
+    options = [_option_row(found) for found in parameters if isinstance(found.declared, Option)]
+    return Help(
+        usage=[" ".join(["agentdbg", name, "[OPTIONS]", *(argument.metavar for argument in arguments)])],
+        about=inspect.cleandoc(module.command.__doc__ or ""),
+        sections={**sections, "Options": [*options, ("-h, --help", "Show this help and exit.")]},
+        examples=module.EXAMPLES,
+        names_runs=any(argument.completes == "runs" for argument in arguments),
+    )
+
+
+def _option_row(found: Parameter) -> tuple[str, str]:
+    assert isinstance(found.declared, Option)
+    names = ", ".join(sorted(found.declared.names, key=len))
+    if found.is_required:
+        remark = "  [required]"
+    else:
+        remark = "" if found.default in (None, False, "") else f"  [default: {found.default}]"
+    return f"{names} {found.declared.metavar or ''}".rstrip(), f"{found.declared.help}{remark}"
+
+
+def print_help(shown: Help) -> None:
+    """Print it as wide as the terminal, but no wider than is easy to read."""
+    out = Terminal()
+    out.width = min(out.width or 80, _WIDEST)
+    for at, usage in enumerate(shown.usage):
+        out.sentence(f"{'       ' if at else 'Usage: '}{usage}", hang=7)
+    for paragraph in shown.about.strip().split("\n\n"):
+        out.line()
+        out.sentence(" ".join(paragraph.split()), indent=2)
+    for heading, rows in shown.sections.items():
+        out.line()
+        out.line(f"{heading}:")
+        column = max(len(left) for left, _ in rows) + 2
+        hang = column if column <= out.width // 2 else _INDENTED
+        for left, right in rows:
+            out.sentence(left.ljust(column), right, indent=2, hang=hang)
+    if shown.examples:
+        out.line()
+        out.line("Examples:")
+        for line in shown.examples.strip().splitlines():
+            out.line(line, indent=2, cut=False)
+
+
+def print_help_and_exit(shown: Help) -> NoReturn:
+    """Print the help of a command that is not run by `agentdbg.cli`, and end the process."""
+    print_any_text()
+    try:
+        print_help(shown)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+    sys.exit(0)
