@@ -151,12 +151,12 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; ViewerUnavailable says why there is none, UsageError that there can be none."""
     name = host.strip("[]")
     if not 0 <= port < 65_536:  # some systems would quietly take another
-        raise UsageError(f"{port} is no port; choose one from 1 to 65535, or 0 for any that is free")
+        raise UsageError(f"{port} is not a port; choose one from 1 to 65535, or 0 for any that is free")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0]
         listener = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError, OverflowError) as error:
-        raise ViewerUnavailable(f"{host} is no address of this machine ({error}); try --host 127.0.0.1") from None
+        raise ViewerUnavailable(f"{host} is not an address of this machine ({error}); try --host 127.0.0.1") from None
     try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -14,9 +14,6 @@ import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.analysis.report import build_report, summarise
-from agentdbg.analysis.rows import RowBuilder
-from agentdbg.analysis.stats import Tally
 from agentdbg.encoding import encode_json
 from agentdbg.index.column_cache import pack_skeleton
 from agentdbg.index.events import EventIndex
@@ -56,6 +53,9 @@ class RunView:
         self._understand()
 
     def _understand(self) -> None:
+        from agentdbg.analysis.rows import RowBuilder  # noqa: PLC0415 -- the viewer serves before it has been read
+        from agentdbg.analysis.stats import Tally  # noqa: PLC0415 -- as above
+
         self._generation = self.index.generation
         self._rows = RowBuilder(self.index)
         self._tally = Tally(self.index)
@@ -84,6 +84,8 @@ class RunView:
 
     def summary(self, run: RunMeta) -> Summary:
         """All that stands above the rows."""
+        from agentdbg.analysis.report import summarise  # noqa: PLC0415 -- as above
+
         index = self.index
         with index.lock:
             summary = summarise(
@@ -158,6 +160,8 @@ class RunView:
 
     def report(self, run: RunMeta) -> str:
         """The run as Markdown for an assistant."""
+        from agentdbg.analysis.report import build_report  # noqa: PLC0415 -- as above
+
         with self.index.lock:
             return build_report(self._tally, run, time.time_ns() // 1_000_000)
 

@@ -144,7 +144,7 @@ class _Parameter:
 
     def _number(self, text: str) -> int:
         if not _INTEGER.fullmatch(text.strip()):
-            raise UsageError(f"{self.shown}: is no whole number")
+            raise UsageError(f"{self.shown}: is not a whole number")
         number = int(text)
         if self.query.ge is not None and number < self.query.ge:
             raise UsageError(f"{self.shown}: has to be at least {self.query.ge}")

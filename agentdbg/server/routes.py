@@ -29,7 +29,6 @@ from agentdbg.server.request_values import Query, Request, Router
 from agentdbg.server.stream import CleanMark, Selection, WholeRun
 from agentdbg.storage.housekeeping import delete_run, mark_run, rename_run, restore_run
 from agentdbg.storage.layout import index_dir, is_run_id, run_dir
-from agentdbg.tape.whole_events import WholeEvents, is_cut
 from agentdbg.version import __version__
 
 if TYPE_CHECKING:
@@ -160,6 +159,8 @@ def get_event(request: Request, run_id: str, event_id: str) -> Response:
 @router.get("/api/runs/{run_id}/events/{event_id}/full")
 def get_whole_event(request: Request, run_id: str, event_id: str) -> Response:
     """One event with what was cut of it in the log, from the run's tape; `whole` names the payload's fields."""
+    from agentdbg.tape.whole_events import WholeEvents, is_cut  # noqa: PLC0415 -- most visits read no tape
+
     number, event, folder = _event(request, run_id, event_id)
     with WholeEvents(folder) as kept:
         found, filled = kept.whole(event)

@@ -11,6 +11,7 @@ import secrets
 import threading
 from collections import OrderedDict
 from contextlib import asynccontextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +67,8 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         empty_trash(state.data_dir)
+        # The first page needs it; it is read while the browser starts, and nobody waits for it to hear the address.
+        threading.Thread(target=import_module, args=("agentdbg.analysis.report",), daemon=True).start()
         try:
             yield
         finally:

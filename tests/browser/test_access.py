@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import IS_FIREFOX, Recorded
-from tests.browser.gallery import write_gallery
+from tests.browser.gallery import Story, write_gallery
 from tests.browser.test_manners import AXE
 from tests.server.running import viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 pytestmark = pytest.mark.browser
 
@@ -95,6 +96,43 @@ def test_axe_finds_nothing_in_what_opens_over_a_view(open_page: Callable[..., Pa
     page.locator("runs-table .run-row input").first.check()
     page.get_by_role("button", name="Columns").click()
     problems += findings(page)
+    assert problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_axe_finds_nothing_in_large_values_a_search_and_a_long_table(
+    open_page: Callable[..., Page], tmp_path: Path, width: int
+) -> None:
+    """What is short in a demo is long in a day's work: lists in lists, tables of rows, spans in spans, forty runs."""
+    story = Story("large values", 1)
+    story.tool("read", {}, {"grid": [[row] * 30 for row in range(30)], "n": 1}, 5)
+    story.tool("rows", {}, [{"id": row, "name": f"name {row}", "note": "words " * 9} for row in range(300)], 5)
+    began = story.at
+    story.tool("look", {}, "needle", 5, parent="inner")
+    story.span("a_span_with_a_long_name", "inner", began, parent="outer")
+    story.span("the_span_around", "outer", began)
+    run_id = story.write(tmp_path)
+    for minutes in range(2, 42):
+        other = Story(f"run {minutes}", minutes)
+        other.tool("look", {}, "found", 5)
+        other.write(tmp_path)
+    problems = []
+    with viewer(tmp_path) as served:
+        address = f"{served.origin}/?run_id={run_id}"
+        page = open_page(f"{address}&event=2", width=width, bypass_csp=True, ready="event-details .sides")
+        shown = {
+            f"{address}&event=3": "event-details .sides",
+            f"{address}&event=5&view=tree": "event-facts .event-link",
+            f"{address}&q=needle": "search-field .step:visible",
+            f"{served.origin}/?view=runs": "runs-table .run-row",
+            f"{address}&view=travel&event=4": "time-travel .step[aria-selected=true]",
+        }
+        problems += findings(page)
+        for one, ready in shown.items():
+            page.goto(one)
+            page.wait_for_selector(ready, state="attached")
+            page.wait_for_timeout(400)
+            problems += [f"{ready}: {problem}" for problem in findings(page)]
     assert problems == []
 
 

@@ -69,6 +69,22 @@ def test_json_text_of_a_tool_is_shown_as_the_values_it_holds(
     page.keyboard.press("m")
 
 
+def test_a_short_result_in_json_is_one_line_of_values(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """Most results are short, and braces in the letters of prose are hard to tell from words."""
+    story = Story("short json", 1)
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    prompt = [
+        {"role": "user", "content": "What did I order?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": '{"hits": [{"id": 65, "title": "T65"}]}'},
+    ]
+    story.llm("gpt-4o", prompt, "A kettle.", 900)
+    run_id = story.write(recorded.data_dir)
+    page = open_page(f"{recorded.viewer.origin}/?run_id={run_id}&event=2", ready="event-conversation .result")
+
+    expect(page.locator("event-conversation .result .tree .leaf")).to_have_text('{hits: [{id: 65, title: "T65"}]}')
+
+
 def test_what_is_folded_is_found_by_the_browsers_own_search(answer: Page) -> None:
     """Ctrl+F is what everyone knows; a word it finds in a fold opens that fold."""
     fold = answer.locator("event-conversation .before-fold")

@@ -117,7 +117,8 @@ def test_a_run_is_replayed_from_the_page(page: Page) -> None:
     page.get_by_role("button", name="Run the replay").click()
 
     expect(page.locator("run-rail .run")).to_have_count(2)
-    expect(page.locator("page-notices")).to_contain_text("equal.")
+    expect(page.locator("run-family .said")).to_contain_text(", equal")
+    expect(page.locator("page-notices .notice")).to_have_count(0)
     assert page.url != recorded
 
 

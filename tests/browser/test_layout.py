@@ -103,7 +103,7 @@ def test_shares_of_a_run_are_never_more_than_all_of_it(open_page: Callable[..., 
     """Durations that a program reports may be longer than its run; two million per cent helps nobody."""
     page = open_page(recorded.address("wordy"))
 
-    expect(page.locator("run-verdict .shares")).to_have_text("model 100 % · tools 0 % · waiting 0 %")
+    expect(page.locator("run-verdict .shares")).to_have_text("model 100 %")
 
 
 @pytest.mark.parametrize("width", [1400, 390])
@@ -140,6 +140,20 @@ def test_names_from_the_right_and_endless_ones_stay_in_their_place_in_a_comparis
         notes = page.locator("run-compare .effects").evaluate("part => [part.scrollWidth, part.clientWidth]")
         assert notes[0] <= notes[1]
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_name_from_the_right_is_cut_at_its_end(
+    open_page: Callable[..., Page], recorded: Recorded, width: int
+) -> None:
+    """Cut at the wrong side, a name has lost the words it begins with."""
+    address = recorded.address("" if width < 720 else "arabic")
+    page = open_page(address, width=width, ready="run-rail .run:visible" if width < 720 else "event-rows .outcome")
+    name = page.locator("run-rail .run .name", has_text="وكيل").first
+
+    expect(name).to_have_css("direction", "rtl")
+    expect(name).to_have_css("text-align", "left")
+    expect(page.locator("run-rail .run .name", has_text="patient-agent").first).to_have_css("direction", "ltr")
 
 
 def text_box(locator: Locator) -> dict[str, float]:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from tests.browser.conftest import note_problems
 from tests.browser.test_manners import axe_findings
@@ -80,6 +80,16 @@ def test_a_paused_run_is_seen_and_goes_on_with_a_change(paused: Paused) -> None:
     page = paused.page
     expect(page.locator("hold-bar h2")).to_have_text("Before tool refund")
     expect(page).to_have_title(re.compile("^Paused: agent.py"))
+    expect(page.locator("run-verdict .word")).to_have_text("Paused")
+    expect(page.locator("run-rail .run .headline")).to_have_text("Paused before refund, waiting for you")
+    row = page.locator('event-rows .row[data-state="held"]')
+    expect(row).to_contain_text("waiting at a breakpoint, not called yet")
+    expect(page.locator("run-verdict .since")).to_contain_text("paused for")
+    # The time at a breakpoint is nobody's: no clock of the run goes on.
+    figures = page.locator("run-verdict .figures")
+    before = figures.inner_text()
+    page.wait_for_timeout(2_500)
+    assert figures.inner_text() == before
     editor = page.locator("hold-bar textarea")
     editor.fill('{"order": "A-17", "amount": }')
     expect(page.locator("hold-bar .state")).to_contain_text("Line 1: expected a value")
@@ -151,4 +161,32 @@ def test_break_before_the_next_one(paused: Paused) -> None:
     page.keyboard.press("Shift+B")
     expect(page.locator("hold-bar .places li")).to_have_text(["call:2"])
     page.keyboard.press("F8")
+    expect(page.locator("hold-bar")).to_be_hidden()
+
+
+def test_an_answer_of_the_past_shows_nothing(paused: Paused) -> None:
+    """On a busy machine the answer to a question comes when the run it is about is over."""
+    page = paused.page
+    late: list[tuple[Route, APIResponse]] = []
+
+    def keep(route: Route) -> None:
+        if late:
+            route.continue_()
+        else:
+            late.append((route, route.fetch()))
+
+    expect(page.locator("hold-bar h2")).to_have_text("Before tool refund")
+    page.route("**/control", keep)
+    page.wait_for_timeout(1_000)
+    assert len(late) == 1
+    page.get_by_role("button", name="Delete the breakpoint tool:refund").click()
+    expect(page.locator("hold-bar .places li")).to_have_count(0)
+    page.keyboard.press("F8")
+    expect(page.locator("hold-bar")).to_be_hidden()
+    assert paused.printed()
+    expect(page.locator("run-verdict .word")).to_have_text("Finished")
+    route, answer = late[0]
+    route.fulfill(response=answer)
+    page.wait_for_timeout(1_000)
+
     expect(page.locator("hold-bar")).to_be_hidden()

@@ -52,7 +52,7 @@ class Reader:
     def click(self, target: Locator) -> None:
         """Click something that can be seen; what stands outside the window has to be scrolled to, which counts."""
         expect(target).to_be_visible()
-        if not target.evaluate(_IN_THE_WINDOW):
+        if not target.evaluate(_IN_THE_WINDOW) and not target.evaluate(_IN_THE_WINDOW):  # it may just be drawn anew
             target.scroll_into_view_if_needed()
             self._count()
         target.click()
@@ -168,6 +168,29 @@ def test_see_the_state_at_a_step(read: Callable[..., Reader]) -> None:
     reader.click(reader.page.locator("time-travel .step", has_text="state").last)
     reader.sees("time-travel .state h2", "this step: 1 added, 2 changed")
     reader.sees("time-travel .source", "record_state(state)")
+
+
+def test_a_link_into_time_travel_shows_the_steps_around(open_page: Callable[..., Page], recorded: Recorded) -> None:
+    """The cursor is brought into sight, and what lies before and after it is drawn from the first moment on."""
+    page = open_page(recorded.address("support", view="travel", event="16"), ready="time-travel .step")
+    expect(page.locator("time-travel .step[aria-selected=true]")).to_be_in_viewport()
+    # Steps are drawn anew while their words come, so both places are asked for in one moment.
+    page.wait_for_function(
+        """() => {
+          const [list, first] = [".steps .scroller", ".step"].map((part) =>
+            document.querySelector(`time-travel ${part}`)?.getBoundingClientRect());
+          return list && first && first.top <= list.top + 1;
+        }"""
+    )
+
+
+def test_an_error_that_only_the_result_tells_has_the_colour_of_a_problem(read: Callable[..., Reader]) -> None:
+    """The call counts as done, so nothing else would show that it gave nothing."""
+    reader = read("support")
+    row = reader.page.locator("#event-8")
+
+    expect(row).to_have_attribute("data-state", "problem")
+    assert "reports an error: no order A17" in (row.get_attribute("aria-label") or "")
 
 
 def test_open_the_source_line_in_an_editor(read: Callable[..., Reader]) -> None:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     [
         ("/api/runs?limit=-1", "limit: has to be at least 0"),
         ("/api/runs?limit=10001", "limit: has to be at most 10000"),
-        ("/api/runs?limit=1.5", "limit: is no whole number"),
-        (f"/api/runs?limit={'9' * 5000}", "limit: is no whole number"),
+        ("/api/runs?limit=1.5", "limit: is not a whole number"),
+        (f"/api/runs?limit={'9' * 5000}", "limit: is not a whole number"),
         (f"/api/runs?q={'x' * 1001}", "q: has more than 1000 characters"),
         ("/api/compare?a=x", "b: is missing"),
     ],

@@ -8,6 +8,7 @@ import { forkBody, forkCommand, forkEdits, quoted, readMocks } from "../../agent
 const REQUEST = {
   runId: "3f2a19c4-0000",
   eventId: "0123456789abcdef",
+  n: 5,
   part: "result",
   shown: { hits: [1], total: 4000 },
   text: '{"hits": [1], "total": 4000}',
@@ -19,8 +20,8 @@ const REQUEST = {
 
 test("an unchanged value goes on live behind the step", () => {
   assert.deepEqual(forkEdits(REQUEST), { edits: [] });
-  assert.equal(forkCommand(REQUEST), "agentdbg fork 3f2a19c4 --after 0123456789abc --writes deny");
-  assert.equal(forkCommand({ ...REQUEST, part: "", writes: "ask" }), "agentdbg fork 3f2a19c4 --after 0123456789abc");
+  assert.equal(forkCommand(REQUEST), "agentdbg fork 3f2a19c4 --after 5 --writes deny");
+  assert.equal(forkCommand({ ...REQUEST, part: "", writes: "ask" }), "agentdbg fork 3f2a19c4 --after 5");
 });
 
 test("changed fields are set one by one, anything else as a whole", () => {
@@ -48,7 +49,7 @@ test("mocks, faults and trials stand in the command as they are run", () => {
   const request = { ...REQUEST, mocks: 'send={"q": 1}\n\nsearch#2=timeout\n', trials: 5, jobs: 2 };
   assert.equal(
     forkCommand(request),
-    `agentdbg fork 3f2a19c4 --at 0123456789abc --mock 'send={"q": 1}' --fault 'search#2=timeout' --writes deny --trials 5 --jobs 2`,
+    `agentdbg fork 3f2a19c4 --at 5 --mock 'send={"q": 1}' --fault 'search#2=timeout' --writes deny --trials 5 --jobs 2`,
   );
   assert.deepEqual(forkBody(request), {
     what: "fork",

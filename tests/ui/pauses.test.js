@@ -9,6 +9,8 @@ import {
   editorText,
   endsSoon,
   pauseFacts,
+  pauseHeadline,
+  pauseOutcome,
   pauseTitle,
   readEditor,
 } from "../../agentdbg/ui_static/model/pauses.js";
@@ -71,4 +73,12 @@ test("a pause that ends soon says so", () => {
   assert.equal(endsSoon(pause({ until: 1030 }), 1_000_000), "Goes on by itself in 30 s");
   assert.equal(endsSoon(pause({ until: 5000 }), 1_000_000), "");
   assert.equal(endsSoon(pause({}), 1_000_000), "");
+});
+
+test("a run that waits says where, in the list of runs and in the row of the call", () => {
+  assert.equal(pauseHeadline(pause({})), "Paused before refund, waiting for you");
+  assert.equal(pauseHeadline(pause({ when: "after" })), "Paused after refund, waiting for you");
+  assert.equal(pauseHeadline(pause({ when: "here" })), "Paused at refund, waiting for you");
+  assert.equal(pauseOutcome(pause({})), "waiting at a breakpoint, not called yet");
+  assert.equal(pauseOutcome(pause({ when: "after" })), "waiting at a breakpoint");
 });

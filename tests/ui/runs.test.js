@@ -97,3 +97,16 @@ test("a run whose times nobody recorded is not said to have taken none", () => {
 
   assert.equal(runFigures(imported, NOW), "6 calls");
 });
+
+test("forks of one change are one line, and numbered under it while one of them is selected", () => {
+  const fork = (/** @type {string} */ id, /** @type {number} */ minute) =>
+    run(id, minute, { replay: { parent_run_id: "root", mode: "fork", at: { n: 5 }, edits: [] } });
+  const runs = [fork("third", 1), fork("second", 2), fork("first", 3), run("root", 9)];
+  const shown = (/** @type {string | null} */ selected) =>
+    railItems(runs, NOW, selected)
+      .slice(2)
+      .map((item) => (item.kind === "run" ? `${item.run.run_id} ${item.trial} ${item.depth}` : item.kind));
+
+  assert.deepEqual(shown(null), ["trials"]);
+  assert.deepEqual(shown("second"), ["trials", "first 1 2", "second 2 2", "third 3 2"]);
+});

@@ -77,6 +77,12 @@ test("calls of much the same length fill their bars without any being torn", () 
   assert.equal(lines.scale.call, 280);
 });
 
+test("of two or three calls none is torn, because no length is the usual one", () => {
+  const lines = new Timeline(skeletonOf({ kind: "llm", duration_ms: 50 }, { kind: "llm", duration_ms: 300 }));
+
+  assert.equal(lines.scale.call, 300);
+});
+
 test("rows stand by time, tokens or cost, and what has no such figure stands last either way", () => {
   const lines = new Timeline(
     skeletonOf(

@@ -33,6 +33,23 @@ export function setOptional(element, name, value) {
   else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
+/**
+ * An element that is reached by keyboard while it has more than it shows, whenever that turns out.
+ * @template {HTMLElement} T @param {T} element @param {string} label @returns {T}
+ */
+export function scrollable(element, label) {
+  const look = () => {
+    const hasMore = element.scrollWidth > element.clientWidth + 1 || element.scrollHeight > element.clientHeight + 1;
+    setOptional(element, "tabindex", hasMore ? "0" : null);
+    setOptional(element, "role", hasMore ? "group" : null);
+    setOptional(element, "aria-label", hasMore ? label : null);
+  };
+  const watch = new ResizeObserver(look);
+  watch.observe(element);
+  for (const child of element.children) watch.observe(child);
+  return element;
+}
+
 /** Send intent upwards. @param {Element} from @param {string} type @param {any} [detail] */
 export function emit(from, type, detail) {
   return from.dispatchEvent(new CustomEvent(type, { detail, bubbles: true, composed: true, cancelable: true }));

@@ -63,6 +63,7 @@ export function listen(actions) {
   on("close-side", () => actions.store.set({ sideOpen: 0 }));
   on("paused", ({ pause }) => {
     actions.store.touch("clock");
+    actions.store.touch("breaks");
     if (pause) actions.screen.announce(`Paused at ${pause.call.name}.`);
   });
   on("breaks-changed", () => actions.store.touch("breaks"));

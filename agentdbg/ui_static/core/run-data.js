@@ -67,6 +67,9 @@ export class RunData extends EventTarget {
   #waitForAll = [];
   #findingsVersion = -1;
 
+  /** What waits at a breakpoint, the longest first of several. @type {import("../model/pauses.js").Pause | null} */
+  pause = null;
+
   /** Whether there is more to come; in a file nothing is. */
   get isRunning() {
     return this.run?.status === "running" && embeddedRun === null;

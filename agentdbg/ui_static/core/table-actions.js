@@ -44,7 +44,7 @@ export class TableActions {
     }
     await this.screen.loadTable();
     this.#view.query = q;
-    this.#view.focusField();
+    this.#view.opened();
     this.#inside = NOTHING_INSIDE;
     await this.#load();
     await this.#lookInside(q);

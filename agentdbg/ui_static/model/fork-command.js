@@ -7,6 +7,7 @@ import { changedPaths, readEditor } from "./pauses.js";
  * @typedef {object} ForkRequest
  * @property {string} runId
  * @property {string} eventId
+ * @property {number} n the step's number, as the page and `agentdbg show` have it
  * @property {string} part what is edited: `result`, `response`, `args` or `prompt`; nothing for no edit
  * @property {any} shown the value as it was recorded
  * @property {string} text the value as it is in the editor
@@ -88,7 +89,7 @@ export function forkCommand(request) {
   const { set, mocks, faults } = /** @type {{set: string[], mocks: string[], faults: string[]}} */ (body);
   const isChanged = set.length + mocks.length + faults.length > 0;
   return [
-    `agentdbg fork ${request.runId.slice(0, 8)} ${isChanged ? "--at" : "--after"} ${request.eventId.slice(0, 13)}`,
+    `agentdbg fork ${request.runId.slice(0, 8)} ${isChanged ? "--at" : "--after"} ${request.n}`,
     ...set.map((one) => `--set ${quoted(one)}`),
     ...mocks.map((one) => `--mock ${quoted(one)}`),
     ...faults.map((one) => `--fault ${quoted(one)}`),

@@ -134,7 +134,7 @@ function two(value) {
 
 /**
  * Where the time of a run went. Calls may claim more time than the run took, when durations were reported and not
- * measured; then they are all there was.
+ * measured; then they are all there was. What took nothing is left out.
  * @param {Record<string, number | null>} figures duration_ms, llm_calls, model_ms, tool_ms and waiting_ms
  */
 export function formatShares({
@@ -146,6 +146,11 @@ export function formatShares({
 }) {
   const busy = (model ?? 0) + (tool ?? 0);
   if (!total || busy === 0 || (calls && !model)) return null; // no model answers in no time: it was not timed
-  const percent = (/** @type {number | null} */ part) => `${Math.round((100 * (part ?? 0)) / Math.max(total, busy))} %`;
-  return `model ${percent(model)} · tools ${percent(tool)} · waiting ${percent(waiting)}`;
+  const percent = (/** @type {number | null} */ part) => Math.round((100 * (part ?? 0)) / Math.max(total, busy));
+  const said = /** @type {[string, number][]} */ ([
+    ["model", percent(model)],
+    ["tools", percent(tool)],
+    ["waiting", percent(waiting)],
+  ]);
+  return said.flatMap(([what, share]) => (share > 0 ? [`${what} ${share} %`] : [])).join(" · ") || null;
 }

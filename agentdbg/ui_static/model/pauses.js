@@ -34,6 +34,17 @@ export function pauseTitle(pause) {
   return { words: pause.when === "after" ? `After ${kind}` : `Before ${kind}`, name: pause.call.name };
 }
 
+/** How a run that waits is told in the list of runs. @param {Pause} pause */
+export function pauseHeadline(pause) {
+  if (pause.when === "here") return `Paused at ${pause.call.name}, waiting for you`;
+  return `Paused ${pause.when} ${pause.call.name}, waiting for you`;
+}
+
+/** What the row of the call that waits says. @param {Pause} pause */
+export function pauseOutcome(pause) {
+  return pause.when === "before" ? "waiting at a breakpoint, not called yet" : "waiting at a breakpoint";
+}
+
 /** Where it waits, and what it cost so far. @param {Pause} pause */
 export function pauseFacts(pause) {
   const facts = [pause.call.number ? `call ${pause.call.number}` : "", pause.source ?? "", pause.lane, pause.spent];

@@ -16,13 +16,13 @@ import {
  * @typedef {{kind: "day", key: string, label: string}
  *   | {kind: "session", key: string, label: string, count: number}
  *   | {kind: "trials", key: string, label: string, outcome: string, runId: string, depth: number}
- *   | {kind: "run", key: string, run: RunMeta, session: "" | "member" | "last", depth: number}} RailItem
+ *   | {kind: "run", key: string, run: RunMeta, session: "" | "member" | "last", depth: number, trial?: number}} RailItem
  */
 
 /**
  * Headings and runs from top to bottom. Runs come newest first; the runs of a session stand together under it, at the
  * place of its newest run, when there are at least two of them on that day. Forks and replays stand under the run they
- * came from; forks of the same change fold into one line, unless one of them is selected.
+ * came from; forks of the same change are one line, and stand under it while one of them is selected.
  * @param {RunMeta[]} runs @param {number} now @param {string | null} [selectedId] @returns {RailItem[]}
  */
 export function railItems(runs, now, selectedId = null) {
@@ -92,17 +92,25 @@ function addChildren(items, parent, children, depth, selectedId) {
   }
   for (const [key, runs] of alike) {
     const isTrials = runs.length > 1 && key.startsWith("fork");
-    if (isTrials && !runs.some((run) => run.run_id === selectedId)) {
+    if (isTrials) {
       const good = runs.filter((run) => standing(run).tone === "ok").length;
       const at = runs[0].replay?.at?.n;
       const label = `${runs.length} trials${at ? ` from #${at}` : ""}`;
       const outcome = `${good} of ${runs.length} finished`;
       items.push({ kind: "trials", key: `trials ${runs[0].run_id}`, label, outcome, runId: runs[0].run_id, depth });
-      continue;
+      if (!runs.some((run) => run.run_id === selectedId)) continue;
     }
-    for (const run of runs) {
-      items.push({ kind: "run", key: run.run_id, run, session: "", depth });
-      addChildren(items, run, children, depth + 1, selectedId);
+    for (const [at, run] of runs.entries()) {
+      const own = isTrials ? depth + 1 : depth;
+      items.push({
+        kind: "run",
+        key: run.run_id,
+        run,
+        session: "",
+        depth: own,
+        ...(isTrials ? { trial: at + 1 } : {}),
+      });
+      addChildren(items, run, children, own + 1, selectedId);
     }
   }
 }
@@ -169,6 +177,11 @@ export function standing(run) {
 /** Whether it is known when things happened; some tools' traces do not say. @param {RunMeta} run */
 export function hasTimes(run) {
   return !run.metadata?.imported_from?.times;
+}
+
+/** Whether a run was made from another tool's trace, so that there is no program to run again. @param {RunMeta} run */
+export function isImported(run) {
+  return Boolean(run.metadata?.imported_from);
 }
 
 /** A name to show. @param {RunMeta} run */

@@ -35,6 +35,8 @@ export class Timeline {
     this.costs = new Map();
     /** Whether long stretches in which nothing happens are taken out of the waterfall. */
     this.folds = true;
+    /** What waits at a breakpoint. @type {import("./pauses.js").Pause | null} */
+    this.pause = null;
     /** Where the run pauses, while that can be changed. @type {Set<string> | null} */
     this.breaks = null;
   }
@@ -234,6 +236,6 @@ function nearlyLongest(durations) {
   durations.sort((a, b) => a - b);
   const usual = durations[Math.floor((durations.length - 1) * 0.95)];
   const longest = durations[durations.length - 1];
-  // One that is not much longer than the rest leaves them enough of a bar.
-  return Math.max(1, longest <= usual * 3 ? longest : usual * 1.25);
+  // One that is not much longer than the rest leaves them enough of a bar, and two or three calls have no usual one.
+  return Math.max(1, durations.length < 4 || longest <= usual * 3 ? longest : usual * 1.25);
 }

@@ -15,6 +15,7 @@
  * @property {number} start_ms
  * @property {number | null} duration_ms
  * @property {"ok" | "error" | "running" | "never_returned" | null} status
+ * @property {string | null} problem the error that a result reports although its call counts as done
  * @property {"llm" | "tool" | "state" | "span" | "loop" | "error" | "start" | "end" | "call_start" | "other"} kind
  * @property {"info" | "warning" | "critical" | null} severity
  * @property {string | null} loop_kind

@@ -8,6 +8,8 @@ import { formatDuration } from "../model/format.js";
 /** @typedef {import("../model/address.js").Sort} Sort */
 
 const STEP = 8;
+const NUMBERS =
+  "The event's line in the run's log. A call has two lines, its start and its end, and goes by the second, so some numbers have no row.";
 const WORDS = {
   time: ["longest first", "shortest first"],
   tokens: ["most first", "fewest first"],
@@ -25,7 +27,7 @@ export function columnHeads(timeline, scale, width, columns, separators) {
   const isWaterfall = timeline.view === "waterfall";
   const heads = [
     h("span", { class: "gutter" }),
-    h("span", { class: "number" }, "#"),
+    h("span", { class: "number", title: NUMBERS }, "#"),
     h("span", { class: "sign" }),
     h("span", { class: "name" }, "event", separators[0]?.element),
     h("span", { class: "what" }, "what happened", separators[1]?.element),

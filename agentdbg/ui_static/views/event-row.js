@@ -41,6 +41,7 @@ const LIVE_FROM_MS = 2000;
  * @property {boolean} isMatch
  * @property {{severity: string, round: number, edge: string} | null} gutter
  * @property {string} stop "set tool:refund" or "offered tool:refund" where a breakpoint can be; else nothing
+ * @property {string} held what a call that waits at a breakpoint says; else nothing
  * @property {number} rank which suspect this is, from 1; 0 for none
  * @property {number} share how much of the bar's room the duration fills, 0 to 1
  * @property {boolean} isTorn whether the call took longer than the bar's room can show
@@ -56,7 +57,7 @@ const LIVE_FROM_MS = 2000;
 export function fillRow(element, facts, skeleton, elapsed) {
   const { n, row } = facts;
   const kind = skeleton.kind[n];
-  const state = stateOf(skeleton, n, row);
+  const state = facts.held ? "held" : stateOf(skeleton, n, row);
   element.className = "row";
   element.id = `event-${n}`;
   element.dataset.n = String(n);
@@ -85,6 +86,7 @@ function stateOf(skeleton, n, row) {
   const kind = skeleton.kind[n];
   if (kind === KIND.CALL_START) return skeleton.running ? "running" : "failed";
   if (skeleton.isFailure(n)) return "failed";
+  if (row?.problem) return "problem";
   if (kind === KIND.LOOP) return ["warning", "info", "warning", "critical"][skeleton.severity[n]];
   if ((kind === KIND.SPAN || kind === KIND.END) && row?.status === "error") return "troubled";
   return undefined;
@@ -166,11 +168,13 @@ function timeCell(facts, skeleton, elapsed) {
   cell.toggleAttribute("data-torn", facts.isTorn);
   const bar = h("span", { class: kind === KIND.SPAN ? "bar bracket" : "bar", "data-torn": facts.isTorn });
   bar.style.setProperty("--share", String(facts.share));
-  const words = goingOn(skeleton, n)
-    ? duration < LIVE_FROM_MS
-      ? ""
-      : formatElapsed(duration)
-    : formatDuration(duration);
+  const words = facts.held
+    ? ""
+    : goingOn(skeleton, n)
+      ? duration < LIVE_FROM_MS
+        ? ""
+        : formatElapsed(duration)
+      : formatDuration(duration);
   cell.append(h("span", { class: "digits" }, words), h("span", { class: "bar-room" }, bar));
   return cell;
 }

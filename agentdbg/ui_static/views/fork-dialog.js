@@ -103,6 +103,7 @@ export class ForkDialog extends HTMLElement {
     this.#request = {
       runId,
       eventId: event.event_id,
+      n,
       part: outcome,
       shown,
       text: editedText(shown),

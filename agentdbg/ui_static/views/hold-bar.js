@@ -35,6 +35,12 @@ export class HoldBar extends HTMLElement {
 
   /** @type {string[]} */
   #breaks = [];
+  /** Changes of them that the server does not know yet, and when it knows the last of them. */
+  #unsent = 0;
+  #setting = Promise.resolve();
+  /** Answers come in any order: how often was asked, and up to which question an answer is of the past. */
+  #asked = 0;
+  #outdated = 0;
   /** @type {Mode} */
   #mode = "input";
   #timer = 0;
@@ -94,6 +100,7 @@ export class HoldBar extends HTMLElement {
     const running = this.data?.isRunning ?? false;
     if ((this.data?.runId ?? "") !== this.#runId) {
       this.#runId = this.data?.runId ?? "";
+      this.#outdated = this.#asked;
       this.#show(null);
     }
     if (running && !this.#timer) {
@@ -102,6 +109,7 @@ export class HoldBar extends HTMLElement {
     } else if (!running && this.#timer) {
       clearInterval(this.#timer);
       this.#timer = 0;
+      this.#outdated = this.#asked;
       this.#show(null);
       this.#tell(null);
     }
@@ -124,20 +132,30 @@ export class HoldBar extends HTMLElement {
   async #look() {
     const runId = this.#runId;
     if (!this.api || document.hidden || this.api.isGone) return;
+    this.#asked += 1;
+    const number = this.#asked;
     const control = await this.api.json(`/api/runs/${runId}/control`).catch(() => null);
-    if (control === null || runId !== this.#runId) return;
+    if (control === null || number <= this.#outdated) return;
+    this.#outdated = number;
     const first = control.paused[0] ?? null;
-    this.#breaks = control.armed ? control.breaks : (first?.breaks ?? []);
+    if (this.#unsent === 0) this.#breaks = control.armed ? control.breaks : (first?.breaks ?? []);
     this.#tell(control.armed ? new Set(this.#breaks) : null);
     if (first?.pause_id !== this.pause?.pause_id) this.#show(first);
     else if (this.pause) this.#drawState();
     this.#drawBreaks();
   }
 
+  /** Look after something was changed: what was asked before that is of the past, whenever it is answered. */
+  #lookAnew() {
+    this.#outdated = this.#asked;
+    return this.#look();
+  }
+
   /** @param {Pause | null} pause */
   #show(pause) {
     const before = this.pause;
     this.pause = pause;
+    if (this.data) this.data.pause = pause;
     this.hidden = pause === null;
     this.#asksAbort = false;
     if (pause) {
@@ -148,7 +166,7 @@ export class HoldBar extends HTMLElement {
       this.#setMode("input");
       this.#command.textContent = `agentdbg attach ${this.#runId.slice(0, 8)}`;
     }
-    if ((before === null) !== (pause === null)) emit(this, "paused", { pause });
+    if (before?.pause_id !== pause?.pause_id) emit(this, "paused", { pause });
   }
 
   /** @param {Mode} mode */
@@ -283,16 +301,25 @@ export class HoldBar extends HTMLElement {
   async #send(command) {
     const pause = /** @type {Pause} */ (this.pause);
     const edited = this.#changes().length > 0 ? this.#editor.value : null;
+    await this.#setting; // a breakpoint that was set before this answer holds for the very next call
     try {
       await this.api?.post(`/api/runs/${this.#runId}/control`, { pause_id: pause.pause_id, ...command });
     } catch (problem) {
       emit(this, "answered-elsewhere", { message: /** @type {Error} */ (problem).message, edited });
     }
-    await this.#look();
+    await this.#lookAnew();
+  }
+
+  /** One after the other, each from what the one before it left. @param {string[]} breaks */
+  #setBreaks(breaks) {
+    this.#breaks = breaks;
+    this.#unsent += 1;
+    this.#setting = this.#setting.then(() => this.#sendBreaks(breaks));
+    return this.#setting;
   }
 
   /** @param {string[]} breaks */
-  async #setBreaks(breaks) {
+  async #sendBreaks(breaks) {
     try {
       await this.api?.post(`/api/runs/${this.#runId}/breaks`, { breaks });
       this.#place.value = "";
@@ -301,7 +328,8 @@ export class HoldBar extends HTMLElement {
       this.#place.setCustomValidity(/** @type {Error} */ (problem).message);
       this.#place.reportValidity();
     }
-    await this.#look();
+    this.#unsent -= 1;
+    await this.#lookAnew();
   }
 }
 

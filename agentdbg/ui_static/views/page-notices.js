@@ -41,8 +41,8 @@ export class PageNotices extends HTMLElement {
     }
     if (this.refusal) yield notice([h("b", null, "This run cannot be shown: "), this.refusal]);
     const { notes = [] } = this.summary ?? {};
-    // Where a fork comes from is no warning; `run-family` says it.
-    for (const note of notes.filter((one) => !one.startsWith("Fork of ")))
+    // Where a fork comes from, and that a replay was equal, is no warning; `run-family` says it.
+    for (const note of notes.filter((one) => !/^Fork of |^Replay of \w+: equal\.$/.test(one)))
       yield notice([h("b", null, firstSentence(note)), note.slice(firstSentence(note).length)]);
   }
 }

@@ -3,7 +3,7 @@
 
 import { clockTime } from "../core/clock.js";
 import { embeddedRun } from "../core/embedded.js";
-import { placeOf } from "../model/pauses.js";
+import { pauseOutcome, placeOf } from "../model/pauses.js";
 import { KIND } from "../model/skeleton.js";
 
 /** @typedef {import("../core/run-data.js").RunData} RunData */
@@ -36,6 +36,7 @@ export function factsOf({ timeline, gutter, ranks, query, elapsed, scale: time, 
     gutter: timeline.isTree && isSpan ? null : gutter(n),
     rank: ranks.get(n) ?? 0,
     stop: stopOf(timeline, n, row),
+    held: going && row?.call_id && row.call_id === timeline.pause?.call.call_id ? pauseOutcome(timeline.pause) : "",
     share: duration === null ? 0 : Math.round(Math.min(1, duration / scale) * 1000) / 1000,
     isTorn: duration !== null && duration > scale * 1.001,
     isShort,
@@ -83,7 +84,9 @@ export function wholeRange(timeline, data) {
 export function elapsedOf(data) {
   if (embeddedRun !== null) return data?.summary?.figures.duration_ms ?? 0;
   const started = Date.parse(data?.run?.started_at ?? "");
-  return Number.isNaN(started) ? 0 : Math.max(0, clockTime() - started);
+  // The time at a breakpoint is the reader's, not the run's.
+  const held = data?.isRunning ? Date.parse(data.pause?.since ?? "") : NaN;
+  return Number.isNaN(started) ? 0 : Math.max(0, (Number.isNaN(held) ? clockTime() : held) - started);
 }
 
 /** The stretch of time some rows cover. @param {Skeleton} skeleton @param {Uint32Array} numbers @returns {Range} */

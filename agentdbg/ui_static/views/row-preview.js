@@ -14,14 +14,18 @@ const INPUT_LEAD = 24;
 const OUTCOME_LEAD = 48;
 
 /**
- * @param {HTMLElement} what @param {{view: string, query: string, hidesTools: boolean}} facts @param {Row} row
+ * @param {HTMLElement} what @param {{view: string, query: string, hidesTools: boolean, held?: string}} facts @param {Row} row
  */
-export function fillPreview(what, { view, query, hidesTools }, row) {
+export function fillPreview(what, { view, query, hidesTools, held }, row) {
   const preview = view === "tree" ? { ...row.preview, ...spanInTree(row) } : row.preview;
   const input = inputSide(preview, query);
   const outcome = preview.error
-    ? h("span", { class: "outcome error" }, ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query))
-    : outcomeSide(preview.outcome, query, hidesTools);
+    ? h(
+        "span",
+        { class: "outcome error", dir: "auto" },
+        ...marked(shiftToMatch(preview.error, query, OUTCOME_LEAD), query),
+      )
+    : outcomeSide(held ? [{ text: held, style: "plain" }] : preview.outcome, query, hidesTools);
   // The arrow goes with the input: where an error takes all the room, both give way together.
   if (input) what.append(h("span", { class: "given" }, input, outcome ? h("span", { class: "arrow" }, "→") : null));
   if (outcome) what.append(outcome);
@@ -50,7 +54,9 @@ function inputSide({ input, same_as: sameAs, rest_as: restAs }, query) {
 /** @param {Part[]} outcome @param {string} query @param {boolean} hidesTools */
 function outcomeSide(outcome, query, hidesTools) {
   if (outcome.length === 0) return null;
-  const side = h("span", { class: "outcome" });
+  // Prose goes the way it is written; keys and values stand in the order of the program.
+  const isProse = outcome.every((part) => part.style === "plain");
+  const side = h("span", { class: "outcome", dir: isProse ? "auto" : null });
   for (const part of shifted(outcome, query, OUTCOME_LEAD)) {
     side.append(...partNodes(part, query));
     if (hidesTools && part.style === "call" && part.args)

@@ -9,6 +9,7 @@ import { hrefOf } from "../core/embedded.js";
 import { glyph } from "../core/glyphs.js";
 import { formatCost, formatDuration } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
+import { standing } from "../model/runs.js";
 
 /** @typedef {import("../model/types.js").Relative} Relative */
 /** @typedef {{parent_run_id: string | null, has_parent: boolean, relation: string, runs: Relative[]}} Family */
@@ -75,14 +76,26 @@ export class RunFamily extends HTMLElement {
   /** @param {Family} family */
   #table({ runs }) {
     const own = this.data?.runId;
-    const heads = ["run", "status", "outcome", "first difference", "served + live", "time", "cost"];
+    const hasCost = runs.some((run) => run.cost_usd);
+    const heads = ["run", "status", "outcome", "first difference", "served + live", "time"];
+    const trials = trialNames(runs);
     return h(
       "div",
       { class: "family-table", tabindex: "0", role: "region", "aria-label": "Family of this run" },
       h(
         "table",
         null,
-        h("thead", null, h("tr", null, ...heads.map((name) => h("th", { scope: "col" }, name)))),
+        h(
+          "thead",
+          null,
+          h(
+            "tr",
+            null,
+            ...[...heads, ...(hasCost ? ["cost"] : [])].map((name, at) =>
+              h("th", { scope: "col", class: at > 3 ? "digits" : null }, name),
+            ),
+          ),
+        ),
         h(
           "tbody",
           null,
@@ -93,14 +106,14 @@ export class RunFamily extends HTMLElement {
               h(
                 "td",
                 { class: `depth-${Math.min(run.depth, 3)}` },
-                runLink(run.run_id, run.depth === 0 ? "recorded" : visibleText(run.relation)),
+                runLink(run.run_id, run.depth === 0 ? "recorded" : visibleText(trials.get(run.run_id) ?? run.relation)),
               ),
-              h("td", { "data-status": run.state }, statusWord(run)),
+              statusCell(run),
               h("td", { class: "cut" }, visibleText(run.headline ?? "")),
               h("td", { class: "cut" }, visibleText(run.first ?? "")),
               h("td", { class: "digits" }, run.served === null ? "" : `${run.served} + ${run.live}`),
               h("td", { class: "digits" }, run.duration_ms === null ? "" : formatDuration(run.duration_ms)),
-              h("td", { class: "digits" }, run.cost_usd ? formatCost(run.cost_usd) : ""),
+              hasCost && h("td", { class: "digits" }, run.cost_usd ? formatCost(run.cost_usd) : ""),
             ),
           ),
         ),
@@ -126,13 +139,26 @@ function runLink(runId, label) {
 }
 
 /** @param {Relative} run */
-function statusWord(run) {
-  if (run.status === "running") return "Running";
-  if (run.state === "problems") return "Finished with problems";
-  return run.status === "ok" ? "Finished" : "Failed";
+function statusCell(run) {
+  const { glyph: sign, tone, word } = standing(/** @type {any} */ (run));
+  return h("td", { class: "status", "data-tone": tone }, glyph(sign, { size: 14 }), word);
 }
 
-/** What came of a run: `2 forks, 1 replay`. @param {Relative[]} runs */
+/**
+ * Forks of one step with the same change are trials of it, and are told apart by their number.
+ * @param {Relative[]} runs @returns {Map<string, string>} by run id
+ */
+function trialNames(runs) {
+  const names = new Map();
+  for (const run of runs) {
+    const alike = runs.filter((one) => one.depth === run.depth && one.relation === run.relation);
+    if (run.depth > 0 && alike.length > 1 && run.relation.startsWith("fork"))
+      names.set(run.run_id, `trial ${alike.indexOf(run) + 1} of ${run.relation}`);
+  }
+  return names;
+}
+
+/** The runs made from a run: `2 forks, 1 replay`. @param {Relative[]} runs */
 function counted(runs) {
   const forks = runs.filter((run) => run.depth > 0 && run.relation.startsWith("fork")).length;
   const replays = runs.filter((run) => run.depth > 0).length - forks;

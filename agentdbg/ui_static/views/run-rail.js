@@ -36,6 +36,8 @@ export class RunRail extends HTMLElement {
   q = "";
   status = "";
   theme = "system";
+  /** The run that waits at a breakpoint, and what it says. @type {{runId: string, headline: string, since: number} | null} */
+  held = null;
   /** Letters at runs that are being compared. @type {Map<string, string>} */
   badges = new Map();
   /** The name of the run to compare with the one the reader chooses; null when none is chosen. @type {string | null} */
@@ -252,7 +254,7 @@ export class RunRail extends HTMLElement {
     const moment = clockTime();
     const age =
       item.kind === "run"
-        ? `${this.badges.get(item.run.run_id) ?? ""} ${formatAge(startOf(item.run), moment)} ${item.run.status === "running" ? runFigures(item.run, moment) : ""} ${item.session} ${item.depth}`
+        ? `${this.badges.get(item.run.run_id) ?? ""} ${this.held?.runId === item.run.run_id ? this.held.headline : ""} ${formatAge(startOf(item.run), moment)} ${item.run.status === "running" ? runFigures(item.run, moment) : ""} ${item.session} ${item.depth}`
         : `${item.kind === "session" ? item.count : item.kind === "trials" ? item.outcome : ""}`;
     const source = item.kind === "run" ? item.run : null;
     let drawn = this.#drawn.get(item.key);
@@ -270,7 +272,7 @@ export class RunRail extends HTMLElement {
       this.#drawn.set(item.key, drawn);
     }
     if (drawn.source !== source || drawn.age !== age) {
-      if (item.kind === "run") fillRun(drawn.element, item, moment, this.badges.get(item.run.run_id));
+      if (item.kind === "run") fillRun(drawn.element, item, moment, this.badges.get(item.run.run_id), this.held);
       else fillHeading(drawn.element, item);
       drawn.source = source;
       drawn.age = age;
@@ -319,10 +321,12 @@ export class RunRail extends HTMLElement {
   }
 }
 
-/** @param {HTMLElement} element @param {Extract<RailItem, {kind: "run"}>} item @param {number} now @param {string} [badge] */
-function fillRun(element, { run, session, depth }, now, badge) {
-  const { glyph: sign, tone } = standing(run);
-  const name = depth > 0 ? relationOf(run) : nameOf(run);
+/** @param {HTMLElement} element @param {Extract<RailItem, {kind: "run"}>} item @param {number} now @param {string} [badge] @param {RunRail["held"]} [held] */
+function fillRun(element, { run, session, depth, trial }, now, badge, held) {
+  const isHeld = held?.runId === run.run_id;
+  const { glyph: sign, tone } = isHeld ? { glyph: "paused", tone: "hold" } : standing(run);
+  const headline = isHeld ? held.headline : run.headline;
+  const name = trial ? `trial ${trial}` : depth > 0 ? relationOf(run) : nameOf(run);
   element.className = "run";
   element.dataset.runId = run.run_id;
   element.dataset.status = run.status;
@@ -330,17 +334,17 @@ function fillRun(element, { run, session, depth }, now, badge) {
   element.dataset.session = session;
   element.dataset.depth = String(Math.min(depth, 3));
   const relation = depth > 0 ? `${name} of ` : "";
-  element.setAttribute("aria-label", `${badge ? `${badge}, ` : ""}${relation}${runLabel(run, now)}`);
+  element.setAttribute("aria-label", `${badge ? `${badge}, ` : ""}${relation}${runLabel({ ...run, headline }, now)}`);
   element.replaceChildren(
     h("span", { class: "sign" }, glyph(sign)),
-    h("span", { class: "name cut", title: name }, visibleText(name)),
+    h("span", { class: "name cut", dir: "auto", title: depth > 0 ? relationOf(run) : name }, visibleText(name)),
     h(
       "span",
       { class: "age digits", title: run.started_at },
       run.status === "running" ? "now" : formatAge(startOf(run), now),
     ),
-    h("span", { class: "headline cut" }, visibleText(run.headline || run.run_id.slice(0, 8))),
-    h("span", { class: "figures digits cut" }, runFigures(run, now)),
+    h("span", { class: "headline cut", dir: "auto" }, visibleText(headline || run.run_id.slice(0, 8))),
+    h("span", { class: "figures digits cut" }, runFigures(run, isHeld ? held.since : now)),
     ...(badge ? [h("b", { class: "badge" }, badge)] : []),
   );
 }

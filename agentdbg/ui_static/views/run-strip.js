@@ -24,7 +24,14 @@ const HEIGHT = 46;
 const DRAG = 5;
 const POINTER = 5;
 const LETTER = 6;
-const TONES = { llm: "--llm-bar", tool: "--tool-bar", error: "--error-bar", span: "--sunken", running: "--lens-user" };
+const TONES = {
+  llm: "--llm-bar",
+  tool: "--tool-bar",
+  error: "--error-bar",
+  span: "--sunken",
+  running: "--lens-user",
+  held: "--hold-bar",
+};
 
 export class RunStrip extends HTMLElement {
   /** @type {RunData | null} */
@@ -81,7 +88,7 @@ export class RunStrip extends HTMLElement {
     this.hidden = !data || (data.run !== null && !hasTimes(data.run));
     if (!data || this.hidden || this.#width === 0) return;
     const extent = this.#extent;
-    const key = `${data.skeleton.version} ${this.#width} ${data.isRunning ? Math.round(extent / 250) : extent}`;
+    const key = `${data.skeleton.version} ${this.#width} ${data.isRunning ? Math.round(extent / 250) : extent} ${data.pause?.pause_id}`;
     if (anew || key !== this.#drawn) {
       this.#drawn = key;
       this.#paint(extent);
@@ -113,7 +120,7 @@ export class RunStrip extends HTMLElement {
       context.fillRect(bar.x, MODEL_TOP - 4, bar.width, TOOL_TOP + TOOL_HEIGHT + 2 - MODEL_TOP + 4);
     for (const bar of bars.models) {
       const height = Math.max(2, bar.height * MODEL_HEIGHT);
-      context.fillStyle = colours[bar.tone];
+      context.fillStyle = colours[bar.tone === "running" && data.pause ? "held" : bar.tone];
       // A hairline between neighbours, where there is room for one.
       context.fillRect(bar.x, MODEL_TOP + MODEL_HEIGHT - height, bar.width > 4 ? bar.width - 1 : bar.width, height);
     }

@@ -93,7 +93,9 @@ export class RunSuspects extends HTMLElement {
               " ",
               ...links,
             ]),
-        hitRate === null ? "" : ` cause in ${Math.round(hitRate * 100)} % of labelled runs`,
+        hitRate === null
+          ? ""
+          : `${isOpen || links.length === 0 ? "" : "· "}cause in ${Math.round(hitRate * 100)} % of labelled runs`,
       ),
       isOpen && evidence.length > 0
         ? h(
@@ -146,7 +148,7 @@ export class RunSuspects extends HTMLElement {
 function withoutSubject(parts, n, name) {
   const [subject, predicate, ...rest] = parts;
   const number = ` #${n} `;
-  if (subject?.text !== name || !predicate?.text.startsWith(number)) return parts;
+  if ((subject?.text !== name && subject?.text !== "the model") || !predicate?.text.startsWith(number)) return parts;
   return [{ ...predicate, text: predicate.text.slice(number.length) }, ...rest];
 }
 

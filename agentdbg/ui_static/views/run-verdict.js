@@ -16,7 +16,7 @@ import {
 } from "../model/format.js";
 import { visibleText } from "../model/details/text.js";
 import { scoresOf } from "../model/run-groups.js";
-import { hasTimes, nameOf, standing, startOf } from "../model/runs.js";
+import { hasTimes, isImported, nameOf, standing, startOf } from "../model/runs.js";
 import { isProblem } from "../model/suspects.js";
 import { elapsedOf } from "./row-facts.js";
 
@@ -55,7 +55,11 @@ export class RunVerdict extends HTMLElement {
   #drawn = "";
   #drawnAt = 0;
   #drawnRun = "";
+  /** @type {string | undefined} */
+  #drawnPause;
   #renaming = false;
+  /** What starts a replay, here and in the menu. @type {HTMLElement[]} */
+  #replays = [];
 
   connectedCallback() {
     if (this.firstChild) return;
@@ -123,7 +127,11 @@ export class RunVerdict extends HTMLElement {
     );
     this.#actions.append(find, this.#report, ...(embeddedRun === null ? [replay, compare, share] : []), more);
     this.append(h("div", { class: "head" }, rail, back, this.#title, this.#actions), this.#lines, this.#figures);
-    document.body.append(this.#menu(more));
+    const menu = this.#menu(more);
+    this.#replays = [replay, ...menu.querySelectorAll("[data-action='replay-run']")].map(
+      (one) => /** @type {HTMLElement} */ (one),
+    );
+    document.body.append(menu);
   }
 
   /** @param {HTMLElement} opener */
@@ -188,16 +196,26 @@ export class RunVerdict extends HTMLElement {
     this.toggleAttribute("data-waiting", summary === null);
     if (!run) return;
     this.#drawTitle(run, summary);
+    for (const button of this.#replays) button.hidden = isImported(run);
     this.dataset.full = String(this.isFull);
     this.#elapsed.textContent = formatElapsed(elapsedOf(this.data));
     const running = this.data?.isRunning ?? false;
     const lines = summary?.verdict.lines.map((line) => (running && line.n === null ? withoutClock(line) : line)) ?? [];
     const figures = running ? { ...summary?.figures, duration_ms: 0 } : summary?.figures;
-    const key = JSON.stringify([this.data?.runId, running, lines, figures, summary?.complete]);
+    const key = JSON.stringify([
+      this.data?.runId,
+      running,
+      lines,
+      figures,
+      summary?.complete,
+      this.data?.pause?.pause_id,
+    ]);
     if (key === this.#drawn || !summary) return;
     // A headline that changes with every event cannot be read: while a run goes on, it stands for two seconds.
     const moment = performance.now();
-    if (running && this.#drawnRun === this.data?.runId && moment - this.#drawnAt < PACE_MS) return;
+    const isNews = this.#drawnPause !== this.data?.pause?.pause_id;
+    this.#drawnPause = this.data?.pause?.pause_id;
+    if (running && !isNews && this.#drawnRun === this.data?.runId && moment - this.#drawnAt < PACE_MS) return;
     [this.#drawnAt, this.#drawnRun] = [moment, this.data?.runId ?? ""];
     this.#drawn = key;
     this.dataset.tone = isProblem(summary) ? "problem" : summary.verdict.tone;
@@ -208,11 +226,17 @@ export class RunVerdict extends HTMLElement {
   /** @param {RunMeta} run @param {Summary | null} summary */
   #drawTitle(run, summary) {
     if (this.#renaming) return;
-    const word = isProblem(summary) ? "Finished with problems" : (summary?.verdict.word ?? standing(run).word);
+    const word = this.data?.pause
+      ? "Paused"
+      : isProblem(summary)
+        ? "Finished with problems"
+        : (summary?.verdict.word ?? standing(run).word);
     const sign = SIGNS[/** @type {keyof typeof SIGNS} */ (word)] ?? "failed";
     const tone = { running: "running", ok: "ok", problem: "problem", paused: "hold" }[sign] ?? "error";
     const since = formatStarted(startOf(run), clockTime());
-    const key = `${word} ${nameOf(run)} ${since}`;
+    const paused = this.data?.pause ? clockTime() - Date.parse(this.data.pause.since) : 0;
+    const waited = paused >= PACE_MS ? ` · paused for ${formatElapsed(paused)}` : "";
+    const key = `${word} ${nameOf(run)} ${since}${waited}`;
     if (this.#title.dataset.key === key) return;
     this.#title.dataset.key = key;
     this.#title.replaceChildren(
@@ -221,13 +245,14 @@ export class RunVerdict extends HTMLElement {
         "h2",
         {
           class: "name cut",
+          dir: "auto",
           title: embeddedRun === null ? `${nameOf(run)} (F2 renames)` : nameOf(run),
           ondblclick: embeddedRun === null ? () => emit(this, "rename-run") : null,
         },
         visibleText(nameOf(run)),
       ),
       h("code", { class: "id quiet", title: run.run_id }, run.run_id.slice(0, 8)),
-      h("span", { class: "since quiet digits", title: run.started_at }, since),
+      h("span", { class: "since quiet digits", title: run.started_at }, `${since}${waited}`),
     );
   }
 
@@ -282,7 +307,7 @@ export class RunVerdict extends HTMLElement {
       many(figures.loops, "loop", true),
       tokens ? figure(formatTokens(tokens), `tokens${inOut}`, false, `${formatCount(tokens)} tokens`) : null,
       figures.cost_usd ? figure(formatCost(figures.cost_usd), "", false, `$${figures.cost_usd}`) : null,
-      shares(figures),
+      this.data?.pause ? null : shares(figures),
       scoreFigures(run),
     ].filter((shown) => shown !== null);
     this.#figures.replaceChildren(...figuresShown);

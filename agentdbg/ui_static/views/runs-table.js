@@ -119,6 +119,18 @@ export class RunsTable extends HTMLElement {
       },
       glyph("panel"),
     );
+    const button = (/** @type {string} */ sign, /** @type {string} */ label, /** @type {string} */ intent) =>
+      h(
+        "button",
+        {
+          class: "icon-button wide-only",
+          type: "button",
+          "aria-label": label,
+          title: label,
+          onclick: () => emit(this, intent),
+        },
+        glyph(sign),
+      );
     this.append(
       h(
         "div",
@@ -129,6 +141,8 @@ export class RunsTable extends HTMLElement {
         this.#group,
         this.#columnsButton,
         this.#columns,
+        button("system", "Light, dark, system (t)", "theme"),
+        button("help", "Keyboard shortcuts (?)", "help"),
       ),
       this.#terms,
       this.#help,
@@ -182,6 +196,12 @@ export class RunsTable extends HTMLElement {
     this.#group.value = kept.by;
   }
 
+  /** Be ready to type; on a phone the keyboard would hide what there is to see. */
+  opened() {
+    if (PHONE.matches) this.#grid.focus();
+    else this.focusField();
+  }
+
   focusField() {
     if (this.#field.value === "") this.#field.value = this.query;
     this.#field.focus();
@@ -231,7 +251,7 @@ export class RunsTable extends HTMLElement {
     const scores = this.#scores.map((name) => width([name])).join(" ");
     const some = this.runs.slice(0, 200);
     const keys = this.#keys.map((key) => width([key, ...some.map((run) => metadataText(run, key) ?? "")])).join(" ");
-    return `34px 28px minmax(150px, 1.1fr) minmax(180px, 3fr) ${keys} ${scores} 92px 66px 72px 124px`;
+    return `34px 28px minmax(190px, 1.4fr) minmax(180px, 3fr) ${keys} ${scores} 92px 66px 72px 124px`;
   }
 
   /** The columns of the metadata: what the reader chose, or the keys that most runs have; and the menu to choose from. */
@@ -338,6 +358,7 @@ export class RunsTable extends HTMLElement {
     const seen = windowOf(this.#heights, this.#top, this.#viewport, OVERSCAN);
     const items = this.#items.slice(seen.first, seen.last + 1);
     const keep = new Set(items.map((item) => item.key));
+    const hadFocus = this.#window.contains(document.activeElement);
     for (const [key, { element }] of this.#drawn)
       if (anew || !keep.has(key)) {
         element.remove();
@@ -359,6 +380,17 @@ export class RunsTable extends HTMLElement {
     const active = this.#items[this.#at] ? this.#drawn.get(this.#items[this.#at].key) : undefined;
     if (active) this.#grid.setAttribute("aria-activedescendant", active.element.id);
     else this.#grid.removeAttribute("aria-activedescendant");
+    // One box is in the order of Tab: that of the row with the cursor, else the first one.
+    const held = active?.element ?? this.#window.firstElementChild;
+    for (const { element } of this.#drawn.values()) {
+      const box = element.querySelector("input");
+      if (box) box.tabIndex = element === held ? 0 : -1;
+    }
+    // A row that is drawn anew has lost the focus it had.
+    if (hadFocus && !this.#window.contains(document.activeElement)) {
+      const box = held?.querySelector("input") ?? this.#grid;
+      box.focus({ preventScroll: true });
+    }
   }
 
   /** @param {TableItem} item */
@@ -396,7 +428,7 @@ export class RunsTable extends HTMLElement {
     const first =
       isGrouped && this.#by === "name"
         ? h("code", null, run.run_id.slice(0, 8))
-        : h("span", { class: "cut" }, visibleText(nameOf(run)));
+        : h("span", { class: "cut", dir: "auto" }, visibleText(nameOf(run)));
     return h(
       "div",
       {
@@ -414,7 +446,7 @@ export class RunsTable extends HTMLElement {
       cell(
         "outcome cut",
         ...(n ? [h("b", { class: "inside", title: "The words stand in this event" }, `in #${n}`), " "] : []),
-        ...marked(run.headline || "", this.query),
+        h("bdi", null, ...marked(run.headline || "", this.query)),
       ),
       ...this.#keys.map((key) => {
         const text = metadataText(run, key) ?? "";
@@ -470,7 +502,7 @@ export class RunsTable extends HTMLElement {
       cell("", glyph(isOpen ? "chevron-down" : "chevron-right")),
       cell(
         "who",
-        h("b", { class: "cut" }, visibleText(group.label)),
+        h("b", { class: "cut", dir: "auto" }, visibleText(group.label)),
         h("span", { class: "quiet" }, `${formatCount(runs.length)} ${runs.length === 1 ? "run" : "runs"}`),
       ),
       cell("outcome", ...passBar(counts, passed)),

@@ -8,6 +8,7 @@ import { embeddedRun } from "../core/embedded.js";
 import { bothNames, verdictSign } from "../model/compare.js";
 import { describeFilter, isEverything } from "../model/filters.js";
 import { formatCount } from "../model/format.js";
+import { pauseHeadline } from "../model/pauses.js";
 import { nameOf, standing } from "../model/runs.js";
 import { isProblem } from "../model/suspects.js";
 import "./empty-state.js";
@@ -116,6 +117,7 @@ export class Screen {
     timeline.sort = state.sort;
     timeline.folds = state.folds;
     timeline.breaks = this.holdBar.breaks;
+    timeline.pause = data.pause;
     this.#drawProgress(state);
     // A slow answer keeps the old content; a run that cannot be shown leaves an empty place.
     if (!data.isReady && state.refusal === null) return;
@@ -197,6 +199,9 @@ export class Screen {
     );
     const run = picking === null ? null : (this.runs.get(picking) ?? data?.run);
     Object.assign(this.rail, {
+      held: data?.pause
+        ? { runId: data.runId, headline: pauseHeadline(data.pause), since: Date.parse(data.pause.since) }
+        : null,
       runs: this.runs.runs,
       total: this.runs.total,
       counts: this.runs.counts,
@@ -265,14 +270,14 @@ export class Screen {
       ? { tone: /** @type {const} */ ("problem"), word: "Finished with problems" }
       : standing(data.run);
     const sign = { ok: "✓", error: "✕", running: "●", problem: "!" }[tone];
-    const isPaused = this.holdBar.pause !== null;
+    const isPaused = data.pause !== null;
     this.app.toggleAttribute("data-paused", isPaused);
     if (table === null)
       document.title = isPaused ? `Paused: ${nameOf(data.run)}` : `${sign} ${nameOf(data.run)} · AgentDbg`;
     const icon = /** @type {HTMLLinkElement} */ (document.querySelector("link[rel=icon]"));
     const href = `/static/icons/${isPaused ? "paused" : tone}.svg`;
     if (embeddedRun === null && icon.getAttribute("href") !== href) icon.setAttribute("href", href);
-    this.verdict.setAttribute("aria-label", word);
+    this.verdict.setAttribute("aria-label", isPaused ? "Paused" : word);
   }
 
   /** @param {State} state */

@@ -35,6 +35,8 @@ export function parsedContainer(text) {
  */
 export function jsonTree(value, text = null) {
   const title = text === null ? null : "JSON text, shown as the values it holds";
+  if (text === null ? fitsOneLine(value) : text.length <= LINE)
+    return h("div", { class: "tree", title }, h("div", { class: "leaf" }, ...inlineNodes(value)));
   return h("div", { class: "tree", title }, node(value, 0, text === null ? "" : `, ${size(byteLength(text))}`));
 }
 
@@ -44,8 +46,7 @@ function node(value, depth, measure = "", key) {
   const keys = list ? [] : Object.keys(value);
   const length = list ? value.length : keys.length;
   const name = key === undefined ? [] : [h("span", { class: "tree-key" }, `"${keyText(key)}": `)];
-  if (depth > 0 && isFlat(value) && inline(value, 400).length <= LINE)
-    return h("div", { class: "leaf" }, ...name, ...inlineNodes(value));
+  if (depth > 0 && fitsOneLine(value)) return h("div", { class: "leaf" }, ...name, ...inlineNodes(value));
   const summary = `${list ? "[" : "{"} ${plural(length, list ? "item" : "key")}${measure}`;
   return foldable(
     [...name, h("span", { class: "when-folded" }, inline(value, LINE)), h("span", { class: "when-open" }, summary)],
@@ -79,6 +80,11 @@ function member(value, depth, key) {
       ? [missingMark(shape.text)]
       : inlineNodes(value);
   return h("div", { class: "leaf" }, ...name, ...shown);
+}
+
+/** @param {any} value */
+function fitsOneLine(value) {
+  return isFlat(value) && inline(value, 400).length <= LINE;
 }
 
 /** Whether a value holds nothing that itself holds values with values in them. @param {any} value */

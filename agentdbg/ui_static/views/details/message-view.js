@@ -5,7 +5,7 @@ import { exact, size } from "../../model/details/format.js";
 import { byteLength, visibleText } from "../../model/details/text.js";
 import { classify } from "../../model/details/values.js";
 import { foldable, foldedText, missingMark } from "./fold.js";
-import { jsonTree } from "./json-tree.js";
+import { jsonTree, parsedContainer } from "./json-tree.js";
 import { audioView, imageView } from "./media-view.js";
 import { richText } from "./rich-text.js";
 import { isFormatted } from "./reading-mode.js";
@@ -161,7 +161,7 @@ function resultView(part, name) {
 /** Words without quotes, because a model reads them as words. @param {any} value @returns {HTMLElement} */
 function resultValue(value) {
   const shape = classify(value);
-  if (shape.kind === "string") return foldedText(shape.text, { cut: shape.cut });
+  if (shape.kind === "string") return shortText(shape.text, shape.cut);
   if (!isFormatted())
     return shape.kind === "prose"
       ? foldedText(shape.text, { cut: shape.cut, lines: 24 })
@@ -173,4 +173,10 @@ function resultValue(value) {
     return jsonTree(value);
   }
   return valueView(value, { compact: true });
+}
+
+/** A short text; what it holds where it is JSON, on its own line. @param {string} text @param {number | null} cut */
+function shortText(text, cut) {
+  const inside = cut === null && isFormatted() ? parsedContainer(text) : undefined;
+  return inside === undefined ? foldedText(text, { cut }) : jsonTree(inside, text);
 }

@@ -1,6 +1,6 @@
 // @ts-check
 /** Text as its author meant it: Markdown, code in colours, changes of files, JSON as a tree. Built from text alone. */
-import { h } from "../../core/dom.js";
+import { h, scrollable } from "../../core/dom.js";
 import { size } from "../../model/details/format.js";
 import { diffPieces, highlight, looksLikeDiff } from "../../model/details/highlight.js";
 import { looksLikeMarkdown, parseMarkdown } from "../../model/details/markdown.js";
@@ -166,7 +166,7 @@ export function fenceView(text, language) {
     "figure",
     { class: "fence" },
     h("figcaption", null, copy, language && h("span", null, visibleText(language.slice(0, 24)))),
-    scrollable(pre, language ? `${language} code` : "Code"),
+    scrollable(pre, language ? `${visibleText(language.slice(0, 24))} code` : "Code"),
   );
   if (from < text.length) foldCode(figure, code, pieces(text.slice(from)), lines.length - 40);
   return figure;
@@ -188,15 +188,4 @@ function foldCode(figure, code, rest, count) {
 /** @param {import("../../model/details/highlight.js").Piece} piece @returns {Node} */
 function pieceView({ text, kind }) {
   return kind === "" ? h("span", null, ...textNodes(text)) : h("span", { class: `code-${kind}` }, ...textNodes(text));
-}
-
-/** Reached by keyboard where it scrolls sideways. @template {HTMLElement} T @param {T} element @param {string} label @returns {T} */
-function scrollable(element, label) {
-  requestAnimationFrame(() => {
-    if (element.scrollWidth <= element.clientWidth) return;
-    element.tabIndex = 0;
-    element.setAttribute("role", "group");
-    element.setAttribute("aria-label", visibleText(label));
-  });
-  return element;
 }

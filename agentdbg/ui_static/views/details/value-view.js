@@ -1,6 +1,6 @@
 // @ts-check
 /** Stored values the way a person would write them down: keys and values, small tables, prose, images. */
-import { h } from "../../core/dom.js";
+import { h, scrollable } from "../../core/dom.js";
 import { exact, plural } from "../../model/details/format.js";
 import { isGap, notRecorded } from "../../model/details/markers.js";
 import { keyText, visibleText } from "../../model/details/text.js";
@@ -231,14 +231,7 @@ function tableView(columns, rows, cut, options) {
  * @param {string} label
  */
 function scrolling(table, label) {
-  const holder = h("div", { class: "sideways" }, table);
-  requestAnimationFrame(() => {
-    if (holder.scrollWidth <= holder.clientWidth) return;
-    holder.tabIndex = 0;
-    holder.setAttribute("role", "group");
-    holder.setAttribute("aria-label", visibleText(label));
-  });
-  return holder;
+  return scrollable(h("div", { class: "sideways" }, table), visibleText(label));
 }
 
 /** A cell says its text without quotes; the column is clear. @param {any} value @returns {HTMLElement} */

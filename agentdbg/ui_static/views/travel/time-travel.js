@@ -103,6 +103,7 @@ export class TimeTravel extends HTMLElement {
     });
     new ResizeObserver(() => {
       this.#viewport = this.#scroller.clientHeight;
+      this.#show(this.timeline?.placeOf(this.selected) ?? -1);
       this.#draw();
     }).observe(this.#scroller);
   }
@@ -123,10 +124,7 @@ export class TimeTravel extends HTMLElement {
       place < 0
         ? `${formatCount(numbers.length)} steps`
         : `Step ${formatCount(place + 1)} of ${formatCount(numbers.length)}`;
-    if (place >= 0) {
-      const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, ROW * 2);
-      if (top !== null) this.#scroller.scrollTop = this.#top = top;
-    }
+    this.#show(place);
     this.#draw();
     const key = `${data.runId} ${this.selected} ${data.skeleton.version}`;
     if (key === this.#drawnFor || this.selected === 0) return;
@@ -136,6 +134,15 @@ export class TimeTravel extends HTMLElement {
     void this.#state.show(this.selected, data, context, isStill);
     void this.#messages.show(this.selected, data, context, isStill);
     void this.#source.show(this.selected, data, context, isStill);
+  }
+
+  /** Bring a step into sight; not before there is a height to bring it into. @param {number} place */
+  #show(place) {
+    if (place < 0 || this.#viewport === 0) return;
+    const top = scrollToShow(this.#heights, place, this.#top, this.#viewport, ROW * 2);
+    if (top === null) return;
+    this.#scroller.scrollTop = top;
+    this.#top = this.#scroller.scrollTop; // the end of the list may be nearer
   }
 
   #draw() {
