@@ -182,12 +182,16 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     recorded = item.stash.get(_RECORDED, None)
     if recorded is None:
         return
-    different = None if recorded.replayed is None else recorded.replayed.judge()
-    if different is not None:
-        _end(recorded, None)
-        outcome.force_exception(pytest.fail.Exception(different, pytrace=False))
-        return
     error = outcome.excinfo[1] if outcome.excinfo else None
+    replayed = recorded.replayed
+    different = None if replayed is None else replayed.judge(error)
+    if replayed is not None and different is not None:
+        if isinstance(error, Exception) and not replayed.is_stopped:  # why calls are missing: it is to be seen whole
+            item.add_report_section("call", "agentdbg replay", different)
+        else:
+            _end(recorded, None)
+            outcome.force_exception(pytest.fail.Exception(different, pytrace=False))
+            return
     instead = None if error is None else recorded.recording.public_form(error)
     _end(recorded, instead or error)
     if instead is not None:
@@ -266,7 +270,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
         if call.excinfo is not None:  # of a fixture that runs the agent: nothing has ended its run yet
             _end(recorded, call.excinfo.value)
-        report.sections.append(("agentdbg", failure_section(recorded.run)))
+        if recorded.run.run_id:  # a replayed test may fail before it makes one
+            report.sections.append(("agentdbg", failure_section(recorded.run)))
     elif report.passed and call.when == "call" and recorded.expectations.collected:
         setattr(report, _COLLECTED, recorded.expectations.as_texts())
 
