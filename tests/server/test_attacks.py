@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import socket
+import statistics
 import time
 import uuid
 from typing import TYPE_CHECKING
@@ -345,11 +346,14 @@ def test_stalled_readers_cost_nothing(tmp_path: Path) -> None:
             )
             connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n{upgrade}\r\n".encode())
             stalled.append(connection)
+        waits = []
         for _ in range(20):
             begun = time.perf_counter()
             still_serves(served, small)
-            assert time.perf_counter() - begun < 2
+            waits.append(time.perf_counter() - begun)
             time.sleep(0.05)
+        # A single one may meet a busy machine; a server that is held up by its readers is slow for all of them.
+        assert statistics.median(waits) < 2, waits
         grown = served.memory_kb() - before
         for connection in stalled:
             connection.close()

@@ -15,6 +15,7 @@ export class AddressBar {
   constructor(actions) {
     this.actions = actions;
     addEventListener("popstate", () => this.#visit(currentPlace()));
+    addEventListener("beforeunload", () => this.#keepNow());
   }
 
   /** @returns {Place} */
@@ -56,7 +57,14 @@ export class AddressBar {
   /** The reader scrolled: remember where to, when they pause. */
   rememberPlace() {
     clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => history.replaceState(this.#kept(), "", currentHref()), PAUSE_MS);
+    this.#timer = window.setTimeout(() => this.#keepNow(), PAUSE_MS);
+  }
+
+  /** What waits for a pause is kept at once when the page is left: nobody pauses before a reload. */
+  #keepNow() {
+    if (this.#timer) history.replaceState(this.#kept(), "", currentHref());
+    clearTimeout(this.#timer);
+    this.#timer = 0;
   }
 
   /** Write the state into the address. @param {{replace?: boolean}} [options] */

@@ -174,6 +174,9 @@ export class RunsTable extends HTMLElement {
       if (this.#viewport > 0) this.#scroller.scrollTop = this.#top; // what was hidden has lost its place
       this.#draw();
     }).observe(this.#scroller);
+    addEventListener("beforeunload", () => {
+      if (this.#keeping) this.#keepNow();
+    });
     this.#takeUp();
   }
 
@@ -182,10 +185,14 @@ export class RunsTable extends HTMLElement {
   /** What a reload takes up again: groups, order, what is chosen, and the place. The browser keeps it with the page. */
   #keep() {
     clearTimeout(this.#keeping);
-    this.#keeping = window.setTimeout(() => {
-      const table = { by: this.#by, sort: this.#sort, chosen: [...this.chosen], top: this.#top };
-      history.replaceState({ ...history.state, table }, "");
-    }, KEEP_MS);
+    this.#keeping = window.setTimeout(() => this.#keepNow(), KEEP_MS);
+  }
+
+  #keepNow() {
+    clearTimeout(this.#keeping);
+    this.#keeping = 0;
+    const table = { by: this.#by, sort: this.#sort, chosen: [...this.chosen], top: this.#top };
+    history.replaceState({ ...history.state, table }, "");
   }
 
   #takeUp() {
