@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from agentdbg.faults import contain, pass_on
+from agentdbg.faults import Shield, pass_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,10 +40,8 @@ class _Waiter(NamedTuple):
     each_time: bool
 
     def tell(self, package: str) -> None:
-        try:
+        with Shield(f"follow the import of {package}"):  # it would reach the program that has just imported the package
             self.then(package)
-        except Exception as fault:  # noqa: BLE001 -- it would reach the program that has just imported the package
-            contain(fault, f"follow the import of {package}")
 
 
 class _Finder:

@@ -12,6 +12,7 @@ from time import thread_time
 from typing import Any
 
 from agentdbg.faults import pass_on
+from agentdbg.interruptions import is_interruption
 
 __all__ = [
     "UserCode",
@@ -48,8 +49,9 @@ class UserCode:
         try:
             answer = question(owner)
         # A repr that raises KeyboardInterrupt or SystemExit by itself must not end the program that is being watched.
-        except BaseException as error:  # noqa: BLE001 -- see above
-            pass_on(error, of_user_code=True)
+        except BaseException as error:  # see above
+            if is_interruption(error):
+                raise
             answer = f"<{type_name(owner)}: its {_name_of(question)} raised {type_name(error)}>"
         finally:
             self.seconds += thread_time() - began

@@ -15,7 +15,7 @@ import sys
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,10 +58,8 @@ def _watch_last_frame(note_end: _NoteEnd) -> bool:
         if isinstance(error, SystemExit) and get_ident() == program_thread:
             left = sys._getframe(1)  # noqa: SLF001 -- the only way to ask
             if left.f_back is None:
-                try:
+                with Shield("note how the program ended"):  # it would take the place of the program's own
                     note_end(error)
-                except Exception as fault:  # noqa: BLE001 -- it would take the place of the program's own
-                    contain(fault, "note how the program ended")
 
     monitoring.use_tool_id(tool_id, "agentdbg")
     monitoring.register_callback(tool_id, monitoring.events.PY_UNWIND, unwound)

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.autorun.departure import watch_departure
 from agentdbg.autorun.known_packages import loaded_packages
 from agentdbg.control.surroundings import begin_random
-from agentdbg.faults import contain, pass_on
+from agentdbg.faults import Shield, is_contained
 from agentdbg.import_hook import when_imported
 from agentdbg.integrations import INTEGRATIONS
+from agentdbg.interruptions import is_interruption
 from agentdbg.recorder.context import set_process_scope
 from agentdbg.recorder.run_lifecycle import (
     default_run_name,
@@ -97,11 +98,9 @@ def begin(
     set_process_scope(scope)
     _current = ProcessRun(scope.run, is_child=bool(parent_run_id) or is_quiet)
     atexit.register(_current.close)
-    try:
+    with Shield("prepare the recording of the program", scope.run.count_fault):
         _lead_children_here(scope.run.run_id)
         enable_integrations()
-    except Exception as fault:  # noqa: BLE001
-        contain(fault, "prepare the recording of the program", scope.run.count_fault)
     return _current
 
 
@@ -118,13 +117,11 @@ def note_program(module: str | None, seed: int | None = None) -> None:
 
 def start_for_environment() -> None:
     """With AGENTDBG_AUTO=1: record this process. Does nothing in our own commands, nor in Python's own helpers."""
-    try:
+    with Shield("record this program"):
         if _current is None and _is_wanted() and not _is_helper():
             process_run = begin(_shown_program())
             if process_run is not None:
                 watch_departure(process_run.note_end)
-    except Exception as fault:  # noqa: BLE001
-        contain(fault, "record this program")
 
 
 def start_child() -> None:
@@ -190,15 +187,14 @@ def _enable_ours(integration: str) -> None:
         _enable(integration)
     except ImportError:
         pass  # the program has a package of the same name that is not the framework
-    except Exception as fault:  # noqa: BLE001
-        contain(fault, f"enable {integration}")
+    except Exception as fault:
+        if not is_contained(fault, f"enable {integration}"):
+            raise
 
 
 def _enable_theirs(integration: str, _package: str) -> None:
-    try:
+    with Shield(f"enable {integration}"):  # also what it needs and does not find: it was installed on purpose
         _enable(integration)
-    except Exception as fault:  # noqa: BLE001 -- also what it needs and does not find: it was installed on purpose
-        contain(fault, f"enable {integration}")
 
 
 def _enable(integration: str) -> None:
@@ -238,8 +234,9 @@ def _say_where(run: ActiveRun, status: str) -> None:
             f"{_unseen([run, *inner])}"
         )
         sys.stderr.flush()
-    except Exception as error:  # noqa: BLE001 -- stderr may be closed, None or the program's own object
-        pass_on(error, of_user_code=True)
+    except Exception as error:  # stderr may be closed, None or the program's own object
+        if is_interruption(error):
+            raise
 
 
 def _unseen(runs: list[ActiveRun]) -> str:

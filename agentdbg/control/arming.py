@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.control.breakpoints import Breakpoints
 from agentdbg.control.prompt import Prompt
 from agentdbg.exceptions import UsageError
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import Shield, pass_on, tell_once
 from agentdbg.recorder.deciders import add_decider, remove_decider
 from agentdbg.recorder.source_lines import user_source
 
@@ -64,11 +64,9 @@ def arm_from_environment() -> None:
 
 def pause_in_code(name: str, shown: dict[str, Any]) -> None:
     """`agentdbg.breakpoint()`."""
-    try:
+    with Shield("pause at agentdbg.breakpoint()"):  # looking must not break the program; what is not ours goes on
         breaks = _armed or arm([], wait_seconds=_seconds(os.environ.get("AGENTDBG_BREAK_WAIT_S", "")))
         breaks.pause_here(name, shown, user_source(2))
-    except BaseException as fault:  # noqa: BLE001 -- looking must not break the program; what is not ours goes on
-        contain(fault, "pause at agentdbg.breakpoint()")
 
 
 def _seconds(text: str) -> float:

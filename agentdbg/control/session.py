@@ -22,7 +22,7 @@ from agentdbg.control.replayed_run import OpenCall, ReplayedRun
 from agentdbg.control.tapes import undated
 from agentdbg.control.telemetry import accepted, is_telemetry
 from agentdbg.exceptions import AgentDbgReplayDiverged, ReplayReached, RunStopped
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 from agentdbg.loading import lock_of
 from agentdbg.recorder.context import live_runs
 from agentdbg.recorder.deciders import Answer, Decider, Proceed, Refuse
@@ -110,12 +110,14 @@ class Session(Decider):
 
     def decide(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         """Say what to do with a call. One that a fault of ours keeps us from judging is not made: it might write."""
-        try:
-            return self._judged(call)
-        except Exception as fault:  # noqa: BLE001 -- also one that nobody thought of
-            contain(fault, "judge a call of the replay")
-            told = f"{call.plain_name} was not made: it could not be judged ({type(fault).__name__})"
-            return Refuse(RuntimeError(told))
+        kind = ""
+        with Shield("judge a call of the replay"):
+            try:
+                return self._judged(call)
+            except Exception as fault:
+                kind = type(fault).__name__
+                raise
+        return Refuse(RuntimeError(f"{call.plain_name} was not made: it could not be judged ({kind})"))
 
     def _judged(self, call: AnnouncedCall) -> Proceed | Answer | Refuse | None:
         run = self.run_of(call.run_id)

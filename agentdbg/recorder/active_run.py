@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from agentdbg.encoding import decode_json
 from agentdbg.events import new_id, utc_timestamp
 from agentdbg.exceptions import AgentDbgGuardrailExceeded
-from agentdbg.faults import contain, tell_once
+from agentdbg.faults import Shield, tell_once
 from agentdbg.interruptions import WeakBag
 from agentdbg.loading import undisturbed
 from agentdbg.recorder.deciders import is_refusal
@@ -169,10 +169,9 @@ class ActiveRun(EventWalk):
 
     def _settle(self) -> None:
         for settle in list(self.before_end.values()):
-            try:
+            # One that fails must not keep the others from it.
+            with Shield("record what was still open when the run ended", self.count_fault):
                 settle()
-            except Exception as fault:  # noqa: BLE001 -- one that fails must not keep the others from it
-                contain(fault, "record what was still open when the run ended", self.count_fault)
         self.before_end.clear()
 
     def _record_failure(self, error: BaseException) -> dict[str, Any]:

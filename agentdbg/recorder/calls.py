@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import new_id
-from agentdbg.faults import contain, tell_once
+from agentdbg.faults import Shield, is_contained, tell_once
 from agentdbg.interruptions import is_not_ours
 from agentdbg.recorder import lanes
 from agentdbg.recorder.consultation import Consultation, is_anybody_to_ask, who_is_to_ask
@@ -176,40 +176,44 @@ class Call:
         if deciders_for(self.kind) and (deciders := who_is_to_ask(self)):
             self._ask(deciders, call_id, can)
         try:
-            self._can_be_served = "answer" in can
-            sealed = None if self.is_silent else scope.run.seal_input(self.kind, self._given)
-            self._sealed = None if sealed is None else sealed[0]
-            self._tape_input()
-            if not self.is_silent:
-                if self.kind == "llm":
-                    self._say_if_unpriced(scope)
-                scope.run.begin_call(
-                    call_id,
-                    self.kind,
-                    self._name,
-                    self._given,
-                    self._parent_id,
-                    scope.budget,
-                    self._meta,
-                    self._has_place,
-                    sealed,
-                )
-            self.scope = scope.inside(call_id)
-            self._call_id = call_id
-            open_calls[call_id] = self
-            if self.lane is not None and can:  # else it is only reported, and may end in any thread
-                self.inside = self.lane.inside(self.place)
-                if not self.is_silent:  # of which only the making is inside: an answer is read by whoever asked
-                    lanes.enter(self.inside)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
+            self._begin_recorded(scope, call_id, can)
+        except BaseException as fault:
             if scope.run.is_open(call_id):
                 self._call_id = call_id
                 self._end(fault)
             self._call_id = None
             self._release()
-            contain(fault, "record the start of a call", scope.run.count_fault)
+            if not is_contained(fault, "record the start of a call", scope.run.count_fault):
+                raise
             return False
         return True
+
+    def _begin_recorded(self, scope: Scope, call_id: str, can: tuple[str, ...]) -> None:
+        self._can_be_served = "answer" in can
+        sealed = None if self.is_silent else scope.run.seal_input(self.kind, self._given)
+        self._sealed = None if sealed is None else sealed[0]
+        self._tape_input()
+        if not self.is_silent:
+            if self.kind == "llm":
+                self._say_if_unpriced(scope)
+            scope.run.begin_call(
+                call_id,
+                self.kind,
+                self._name,
+                self._given,
+                self._parent_id,
+                scope.budget,
+                self._meta,
+                self._has_place,
+                sealed,
+            )
+        self.scope = scope.inside(call_id)
+        self._call_id = call_id
+        open_calls[call_id] = self
+        if self.lane is not None and can:  # else it is only reported, and may end in any thread
+            self.inside = self.lane.inside(self.place)
+            if not self.is_silent:  # of which only the making is inside: an answer is read by whoever asked
+                lanes.enter(self.inside)
 
     def _say_if_unpriced(self, scope: Scope) -> None:
         """A limit in dollars does not hold for a model whose price is not known; said before it is asked."""
@@ -465,21 +469,21 @@ class Call:
         if self.duration_ms is None:
             ended = time.monotonic() if self.decided is None else self.decided.ended_at or time.monotonic()
             self.duration_ms = took_ms(self._started, ended, self._call_id, self._outer.parent_id)
-        try:
-            if not self.is_silent:
-                self._record(error)
-            elif (taped := self._tape_outcome(error)) is not None:
-                if self.kind != "http" and self.belongs_to is not None:
-                    taped.fields["of"] = self.belongs_to
-                run.keep(taped, self.belongs_to if self.kind == "http" else None)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-            if run.is_open(self._call_id):
-                self._record_without_result(fault if is_not_ours(fault) else error)
-            self._ended = True
-            self._release()
-            contain(fault, "record a call", run.count_fault)
-        self._ended = True
-        self._release()
+        with Shield("record a call", run.count_fault):
+            try:
+                if not self.is_silent:
+                    self._record(error)
+                elif (taped := self._tape_outcome(error)) is not None:
+                    if self.kind != "http" and self.belongs_to is not None:
+                        taped.fields["of"] = self.belongs_to
+                    run.keep(taped, self.belongs_to if self.kind == "http" else None)
+            except BaseException as fault:
+                if run.is_open(self._call_id):
+                    self._record_without_result(fault if is_not_ours(fault) else error)
+                raise
+            finally:
+                self._ended = True
+                self._release()
         if self.kind == "llm" and not self._is_placed:
             here = current_scope()
             if here is not None and here.run is run and here.parent_id == self._outer.parent_id:
@@ -531,11 +535,12 @@ class Call:
         self._from_inside = self._ask_inside = None
         if self._taped is not None:
             self._taped.lost("its result could not be recorded")
-        try:
-            self._record(error)
-        except BaseException as fault:  # noqa: BLE001 -- as above
-            self._outer.run.release_call(self._call_id)
-            contain(fault, "record a call", self._outer.run.count_fault)
+        with Shield("record a call", self._outer.run.count_fault):
+            try:
+                self._record(error)
+            except BaseException:
+                self._outer.run.release_call(self._call_id)
+                raise
 
     def _fill_in(self, known: dict[str, Any]) -> None:
         for name, value in known.items():

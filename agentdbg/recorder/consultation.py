@@ -11,7 +11,7 @@ import time
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import Shield, contain, tell_once
 from agentdbg.interruptions import is_interruption
 from agentdbg.recorder.deciders import AnnouncedCall, Answer, Decider, Outcome, Proceed, Refuse, deciders_for
 from agentdbg.recorder.functions import rebind_arguments
@@ -80,15 +80,13 @@ class Consultation:
     def record_refusal(self, run: ActiveRun, budget: Budget, error: BaseException) -> None:
         """Let the trace say that the call was refused; there will be no other sign of it."""
         call = self.call
-        try:
+        with Shield("record a refusal", run.count_fault):
             fields = run.error_fields(error, {"refused": {"kind": call.kind, "name": call.name}}, None, False)
             name = fields["error_type"]
             draft = run.draft("ERROR", name, fields, call.meta, call.parent_id, budget, source=call.source)
             event_id = run.emit(draft, quiet=True)
             if event_id is not None:
                 run.remember_failure(error, event_id)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-            contain(fault, "record a refusal", run.count_fault)
         self.released()
 
     # Making the call.
@@ -211,8 +209,9 @@ def _ask(method: Callable[..., Any], *given: Any) -> Any:
     try:
         _is_asking.set(True)  # within: an interruption right behind it would leave nobody asked any more
         return method(*given)
-    except Exception as fault:  # noqa: BLE001 -- a decider's fault is no reason for the agent to fail
-        pass_on(fault, of_user_code=True)
+    except Exception as fault:  # a decider's fault is no reason for the agent to fail
+        if is_interruption(fault):
+            raise
         contain(fault, "ask a decider")
         return None
     finally:
@@ -224,8 +223,9 @@ async def _ask_async(method: Callable[..., Any], *given: Any) -> Any:
     try:
         _is_asking.set(True)
         return await method(*given)
-    except Exception as fault:  # noqa: BLE001 -- as above
-        pass_on(fault, of_user_code=True)
+    except Exception as fault:  # as above
+        if is_interruption(fault):
+            raise
         contain(fault, "ask a decider")
         return None
     finally:

@@ -14,7 +14,7 @@ import weakref
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 from agentdbg.import_hook import when_imported
 from agentdbg.interruptions import hide_own_frames
 
@@ -175,11 +175,9 @@ def carry_into_threads() -> None:
 
 
 def _carry_into_pools(module: str) -> None:
-    try:
+    with Shield("follow work into pools of threads"):  # it would reach the program that has just imported the module
         executor = sys.modules[module].ThreadPoolExecutor
         executor.submit = _submitting(executor.submit)
-    except Exception as fault:  # noqa: BLE001 -- it would reach the program that has just imported the module
-        contain(fault, "follow work into pools of threads")
 
 
 def _carry_into_greenlets(module: str) -> None:
@@ -188,14 +186,12 @@ def _carry_into_greenlets(module: str) -> None:
 
 def _hand_to_greenlet(greenlet: Any) -> None:
     """Called where a greenlet is spawned. It begins with no context of its own, and gets one with the scope alone."""
-    try:
+    with Shield("follow work into a greenlet"):  # it would reach the program that spawns it
         scope = current_scope()
         if scope is not None and scope is not _process_scope and greenlet.gr_context is None:
             context = Context()
             context.run(_scope.set, scope)
             greenlet.gr_context = context
-    except Exception as fault:  # noqa: BLE001 -- it would reach the program that spawns it
-        contain(fault, "follow work into a greenlet")
 
 
 def _starting_thread(start: Callable[[threading.Thread], None]) -> Callable[[threading.Thread], None]:

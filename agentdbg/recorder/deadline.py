@@ -17,7 +17,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import Shield, pass_on, tell_once
 from agentdbg.recorder.source_lines import is_own_file
 from agentdbg.recorder.stopping import running_task
 
@@ -93,10 +93,8 @@ class Deadline:
         return self._is_raised
 
     def _watch(self) -> None:
-        try:
+        with Shield("stop the run that is out of time", self._run.count_fault):  # the loop was closed, for example
             self._stop_in_time()
-        except Exception as fault:  # noqa: BLE001 -- the loop was closed, for example
-            contain(fault, "stop the run that is out of time", self._run.count_fault)
 
     def _stop_in_time(self) -> None:
         stop, left = None, self._seconds

@@ -9,7 +9,7 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import pass_on
+from agentdbg.interruptions import is_interruption
 from agentdbg.loading import not_swallowed
 from agentdbg.recorder.source_lines import is_own_file, is_user_file
 from agentdbg.redaction.safe_str import spoken
@@ -95,8 +95,9 @@ def _stack(error: BaseException) -> str | None:
         if error.__traceback__ is None:
             return None
         return not_swallowed(_told, error, error.__traceback__)
-    except Exception as raised:  # noqa: BLE001 -- __cause__, __notes__ and friends may be anything
-        pass_on(raised, of_user_code=True)
+    except Exception as raised:  # __cause__, __notes__ and friends may be anything
+        if is_interruption(raised):
+            raise
         return None
 
 

@@ -13,7 +13,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 from agentdbg.import_hook import when_imported
 from agentdbg.recorder import lanes
 from agentdbg.recorder.context import runs_in_other_interpreters
@@ -52,10 +52,8 @@ def _follow() -> None:
 
 
 def _install(hook: Callable[[Any], None], module: str) -> None:
-    try:
+    with Shield(f"follow what {module} starts"):  # it would reach the program that has just imported the module
         hook(sys.modules[module])
-    except Exception as fault:  # noqa: BLE001 -- it would reach the program that has just imported the module
-        contain(fault, f"follow what {module} starts")
 
 
 # Threads and pools.

@@ -24,7 +24,7 @@ from contextvars import Context, ContextVar
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import contain, pass_on
+from agentdbg.faults import Shield, pass_on
 from agentdbg.interruptions import hide_own_frames
 from agentdbg.recorder.context import current_scope
 
@@ -329,12 +329,10 @@ def here() -> Lane | None:
 
 def started(function: Any, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None) -> Lane | None:
     """The lane of a thread or a job that is started here with this function; None when no run is followed here."""
-    try:
+    with Shield("name a thread"):  # the program starts what it wants to start
         maker = here()
         return None if maker is None else started_by(maker, function, args, kwargs)
-    except Exception as fault:  # noqa: BLE001 -- the program starts what it wants to start
-        contain(fault, "name a thread")
-        return None
+    return None
 
 
 def started_by(maker: Lane, function: Any, args: Iterable[Any] = (), kwargs: dict[str, Any] | None = None) -> Lane:
@@ -347,7 +345,7 @@ def started_by(maker: Lane, function: Any, args: Iterable[Any] = (), kwargs: dic
 
 def _started_task(coroutine: Any) -> Lane | None:
     """The lane of a task that is made here to run this coroutine; None when no run is followed here."""
-    try:
+    with Shield("name a task"):
         maker = here()
         if maker is None:
             return None
@@ -356,9 +354,7 @@ def _started_task(coroutine: Any) -> Lane | None:
             return pending[1]
         coroutine = _awaited(coroutine)
         return maker.start(_function_of(coroutine), _given_to(coroutine))
-    except Exception as fault:  # noqa: BLE001 -- as above
-        contain(fault, "name a task")
-        return None
+    return None
 
 
 def of_task(task: Any) -> Lane | None:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from agentdbg.config import GUARDRAILS, SETTINGS
 from agentdbg.events import BUILTIN_EVENT_TYPES, COUNTED_CALLS
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, AgentDbgLoopAbort
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import is_contained, tell_once
+from agentdbg.interruptions import is_interruption
 from agentdbg.loops import LoopDetector
 from agentdbg.recorder.counters import Counters, LoopSpending, values_of
 
@@ -199,8 +200,9 @@ class Budget:
             try:
                 self._detector = None  # a handler of signals that records meanwhile must not find it half way
                 finding = detector.take(event_type, event_id, ts, name, payload, meta)
-            except Exception as fault:  # noqa: BLE001 -- the event is worth more than what can be said of it
-                contain(fault, "look for loops")
+            except Exception as fault:  # the event is worth more than what can be said of it
+                if not is_contained(fault, "look for loops"):
+                    raise
             finally:
                 self._detector = detector
         self._count(event_type, payload, is_span=is_span)
@@ -351,8 +353,9 @@ def choose_limits(settings: Config | Limits, given: Mapping[str, Any]) -> Limits
             continue
         try:
             chosen[name] = _PARSERS[name](value)
-        except Exception as error:  # noqa: BLE001 -- the value may be anything
-            pass_on(error, of_user_code=True)
+        except Exception as error:  # the value may be anything
+            if is_interruption(error):
+                raise
             kept = "no limit" if chosen[name] is None else chosen[name]
             message = f"{name}={_shown(value)}, {error}; kept {kept}"
             tell_once(message, message)
@@ -362,6 +365,7 @@ def choose_limits(settings: Config | Limits, given: Mapping[str, Any]) -> Limits
 def _shown(value: object) -> str:
     try:
         return f"{value!r:.60}"
-    except Exception as error:  # noqa: BLE001 -- its own __repr__ failed
-        pass_on(error, of_user_code=True)
+    except Exception as error:  # its own __repr__ failed
+        if is_interruption(error):
+            raise
         return f"a {type(value).__name__}"

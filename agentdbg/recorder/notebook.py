@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 from agentdbg.storage.layout import RUN_FILE
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ def show_runs_below_cells(ended: Callable[[], Sequence[ActiveRun]]) -> None:
     shown = {run.run_id for run in ended()}
 
     def cell_done(*_: Any) -> None:
-        try:
+        with Shield("show the run below its cell"):
             new = [run for run in ended() if run.run_id not in shown]
             shown.update(run.run_id for run in new)
             if new:
                 _publish(shell, [_described(run) for run in new[-_MOST_SHOWN:]], len(new) - _MOST_SHOWN)
-        except BaseException as error:  # noqa: BLE001 -- `contain` raises what is not ours
-            contain(error, "show the run below its cell")
 
     shell.events.register("post_run_cell", cell_done)
 

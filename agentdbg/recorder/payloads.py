@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.encoding import decode_json, encode_json
 from agentdbg.events import BUILTIN_EVENT_TYPES
-from agentdbg.faults import pass_on, tell_once
+from agentdbg.faults import tell_once
+from agentdbg.interruptions import is_interruption
 from agentdbg.recorder.described_errors import describe_error, safe_text
 from agentdbg.recorder.run_log import fit_payload, join_objects
 
@@ -165,8 +166,9 @@ def _number(value: Any) -> float | None:
         return None
     try:
         number = value if type(value) in (float, int) else float(value[:40] if type(value) in _TEXTS else value)
-    except Exception as error:  # noqa: BLE001 -- the value's own methods failed
-        pass_on(error, of_user_code=True)
+    except Exception as error:  # the value's own methods failed
+        if is_interruption(error):
+            raise
         return None
     return number if -_LARGEST <= number <= _LARGEST else None  # neither NaN nor infinity is JSON
 
@@ -174,8 +176,9 @@ def _number(value: Any) -> float | None:
 def _is_true(value: Any) -> bool:
     try:
         return bool(value)
-    except Exception as error:  # noqa: BLE001 -- an array has no truth
-        pass_on(error, of_user_code=True)
+    except Exception as error:  # an array has no truth
+        if is_interruption(error):
+            raise
         return False
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg.events import new_id
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunLeftOpen, RunStopped
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import Shield, is_contained, pass_on, tell_once
 from agentdbg.interruptions import is_not_ours
 from agentdbg.loading import not_swallowed, put_off_signals_in_forks, undisturbed
 from agentdbg.recorder import lanes
@@ -139,10 +139,11 @@ def start_run(
                 when_taped.pop()()
         put_off_signals_in_forks()
         return Scope(run, run.start_id)
-    except BaseException as error:  # noqa: BLE001 -- a run that cannot begin must not keep the agent from running
+    except BaseException as error:  # a run that cannot begin must not keep the agent from running
         if run_id in live_runs:
             end_run(live_runs[run_id], error)
-        contain(error, "begin recording")
+        if not is_contained(error, "begin recording"):
+            raise
         return None
 
 
@@ -157,18 +158,17 @@ def run_without_events(run_id: str, name: str) -> ActiveRun:
 def end_run(run: ActiveRun, error: BaseException | None = None, outcome: Mapping[str, Any] | None = None) -> None:
     """Close a run, also when that is interrupted: then it ends with what interrupted it, which goes on."""
     try:
-        try:
-            run.finish(error, outcome)
-        except (AgentDbgGuardrailExceeded, RunStopped) as stop:
-            run.finish(error, outcome)  # the clock struck while the run was being left; it strikes once
-            if not is_stop(stop, run.run_id):
+        with Shield("close the run"):
+            try:
+                run.finish(error, outcome)
+            except (AgentDbgGuardrailExceeded, RunStopped) as stop:
+                run.finish(error, outcome)  # the clock struck while the run was being left; it strikes once
+                if not is_stop(stop, run.run_id):
+                    raise
+            except BaseException as fault:
+                # Without the outcome: describing it may be what took so long, or what failed.
+                _finish_again(run, fault if is_not_ours(fault) else error)
                 raise
-        except BaseException as fault:
-            # Without the outcome: describing it may be what took so long, or what failed.
-            _finish_again(run, fault if is_not_ours(fault) else error)
-            raise
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "close the run")
     finally:
         lanes.end(run.run_id)
         if run.is_done and live_runs.pop(run.run_id, None) is not None:

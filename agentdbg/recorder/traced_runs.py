@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, overload
 
 from agentdbg.events import new_id
-from agentdbg.faults import contain
+from agentdbg.faults import Shield
 from agentdbg.recorder.context import Scope, current_scope, enter_scope, live_runs, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import Function, bind_arguments, function_kind, function_name, given_name
@@ -303,11 +303,9 @@ class _Span:
     def begin(self) -> bool:
         self.is_over = False
         if self._limits:
-            try:
+            with Shield("limit a span", self._outer.run.count_fault):
                 self.scope.budget = self._outer.run.open_budget(self._span_id, self._limits, self._outer.budget)
                 self.deadline = self.scope.budget.deadline if self._has_budget else None
-            except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-                contain(fault, "limit a span", self._outer.run.count_fault)
         return True
 
     @property
@@ -335,7 +333,7 @@ class _Span:
             self.is_over = True
             return
         self._is_tried = True
-        try:
+        with Shield("record a span", run.count_fault):
             if self._has_budget:
                 run.close_budget(self.scope.budget)
                 if error is None and self.scope.budget.stop is not None:  # swallowed inside; it failed all the same
@@ -358,6 +356,4 @@ class _Span:
                 is_span=True,
             )
             run.emit(draft, quiet=True)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours, and the span is tried again
-            contain(fault, "record a span", run.count_fault)
         self.is_over = True

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from agentdbg.exceptions import AgentDbgGuardrailExceeded, RunStopped
-from agentdbg.faults import contain
+from agentdbg.faults import is_contained
 from agentdbg.recorder.context import enter_scope, live_runs, own_scope
 from agentdbg.recorder.given_values import with_effect
 from agentdbg.recorder.run_lifecycle import IMPLICIT, scope_elsewhere, variables
@@ -58,8 +58,9 @@ def record_llm_call(
             None if "source" in extra else user_source(),
         )
         event_id = scope.run.emit(draft)
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "record a model call", scope.run.count_fault)
+    except BaseException as fault:
+        if not is_contained(fault, "record a model call", scope.run.count_fault):
+            raise
         return None
     if event_id is not None:
         enter_scope(scope.after_model_call(event_id))
@@ -101,8 +102,9 @@ def record_tool_call(
             None if "source" in extra else user_source(),
         )
         return scope.run.emit(draft)
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "record a tool call", scope.run.count_fault)
+    except BaseException as fault:
+        if not is_contained(fault, "record a tool call", scope.run.count_fault):
+            raise
         return None
 
 
@@ -118,8 +120,9 @@ def record_state(
         source = None if "source" in extra else user_source()
         draft = scope.run.draft("STATE_UPDATE", name, fields, meta, scope.parent_id, scope.budget, source=source)
         return scope.run.emit(draft)
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "record a state", scope.run.count_fault)
+    except BaseException as fault:
+        if not is_contained(fault, "record a state", scope.run.count_fault):
+            raise
         return None
 
 
@@ -135,8 +138,9 @@ def record_error(
         name = fields["error_type"]
         draft = scope.run.draft("ERROR", name, fields, meta, scope.parent_id, scope.budget, source=user_source())
         return scope.run.emit(draft)
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "record an error", scope.run.count_fault)
+    except BaseException as fault:
+        if not is_contained(fault, "record an error", scope.run.count_fault):
+            raise
         return None
 
 
@@ -173,6 +177,7 @@ def record_event(
             source=None if "source" in fields else user_source(),
         )
         return scope.run.emit(draft)
-    except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-        contain(fault, "record an event", scope.run.count_fault)
+    except BaseException as fault:
+        if not is_contained(fault, "record an event", scope.run.count_fault):
+            raise
         return None

@@ -14,7 +14,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agentdbg.faults import contain, pass_on, tell_once
+from agentdbg.faults import Shield, pass_on, tell_once
 from agentdbg.recorder.context import enter_scope, own_scope
 from agentdbg.recorder.deciders import Outcome
 from agentdbg.recorder.functions import function_kind
@@ -87,11 +87,9 @@ def _contained(prepare: Prepare) -> Prepare:
     """`prepare`, whose faults end here: the function is called all the same, unrecorded."""
 
     def prepare_safely(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Around | None:
-        try:
+        with Shield("record a function"):
             return prepare(args, kwargs)
-        except BaseException as fault:  # noqa: BLE001 -- `contain` raises what is not ours
-            contain(fault, "record a function")
-            return None
+        return None
 
     return prepare_safely
 

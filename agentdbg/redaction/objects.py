@@ -26,7 +26,7 @@ from itertools import islice
 from typing import Any
 
 from agentdbg.events import TRUNCATED
-from agentdbg.faults import pass_on
+from agentdbg.interruptions import is_interruption
 from agentdbg.redaction.media import describe_bytes
 from agentdbg.user_code import (
     UserCode,
@@ -309,8 +309,9 @@ def _abstract_container(value: Any, kind: type, user: UserCode) -> Any:
             return user.call(value, _read_mapping, dict)
         if issubclass(kind, (Sequence, Set, KeysView, ValuesView, ItemsView)):
             return user.call(value, _read_items, list)
-    except Exception as error:  # noqa: BLE001 -- a metaclass may refuse to be asked
-        pass_on(error, of_user_code=True)
+    except Exception as error:  # a metaclass may refuse to be asked
+        if is_interruption(error):
+            raise
         return None
     return None
 

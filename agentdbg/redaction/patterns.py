@@ -18,8 +18,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from agentdbg.faults import pass_on
-from agentdbg.interruptions import WeakBag
+from agentdbg.interruptions import WeakBag, is_not_ours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,8 +61,9 @@ def compile_patterns(patterns: Iterable[str], *, use_re2: bool = True) -> tuple[
             reason = _reason_against(pattern)
             if reason is None:
                 usable.append(UserPattern(_compiled(pattern, use_re2=use_re2 and HAS_RE2)))
-        except Exception as error:  # noqa: BLE001 -- two engines, each with errors of its own
-            pass_on(error)
+        except Exception as error:  # two engines, each with errors of its own
+            if is_not_ours(error):
+                raise
             reason = f"it is not a valid pattern ({error})"
         if reason is not None:
             problems.append(f"redact pattern {_shown(pattern)} is not used: {reason}")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agentdbg import encoding
 from agentdbg.events import REDACTED, TRUNCATED
-from agentdbg.faults import pass_on
+from agentdbg.interruptions import is_not_ours
 from agentdbg.redaction.kept import RememberedTexts
 from agentdbg.redaction.keys import SAFE, KeyJudge
 from agentdbg.redaction.patterns import compile_patterns
@@ -210,8 +210,9 @@ class Redactor:
             cleaned, encoded = self._cleaned(fields, given, is_spliced=is_spliced)
             if encoded is None:
                 cleaned, encoded = self._fitted(cleaned.copy())
-        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
-            pass_on(error)
+        except Exception as error:  # every reason leads to the careful walk
+            if is_not_ours(error):
+                raise
             cleaned, encoded = self._seal_carefully(fields)
         return ({key: unsealed(value) for key, value in cleaned.items()} if is_spliced else cleaned), encoded
 
@@ -242,8 +243,9 @@ class Redactor:
             return _or_else(partial(self._picked, fields), partial(self._walked, fields)), None
         except Unproved:
             return self._walked(fields), None
-        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
-            pass_on(error)
+        except Exception as error:  # every reason leads to the careful walk
+            if is_not_ours(error):
+                raise
             return self._walked(fields), None
         if not fits:
             return fields, None
@@ -329,8 +331,9 @@ class Redactor:
             is_long = True
         except Unproved:
             is_long = False
-        except Exception as error:  # noqa: BLE001 -- every reason leads to the careful walk
-            pass_on(error)
+        except Exception as error:  # every reason leads to the careful walk
+            if is_not_ours(error):
+                raise
         return _or_else(partial(self._picked_item, item, limits), _nothing) if is_long else None
 
     def _picked_item(self, item: Any, limits: Limits) -> SealedItem:
@@ -351,8 +354,9 @@ class Redactor:
         try:
             prove_types(item, limit, _DEEPEST_MESSAGE, MOST_NODES)
             return encoding.encode(item) == encoded
-        except Exception as error:  # noqa: BLE001 -- then it is something to walk through again
-            pass_on(error)
+        except Exception as error:  # then it is something to walk through again
+            if is_not_ours(error):
+                raise
             return False
 
     def walk(self) -> Walk:
@@ -529,8 +533,9 @@ def _or_else(make: Callable[[], _Made], otherwise: Callable[[], _Made]) -> _Made
     """What `make` makes; what `otherwise` does where that fails, whatever the reason: nothing is stored unread."""
     try:
         return make()
-    except Exception as error:  # noqa: BLE001 -- fail closed
-        pass_on(error)
+    except Exception as error:  # fail closed
+        if is_not_ours(error):
+            raise
         return otherwise()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentdbg.faults import pass_on
+from agentdbg.interruptions import is_not_ours
 from agentdbg.redaction.plain import Walk
 from agentdbg.redaction.rules import DEFAULT_MAX_FIELD_BYTES
 from agentdbg.user_code import UserCode, exception_arguments, static_attribute, tells_endlessly, type_name
@@ -26,6 +26,7 @@ def spoken(value: Any) -> str:
         if not issubclass(kind, (str, bytes, bytearray)) and static_attribute(kind, "__str__") is not object.__str__:
             return str.__str__(UserCode().call(value, str, str))
         return Walk(None, None, DEFAULT_MAX_FIELD_BYTES, set()).text(value)
-    except Exception as error:  # noqa: BLE001 -- nothing can be said of it but what it is
-        pass_on(error)
+    except Exception as error:  # nothing can be said of it but what it is
+        if is_not_ours(error):
+            raise
         return f"<{type_name(value)}>"

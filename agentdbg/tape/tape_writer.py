@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agentdbg import encoding
 from agentdbg.events import new_id
-from agentdbg.faults import contain, pass_on
+from agentdbg.faults import Shield, pass_on
+from agentdbg.interruptions import is_interruption
 from agentdbg.storage.layout import TAPE_FILE
 from agentdbg.storage.writer import RunWriter
 from agentdbg.tape import program
@@ -138,8 +139,9 @@ class TapeCall:
         """A generator gave these one by one, and then returned, raised, or was closed by its consumer."""
         try:
             kept = self._store.take_items(items)
-        except Exception as fault:  # noqa: BLE001 -- as in `_take`
-            pass_on(fault, of_user_code=True)
+        except Exception as fault:  # as in `_take`
+            if is_interruption(fault):
+                raise
             self.lost(_reason(fault))
             return
         self._taken.append(kept)
@@ -167,8 +169,9 @@ class TapeCall:
         try:
             whole = unpacked_chunks(chunks, kept.pop("content-encoding", "").strip().lower())
             clean = clean_chunks(self._store.redactor, self._store.numbers, whole)
-        except Exception as fault:  # noqa: BLE001 -- as in `_take`
-            pass_on(fault, of_user_code=True)
+        except Exception as fault:  # as in `_take`
+            if is_interruption(fault):
+                raise
             self.lost(_reason(fault))
             return
         pieces = self._take([piece for _, piece in clean], is_shared=False)
@@ -212,8 +215,9 @@ class TapeCall:
     ) -> Taken | None:
         try:
             taken = self._store.take(value, is_shared=is_shared, raw=raw, sealed=sealed)
-        except Exception as fault:  # noqa: BLE001 -- a value that cannot be kept is no reason not to record the call
-            pass_on(fault, of_user_code=True)
+        except Exception as fault:  # a value that cannot be kept is no reason not to record the call
+            if is_interruption(fault):
+                raise
             self.lost(_reason(fault))
             return None
         self._taken.append(taken)
@@ -308,8 +312,9 @@ class TapeWriter:
         """The reference to what the traced function was called with; its lines follow the head."""
         try:
             taken = self._store.take(given)
-        except Exception as fault:  # noqa: BLE001 -- as in `_take`
-            pass_on(fault, of_user_code=True)
+        except Exception as fault:  # as in `_take`
+            if is_interruption(fault):
+                raise
             self.why = _reason(fault)
             return None
         self._head = self._lines(taken)
@@ -350,12 +355,10 @@ class TapeWriter:
 
     def write(self, call: TapeCall, event_id: str | None) -> bool:
         """Put a call and its new values onto the tape with one write; the caller holds the run's lock."""
-        try:
+        with Shield("write the tape of a run"):  # the event is to be written whatever becomes of its tape
             return self._write(call, event_id)
-        except Exception as fault:  # noqa: BLE001 -- the event is to be written whatever becomes of its tape
-            self.why = "it could not be written"
-            contain(fault, "write the tape of a run")
-            return False
+        self.why = "it could not be written"
+        return False
 
     def _write(self, call: TapeCall, event_id: str | None) -> bool:
         call.fields["b"] = self._begun

@@ -225,8 +225,8 @@ def test_no_except_takes_an_interruption_for_what_it_expects() -> None:
     """
     A timeout's handler raises TimeoutError, which is an OSError, in the middle of a write.
 
-    So every `except` on the write side begins with `pass_on` or `contain`, ends with `raise`, or stands around
-    instructions at which nothing can arrive.
+    So every `except` on the write side begins with `pass_on` or `contain`, or by raising what is an interruption, ends
+    with `raise`, or stands around instructions at which nothing can arrive.
     """
     careless = {place for module in write_side() for place in _careless(module)}
 
@@ -266,10 +266,21 @@ def _could_swallow(handler: ast.ExceptHandler) -> bool:
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Name)
     ]
+    first = handler.body[0]
+    raises_interruptions = isinstance(first, ast.If) and re.fullmatch(
+        r"if is_(interruption|not_ours)\((\w+)\):\n    raise", ast.unparse(first)
+    )
     ends_by_raising = isinstance(handler.body[-1], ast.Raise) and not any(
         isinstance(node, (ast.Return, ast.Break, ast.Continue)) for part in handler.body for node in ast.walk(part)
     )
-    return not ends_by_raising and not {"pass_on", "contain"} & set(calls)
+    raises_unless_contained = handler.name is not None and any(
+        f"if not is_contained({handler.name}, " in ast.unparse(part) and "raise" in ast.unparse(part)
+        for part in handler.body
+    )
+    return not (ends_by_raising or raises_interruptions or raises_unless_contained) and not {
+        "pass_on",
+        "contain",
+    } & set(calls)
 
 
 def _admits_signals(body: list[ast.stmt]) -> bool:

@@ -259,3 +259,18 @@ def test_an_exception_that_cannot_be_assigned_to_passes_as_it_is() -> None:
         except Stop as error:
             hide_own_frames(error)
             faults.contain(error, "do something")
+
+
+def test_a_shield_ends_a_fault_of_ours_and_lets_what_is_not_ours_through(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The program goes on behind the block, and is stopped by whatever was meant for it."""
+    monkeypatch.setattr(faults, "settings", faults.FaultSettings())
+    counted: list[int] = []
+    with faults.Shield("do something", lambda: counted.append(1)):
+        raise LookupError("nothing there")
+    with pytest.raises(Stop), faults.Shield("do something", lambda: counted.append(1)):
+        raise Stop("now")
+
+    assert counted == [1]
+    assert "could not do something (LookupError: nothing there)" in capsys.readouterr().err
