@@ -36,7 +36,7 @@ __all__ = ["Breakpoints"]
 
 _MOST_WAIT_SECONDS = 600.0
 _LOOK_SECONDS = 0.02
-_FRESH_SECONDS = 0.005
+_FRESH_SECONDS = 0.02
 """How old what is known of breakpoints that others set may be: no person sets one and sees a call come sooner."""
 _UNKNOWN: Any = object()
 _BACK = "back"
@@ -101,9 +101,12 @@ class Breakpoints(Decider):
             if is_part and scope.parent_id in self._numbers:
                 return False
             progress = _Progress(scope.run, self._calls if is_part else self._calls + 1)
+            facts: dict[str, Any] | None = None
             for place in self.places:
                 if place.may_be(kind, name, progress):
-                    return False
+                    facts = facts or _facts(kind, name, call)
+                    if not place.is_ruled_out(facts):
+                        return False
             self._calls = progress.calls
         return True
 
@@ -213,7 +216,7 @@ class Breakpoints(Decider):
             if place.after or not place.may_be(kind, name, progress):
                 continue
             if not facts and (place.conditions or place.kind in ("tool", "llm", "mcp")):
-                facts = _facts(call)
+                facts = _facts(kind, name, call)
             if place.is_before(facts, progress):
                 reason = reason or place.text
         return reason
@@ -232,7 +235,7 @@ class Breakpoints(Decider):
             return None
         if not call.can_replace:  # a framework's report, which comes when it likes; nothing can be held there
             return None
-        facts = {**_facts(call), "result": outcome.value, "response": outcome.value}
+        facts = {**_facts(call.kind, call.plain_name, call), "result": outcome.value, "response": outcome.value}
         if outcome.error is not None:
             facts["error"] = f"{type(outcome.error).__name__}: {outcome.error}"
         hits = [place for place in self.places if place.is_after(facts)]
@@ -473,13 +476,15 @@ def _run_of(call: AnnouncedCall) -> ActiveRun | None:
     return scope.run if scope is not None and scope.run.run_id == call.run_id else None
 
 
-def _facts(call: AnnouncedCall) -> dict[str, Any]:
-    facts = {"kind": call.kind, "name": call.plain_name, "source": call.source, "meta": call.meta, "input": call.input}
-    facts["is_mcp"] = bool(call.meta.get("mcp") or call.meta.get("framework") == "mcp")
-    if call.kind == "tool":
-        facts["args"] = call.input
+def _facts(kind: str, name: str, call: Call | AnnouncedCall) -> dict[str, Any]:
+    """What conditions may ask about."""
+    given, meta = call.input, call.meta
+    facts: dict[str, Any] = {"kind": kind, "name": name, "source": call.source, "meta": meta, "input": given}
+    facts["is_mcp"] = bool(meta.get("mcp") or meta.get("framework") == "mcp")
+    if kind == "tool":
+        facts["args"] = given
     else:
-        facts |= {"model": call.plain_name, "prompt": call.input, "messages": call.input}
+        facts["model"], facts["prompt"], facts["messages"] = name, given, given
     return facts
 
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import operator as operators
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from agentdbg.control.value_paths import MISSING, parse_path, value_at
 from agentdbg.exceptions import UsageError
 from agentdbg.faults import pass_on
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 __all__ = ["Breakpoint", "Progress", "parse_breakpoint"]
 
 _KINDS = ("tool", "llm", "mcp")
+_ORDERS = {">": operators.gt, "<": operators.lt, ">=": operators.ge, "<=": operators.le}
 _LIMITS = ("cost", "tokens", "calls")
 _EXAMPLE = "for example tool:refund, llm:gpt-4o:after, error, loop, cost>0.5, call:12 or every"
 _CONDITION = re.compile(
@@ -56,8 +55,8 @@ class _Condition:
     operator: str
     literal: Any
 
-    def holds(self, facts: Mapping[str, Any]) -> bool:
-        value = value_at(dict(facts), self.path)
+    def holds(self, facts: dict[str, Any]) -> bool:
+        value = value_at(facts, self.path)
         return False if value is MISSING else _compare(value, self.operator, self.literal)
 
 
@@ -101,19 +100,28 @@ class Breakpoint:
         so_far: float = getattr(progress, "cost_usd" if self.kind == "cost" else self.kind)
         return self._is_spent != (so_far > self.number)
 
-    def is_before(self, facts: Mapping[str, Any], progress: Progress) -> bool:
+    def is_ruled_out(self, facts: dict[str, Any]) -> bool:
+        """Whether this call's name or arguments say already that it is not meant, whatever it comes to."""
+        if self.kind not in _KINDS and self.kind != "every":
+            return False
+        return not self._is_call(facts) or not (self.after or self._holds(facts))
+
+    def is_before(self, facts: dict[str, Any], progress: Progress) -> bool:
         """Whether to pause before this call."""
         if self.after or not self._is_here(facts, progress):
             return False
-        return all(condition.holds(facts) for condition in self.conditions)
+        return self._holds(facts)
 
-    def is_after(self, facts: Mapping[str, Any]) -> bool:
+    def is_after(self, facts: dict[str, Any]) -> bool:
         """Whether to pause now that this call has ended; `facts` knows its result or error."""
         if not self.after or not self._is_call(facts):
             return False
+        return self._holds(facts)
+
+    def _holds(self, facts: dict[str, Any]) -> bool:
         return all(condition.holds(facts) for condition in self.conditions)
 
-    def _is_here(self, facts: Mapping[str, Any], progress: Progress) -> bool:
+    def _is_here(self, facts: dict[str, Any], progress: Progress) -> bool:
         match self.kind:
             case "error" | "loop":
                 return self._is_new(progress.errors if self.kind == "error" else progress.loops)
@@ -127,14 +135,15 @@ class Breakpoint:
                 return progress.calls == self.number
         return self._is_call(facts)
 
-    def _is_call(self, facts: Mapping[str, Any]) -> bool:
+    def _is_call(self, facts: dict[str, Any]) -> bool:
         if self.kind == "every":
             return True
         if self.kind == "mcp":
             is_kind = facts.get("kind") == "tool" and bool(facts.get("is_mcp"))
         else:
             is_kind = facts.get("kind") == self.kind
-        return is_kind and (not self.name or fnmatch.fnmatchcase(str(facts.get("name")), self.name))
+        name = facts.get("name")
+        return is_kind and (not self.name or name == self.name or fnmatch.fnmatchcase(str(name), self.name))
 
     def _is_new(self, count: float) -> bool:
         is_new, self._seen = count > self._seen, count
@@ -205,7 +214,7 @@ def _compare(value: Any, operator: str, literal: Any) -> bool:
             )
     if isinstance(value, bool) or isinstance(literal, bool) or not _are_ordered(value, literal):
         return False
-    return bool({">": value > literal, "<": value < literal, ">=": value >= literal, "<=": value <= literal}[operator])
+    return bool(_ORDERS[operator](value, literal))
 
 
 def _fits(value: Any, literal: Any) -> bool:

@@ -118,7 +118,17 @@ class Call:
     @property
     def framework(self) -> Any:
         """The integration that reports the call; None for one of the program's own."""
-        return (self._meta or {}).get("framework")
+        return self.meta.get("framework")
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What else is known of the call."""
+        return self._meta or {}
+
+    @property
+    def source(self) -> str | None:
+        """Where in the user's code the call is made."""
+        return self._source
 
     @property
     def outer(self) -> Scope | None:
@@ -229,7 +239,7 @@ class Call:
     def _ask(self, deciders: list[Decider], call_id: str, can: tuple[str, ...]) -> None:
         """Ask the deciders. Raises what one of them refuses with, once that is on disk."""
         assert self._outer is not None
-        call = AnnouncedCall(self.kind, self._name, self._given, dict(self._meta or {}), can=can)
+        call = AnnouncedCall(self.kind, self._name, self._given, dict(self.meta), can=can)
         call.call_id, call.run_id, call.parent_id = call_id, self._outer.run.run_id, self._parent_id
         call.is_silent = self.is_silent
         call.outer_id, call.source = self._outer.parent_id, self._source
@@ -347,7 +357,7 @@ class Call:
         if name is not None:
             self._name = name
         if meta:
-            self._meta = {**(self._meta or {}), **meta}
+            self._meta = {**self.meta, **meta}
         self._fields = {**self._fields, **fields}
 
     def complete(self, response: Any = None, usage: Any = None, stop_reason: Any = None, **fields: Any) -> None:
@@ -561,7 +571,7 @@ class Call:
             if error is None and type(result) not in NO_MCP_RESULTS:
                 error = mcp_failure(result)
             return run.tool_fields(self._name, asked, output or result, "ok", error, extra)
-        is_priced = "cost_usd" in extra or not (self._meta or {}).get("cancelled")
+        is_priced = "cost_usd" in extra or not self.meta.get("cancelled")
         fields, given = run.llm_fields(
             self._name,
             asked,

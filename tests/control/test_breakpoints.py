@@ -327,6 +327,10 @@ _PLACES = [
     "tokens>3",
     "cost>1",
     "tool:nested:after",
+    "tool:*:after where args.amount>3",
+    "mcp:*",
+    'every where name=="refund" and args.amount>2',
+    "tool:* where args.depth<4",
     'error where kind=="tool"',
     'calls>3 where name=="gpt-4o"',
 ]
@@ -366,8 +370,11 @@ def test_a_call_that_no_breakpoint_is_about_is_not_described(monkeypatch: pytest
         describe(self, kind, name, *rest, **more)
 
     monkeypatch.setattr(AnnouncedCall, "__init__", noted)
-    with deciding(Breakpoints(["tool:refund:after", "error", "cost>1", "call:9"])), agentdbg.traced_run("r"):
+    places = ["tool:refund:after", "error", "cost>1", "call:9", "mcp", 'every where name=="x"']
+    with deciding(Breakpoints([*places, "tool:* where args.times>3"])), agentdbg.traced_run("r"):
         ask("hello")
+        with contextlib.suppress(ValueError):
+            fail(3)
         refund("A-17", 1)
         ask("hello")
 
